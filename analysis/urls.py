@@ -41,6 +41,11 @@ urlpatterns = [
     path("studies/<str:name>/latex/<str:table>.tex", tables.table_latex, name="table_latex"),
     path("studies/<str:name>/figures/", figures.figures, name="figures"),
     path(
+        "studies/<str:name>/figures/<str:figure>/numbers/",
+        figures.figure_table,
+        name="figure_table",
+    ),
+    path(
         "studies/<str:name>/figures/<str:figure>/numbers.csv",
         figures.figure_numbers,
         name="figure_numbers",

@@ -25,35 +25,57 @@ from analysis.stats.two_way import BOTH
 from analysis.tables import bounds, frames, means, test_sets
 from analysis.tables.findings import state
 from analysis.values import number
-from annotation.models import Kind, Step, Study
+from annotation.models import Answer, Kind, Step, Study
 from tasks import columns as table_columns
 from tasks.columns import Column
 from tasks.csv_files import csv_text
 
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
 REMEMBERED = 3600  # seconds
-VERSION = 6  # of the rows: raise it when one of them gets another shape
+VERSION = 7  # of the rows: raise it when one of them gets another shape
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
 
 @dataclass(frozen=True)
+class Data:
+    """The rows behind a figure, which are its CSV, and the numbers beside it."""
+
+    frame: pd.DataFrame
+    numbers: Sequence[Any]
+
+
+@dataclass(frozen=True)
 class Figure:
-    """A figure of the page; without rows, `why_not` says what is missing and what to do."""
+    """A figure of the page; without rows, `why_not` says what is missing and what to do.
+
+    Its data are computed when they are first asked for.
+    """
 
     name: str
     title: str
     caption: str
     description: str  # for readers who cannot see it
     why_not: str
-    frame: pd.DataFrame
-    make: Callable[[], alt.FacetChart]
-    numbers: Sequence[Any]
+    load: Callable[[], Data]
+    make: Callable[[pd.DataFrame], alt.FacetChart]
     all_columns: Sequence[Column]
 
     @cached_property
+    def data(self) -> Data:
+        return self.load()
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        return self.data.frame
+
+    @property
+    def numbers(self) -> Sequence[Any]:
+        return [] if self.why_not else self.data.numbers
+
+    @cached_property
     def spec(self) -> dict[str, Any]:
-        """The Vega-Lite specification, data included."""
-        return self.make().to_dict()
+        """The Vega-Lite specification, data included; the tests hold it against its schema."""
+        return self.make(self.frame).to_dict(validate=False)
 
     @property
     def json(self) -> str:
@@ -96,61 +118,43 @@ def picture(figure: Figure, ext: str, width: str = "") -> bytes:
 # The data behind them -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Data:
-    """The frames and numbers of one study and kind; each frame is the CSV behind its figure."""
+def data(study: Study, kind: str, name: str) -> Data:
+    """What one figure shows, cached until somebody completes, withdraws, is excluded or included.
 
-    frames: dict[str, pd.DataFrame]
-    numbers: dict[str, Sequence[Any]]
-
-
-def data(study: Study, kind: str) -> Data:
-    """All frames and numbers, cached until somebody completes, withdraws, is excluded or included.
-
-    The cache expires after an hour, as cached values cannot be looked up for erasure.
+    The cache expires after an hour, as cached values cannot be looked up for erasure. The figure
+    that uploads of models change is not kept; the people in it are.
     """
-    key = f"figures:{VERSION}:{state(study, kind)}"
+    if name == "models":
+        people = data(study, kind, "shots").numbers
+        drawn = humans_models.shown(humans_models.rows(study, kind, people))
+        return Data(humans_models.frame(drawn), drawn)
+    key = f"figures:{VERSION}:{name}:{state(study, kind)}"
     known = caches["process"].get(key)
     if known is None:
-        known = _data(study, kind)
+        known = _data(study, kind, name)
         caches["process"].set(key, known, timeout=REMEMBERED)
     return known
 
 
-def _data(study: Study, kind: str) -> Data:
-    answers = frames.answers_in_order(study, kind)
-    scored = test_sets.with_scores(study, answers[answers["step"] == Step.ANNOTATION])
+def _data(study: Study, kind: str, name: str) -> Data:
+    answers = frames.answers_in_order(study, kind, STEPS[name])
+    if name == "shots":
+        return _shot_curve(study, answers)
     answers = answers.drop(columns="participation")
-    training = answers[answers["step"] == Step.TRAINING]
-    annotation = answers[answers["step"] == Step.ANNOTATION]
-    baselines = {task.name: bounds.bounds(task).line for task in study.tasks.with_reports()}
-    contexts = frames.contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
-    metrics = {task.name: task.card.metric for task in study.tasks.all()}
-    shots, shot_rows = _shot_curve(
-        scored.assign(context=scored["example"].map(contexts)), baselines, metrics
-    )
-    blocks = learning.by_block(training)
-    curve = _with_means(blocks, learning.group_means(blocks, ["block", "first", "last"]))
-    curve["middle"] = (curve["first"] + curve["last"]) / 2
-    parts = learning.by_part(annotation)
+    if name == "learning":
+        blocks = learning.by_block(answers)
+        curve = _with_means(blocks, learning.group_means(blocks, ["block", "first", "last"]))
+        curve["middle"] = (curve["first"] + curve["last"]) / 2
+        return Data(curve, learning.learning_rows(answers, study.seed))
+    if name == "drift":
+        parts = learning.by_part(answers)
+        curve = _with_means(parts, learning.group_means(parts, ["part"]))
+        return Data(curve, learning.drift_rows(answers))
+    if name == "speed":
+        return Data(learning.speed(answers), learning.speed_rows(answers))
     times = learning.times(answers)
     times.insert(5, "minutes", times["training_minutes"] + times["annotation_minutes"])
-    return Data(
-        {
-            "shots": shots,
-            "learning": curve,
-            "drift": _with_means(parts, learning.group_means(parts, ["part"])),
-            "speed": learning.speed(annotation),
-            "time": times,
-        },
-        {
-            "shots": shot_rows,
-            "learning": learning.learning_rows(training, study.seed),
-            "drift": learning.drift_rows(annotation),
-            "speed": learning.speed_rows(annotation),
-            "time": learning.time_rows(times),
-        },
-    )
+    return Data(times, learning.time_rows(times))
 
 
 def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
@@ -160,9 +164,13 @@ def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
     return both[[*names, *(name for name in both.columns if name not in names)]]
 
 
-def _shot_curve(
-    annotation: pd.DataFrame, baselines: dict[str, float], metrics: dict[str, str]
-) -> tuple[pd.DataFrame, list[ShotRow]]:
+def _shot_curve(study: Study, answers: pd.DataFrame) -> Data:
+    tasks = list(study.tasks.with_reports())
+    baselines = {task.name: bounds.bounds(task).line for task in tasks}
+    contexts = frames.contexts_of_tests([task.pk for task in tasks])
+    metrics = {task.name: task.card.metric for task in tasks}
+    scored = test_sets.with_scores(study, answers)
+    annotation = scored.assign(context=scored["example"].map(contexts))
     people = annotation.groupby(["task", "shots", "annotator"])["score"].mean().reset_index()
     rows = [
         ShotRow(
@@ -193,7 +201,7 @@ def _shot_curve(
             pd.DataFrame([asdict(row) for row in rows]).assign(what="mean", question=BOTH),
         ]
     )
-    return frame.reindex(columns=names), rows
+    return Data(frame.reindex(columns=names), rows)
 
 
 def frame_csv(kind: str, frame: pd.DataFrame) -> str:
@@ -214,10 +222,23 @@ def _cell(value: Any) -> Any:
 
 def page_figures(study: Study, kind: str) -> list[Figure]:
     """The figures in the order of the page."""
-    return [figure(study, kind, name) for name in COLUMNS]
+    begun = answered(study, kind)
+    return [_figure(study, kind, name, begun) for name in COLUMNS]
+
+
+def answered(study: Study, kind: str) -> set[Step]:
+    """The steps with an answer of somebody who completed and is in the analysis."""
+    people = study.participations.analysed().in_cells().filter(kind=kind)
+    given = Answer.objects.filter(turn__participation__in=people)
+    return {step for step in frames.IN_ORDER if given.filter(turn__step=step).exists()}
 
 
 NAMES = tuple(COLUMNS)
+# Name -> the steps whose answers it shows.
+STEPS = dict.fromkeys(NAMES, (Step.ANNOTATION,)) | {
+    "learning": (Step.TRAINING,),
+    "time": frames.IN_ORDER,
+}
 # Name -> title and caption.
 TEXTS = {
     "shots": (
@@ -267,19 +288,17 @@ IN_RANDOM_ORDER = " The order was randomised for each annotator."
 
 def figure(study: Study, kind: str, name: str) -> Figure:
     """The figure of that name, one of NAMES."""
-    known = data(study, kind)
-    frame, numbers = known.frames.get(name), known.numbers.get(name)
-    if frame is None or numbers is None:  # the one that uploads of models change
-        points = humans_models.rows(study, kind, known.numbers["shots"])
-        numbers = humans_models.shown(points)
-        frame = humans_models.frame(numbers)
+    return _figure(study, kind, name, answered(study, kind))
+
+
+def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
     title, caption = TEXTS[name]
     if name in ("shots", "models"):
         caption = caption.format(metrics=test_sets.in_words(study.tasks.all()))
     if name == "learning":
         in_file_order = study.training_order == Study.Order.FILE_ORDER
         caption += IN_FILE_ORDER if in_file_order else IN_RANDOM_ORDER
-    why_not = _why_not(study, name, frame)
+    why_not = _why_not(study, name, begun)
     shown = "" if why_not else caption
     who = "people" if kind == Kind.PERSON else f"{kind} annotators (not people)"
     return Figure(
@@ -288,14 +307,13 @@ def figure(study: Study, kind: str, name: str) -> Figure:
         caption=shown,
         description=f"{title} ({who}). {shown}",
         why_not=why_not,
-        frame=frame,
-        make=partial(_chart, name, frame, sorted(study.shots)),
-        numbers=[] if why_not else numbers,
+        load=partial(data, study, kind, name),
+        make=partial(_chart, name, sorted(study.shots)),
         all_columns=COLUMNS[name],
     )
 
 
-def _why_not(study: Study, name: str, frame: pd.DataFrame) -> str:
+def _why_not(study: Study, name: str, begun: set[Step]) -> str:
     """Why this figure of this study would be empty or mislead; "" if it is shown."""
     if name == "learning" and not any(study.shots):
         return "This study has zero-shot scenarios only, so there is no training step."
@@ -305,12 +323,10 @@ def _why_not(study: Study, name: str, frame: pd.DataFrame) -> str:
             " would reflect the difficulty of the examples. For a drift curve, design a study with"
             " a shuffled annotation order."
         )
-    if name == "models" and not any(frame["source"] == "study"):
-        return "No annotator has completed the study yet."
-    return "No annotator has completed the study yet." if frame.empty else ""
+    return "" if begun.intersection(STEPS[name]) else "No annotator has completed the study yet."
 
 
-def _chart(name: str, frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
+def _chart(name: str, shots: Sequence[int], frame: pd.DataFrame) -> alt.FacetChart:
     match name:
         case "models":
             return charts.humans_and_models(frame)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from analysis.figures import charts, humans_models
@@ -87,16 +86,15 @@ class Comparison:
             metrics=test_sets.in_words(tasks), kind=who, question=humans_models.BOTH
         )
         why_not = "" if self.rows else "Nobody of this kind has completed any of these studies."
-        frame = humans_models.frame(self.rows)
+        shown = figure_data.Data(humans_models.frame(self.rows), self.rows)
         return figure_data.Figure(
             name="several-studies",
             title=NAME,
             caption=caption,
             description=f"{NAME}. {caption}",
             why_not=why_not,
-            frame=frame,
-            make=partial(charts.humans_and_models, frame),
-            numbers=self.rows,
+            load=lambda: shown,
+            make=charts.humans_and_models,
             all_columns=humans_models.COLUMNS,
         )
 
@@ -106,7 +104,7 @@ def compare(studies: Sequence[Study], kind: str) -> Comparison:
     rows: list[SeriesRow] = []
     without = []
     for study in studies:
-        points = figure_data.data(study, kind).numbers["shots"]
+        points = figure_data.data(study, kind, "shots").numbers
         if not points:
             without.append(study.name)
         rows += humans_models.of_people(study, points, title_of(study, studies))

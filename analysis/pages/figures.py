@@ -16,7 +16,11 @@ from tasks.downloads import download
 @login_required
 @require_GET
 def figures(request: HttpRequest, name: str) -> HttpResponse:
-    """Each figure with its caption, numbers and downloads; of one kind of annotators."""
+    """Each figure with its caption and downloads, of one kind of annotators.
+
+    What takes time comes by addresses of its own: the browser asks for each drawing, and for the
+    numbers of a figure when they are opened.
+    """
     study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
@@ -24,7 +28,7 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
         **results_of(study),
         "kind": kind,
         "kinds": kinds,
-        "nobody": figure_data.data(study, kind).frames["time"].empty,
+        "nobody": not figure_data.answered(study, kind),
         "figures": figure_data.page_figures(study, kind),
         "pictures": list(figure_data.PICTURES) if figure_data.can_draw() else [],
         "widths": paper_widths.INCHES,
@@ -57,6 +61,17 @@ def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpR
         filename = f"{name}-{figure}-{width}.{ext}"
     picture = figure_data.picture(chosen, ext, width)
     return download(picture, filename, figure_data.PICTURES[ext])
+
+
+@login_required
+@require_GET
+def figure_table(request: HttpRequest, name: str, figure: str) -> HttpResponse:
+    """The numbers of a figure as a table: for its place on the page, or as a page of its own."""
+    kind, chosen = _figure(request, name, figure)
+    if request.htmx:  # type: ignore[attr-defined]  # django-htmx
+        return render(request, "researcher/_figure_numbers.html", {"figure": chosen})
+    context = {**results_of(scores_of(request, name)), "figure": chosen, "kind": kind}
+    return render(request, "researcher/figure_numbers.html", context)
 
 
 @login_required

@@ -183,9 +183,15 @@ def _of_step(people: QuerySet[Participation], who: pd.DataFrame, step: Step) -> 
 
 
 def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
-    """Test example -> its context as text, of these task versions (keys)."""
+    """Test example -> the name of its context, of these task versions (keys).
+
+    A name is the place of the context's text among all of them, with as many digits in each: it
+    sorts as the text does, and is so short that each answer can carry it.
+    """
     rows = Example.objects.filter(split__task__in=tasks, split__kind=Split.Kind.TEST)
-    return {pk: str(context) for pk, context in rows.values_list("pk", "context")}
+    texts = {pk: str(context) for pk, context in rows.values_list("pk", "context")}
+    places = {text: f"{place:09d}" for place, text in enumerate(sorted(set(texts.values())))}
+    return {pk: places[text] for pk, text in texts.items()}
 
 
 def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:

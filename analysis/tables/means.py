@@ -77,9 +77,13 @@ def means(frame: pd.DataFrame) -> list[Mean]:
 
 def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
     """Annotators x examples of one cell, and the context of each example."""
-    table = part.pivot(index="annotator", columns="example", values="score")
-    contexts = part.drop_duplicates("example").set_index("example")["context"]
-    return table.to_numpy(dtype=float), list(contexts.loc[table.columns])
+    annotators, rows = np.unique(part["annotator"].to_numpy(dtype=object), return_inverse=True)
+    examples, first, columns = np.unique(
+        part["example"].to_numpy(), return_index=True, return_inverse=True
+    )
+    matrix = np.full((len(annotators), len(examples)), math.nan)
+    matrix[rows, columns] = part["score"].to_numpy(dtype=float)
+    return matrix, list(part["context"].iloc[first])
 
 
 def lowest_of(part: pd.DataFrame) -> float:

@@ -64,10 +64,11 @@ def pages(client, researcher) -> dict[str, str]:
     someone = study.participations.filter(kind=Kind.PERSON).first()
     addresses = {
         "studies": (), "models": (), "planner": (), "model": ("a-model",),
+        "figure_table": (study.name, "shots"),
         "participation": (study.name, someone.pseudonym),
     } | dict.fromkeys(
         ("study", "human_performance", "training_table", "examples", "analysis", "study_models",
-         "figures", "sensitivity", "pay", "behaviour"), (study.name,)
+         "sensitivity", "pay", "behaviour"), (study.name,)
     )  # fmt: skip
     return {
         name: client.get(reverse(name, args=args)).content.decode()

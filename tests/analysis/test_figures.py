@@ -7,6 +7,7 @@ import re
 import sys
 from datetime import timedelta
 
+import altair as alt
 import pytest
 from django.db import connection
 from django.urls import reverse
@@ -113,6 +114,21 @@ def test_the_csv_is_the_data_of_the_figure(ada, study, figure):
                 assert float(text) == value
 
 
+@pytest.mark.parametrize("figure", NAMES)
+def test_each_specification_keeps_to_the_schema_of_vega_lite(ada, study, figure):
+    alt.FacetChart.from_dict(spec_of(ada, study, figure), validate=True)
+
+
+def test_the_page_of_figures_reads_no_answer_for_what_is_fetched_later(
+    ada, study, django_assert_max_num_queries
+):
+    with django_assert_max_num_queries(20) as seen:
+        assert ada.get(reverse("figures", args=[study.name])).status_code == 200
+    read = [query["sql"] for query in seen.captured_queries if "annotation_answer" in query["sql"]]
+    assert len(read) <= 4
+    assert all("LIMIT 1" in sql for sql in read)  # is there one? none is loaded
+
+
 @pytest.mark.parametrize("figure", ["learning", "drift", "speed"])
 def test_groups_are_told_apart_without_colour(ada, study, figure):
     spec = spec_of(ada, study, figure)
@@ -140,7 +156,9 @@ def test_no_drift_is_drawn_where_all_met_the_order_of_the_file(ada, researcher):
     page = ada.get(reverse("figures", args=[study.name])).content.decode()
     assert "saw the test examples in file order" in page
     assert page.count("<vega-figure") == 5
-    for name, rest in (("figure_file", ["drift", "json"]), ("figure_numbers", ["drift"])):
+    for name, *rest in (
+        ("figure_file", "drift", "json"), ("figure_numbers", "drift"), ("figure_table", "drift"),
+    ):  # fmt: skip
         assert ada.get(reverse(name, args=[study.name, *rest])).status_code == 404
 
 
@@ -252,10 +270,18 @@ def test_the_numbers_stand_on_the_page_and_in_a_csv(ada, study, figure):
     reply = ada.get(reverse("figure_numbers", args=[study.name, figure]))
     rows = list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
     assert len(rows) == {"learning": 1, "time": 4}.get(figure, 2)
-    page = ada.get(reverse("figures", args=[study.name])).content.decode()
     shown = figure_data.figure(study, Kind.PERSON, figure)
     assert len(shown.cells) == len(rows)
+    address = reverse("figure_table", args=[study.name, figure])
+    on_page = ada.get(reverse("figures", args=[study.name])).content.decode()
+    assert f'hx-get="{address}?kind=person"' in on_page
+    assert f'<a href="{address}?kind=person">' in on_page  # without JavaScript
+    part = ada.get(address, headers={"HX-Request": "true"}).content.decode()
+    page = ada.get(address).content.decode()
+    assert "<h1>" in page
+    assert "<h1>" not in part
     for line in shown.cells:
+        assert "</td><td>".join(line[1:]) in re.sub(r'<td\s+class="list-number">', "<td>", part)
         assert "</td><td>".join(line[1:]) in re.sub(r'<td\s+class="list-number">', "<td>", page)
 
 
@@ -297,6 +323,7 @@ def test_somebody_elses_figures_are_not_found(client, other_researcher, study):
         reverse("figures", args=[study.name]),
         reverse("figure_file", args=[study.name, "shots", "json"]),
         reverse("figure_numbers", args=[study.name, "shots"]),
+        reverse("figure_table", args=[study.name, "shots"]),
     ]
     assert {client.get(address).status_code for address in addresses} == {302}
     client.force_login(other_researcher)

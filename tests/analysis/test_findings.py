@@ -280,7 +280,8 @@ def test_one_annotator_or_a_tie_gives_no_interval_over_people(ada, researcher, p
     (figure,) = ada.get(reverse("api_figure", args=[study.name, "shots"])).json()
     (number,) = figure["numbers"]
     assert (number["low"], number["no_interval"]) == (None, why)
-    assert f"– ({why})" in ada.get(reverse("figures", args=[study.name])).content.decode()
+    numbers = ada.get(reverse("figure_table", args=[study.name, "shots"])).content.decode()
+    assert f"– ({why})" in numbers
     assert f"– ({why})" in ada.get(reverse("report", args=[study.name])).content.decode()
 
 
@@ -295,8 +296,12 @@ def test_who_are_always_right_have_no_interval_of_zero_width(ada, researcher):
     assert "– (contexts tie)" in page
     assert (row["examples_low"], row["no_examples"]) == ("", "contexts tie")
     assert interval["no_interval"] == "annotators tie"
-    drift = ada.get(reverse("figures", args=[study.name])).content.decode()
-    assert drift.count("– (annotators tie)") == 3  # the mean, half and slope
+    told = [
+        ada.get(reverse("figure_table", args=[study.name, name])).content.decode()
+        for name in ("shots", "drift")
+    ]
+    # The mean, then half and slope.
+    assert [page.count("– (annotators tie)") for page in told] == [1, 2]
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -130,6 +130,7 @@ ALLOWED = [
     ("figures", (), None, READERS),
     ("figure_file", ("shots", "json"), None, READERS),
     ("figure_numbers", ("shots",), None, READERS),
+    ("figure_table", ("shots",), None, READERS),
     ("sensitivity", (), None, READERS),
     ("sensitivity_file", (), None, READERS),
     ("examples", (), None, READERS),

@@ -109,5 +109,16 @@ def test_without_javascript_the_picture_and_the_numbers_stand_there(open_browser
     expect(pictures).to_have_count(6)
     assert pictures.first.bounding_box()["width"] > 200
     expect(page.get_by_role("link", name="Data of Shot curve as CSV")).to_be_visible()
-    page.get_by_text("Numbers of shot curve").click()
+    page.get_by_text("Numbers of shot curve", exact=True).click()
+    page.get_by_role("link", name="All numbers of shot curve as a table").click()
     expect(page.get_by_role("cell", name="75.0").first).to_be_visible()
+    page.get_by_role("link", name="Back to the figure").click()
+    expect(page.get_by_role("heading", name="Shot curve")).to_be_in_viewport()
+
+
+def test_numbers_come_when_they_are_opened(page, study):
+    visit(page, study)
+    expect(page.get_by_role("cell", name="75.0")).to_have_count(0)
+    page.get_by_text("Numbers of shot curve", exact=True).click()
+    expect(page.get_by_role("cell", name="75.0").first).to_be_visible()
+    expect(page.get_by_role("link", name="All numbers of shot curve as a table")).to_have_count(0)

@@ -27,7 +27,7 @@ _PAGES = {
     "researchers/analysis/#analysis": ("analysis",),
     "researchers/analysis/#latex": ("latex",),
     "researchers/analysis/#examples": ("examples", "example", "gold_audit"),
-    "researchers/analysis/#figures": ("figures",),
+    "researchers/analysis/#figures": ("figures", "figure_table"),
     "researchers/analysis/#several-studies": ("compare",),
     "researchers/analysis/#models": ("study_models", "models", "model", "model_upload"),
     "researchers/analysis/#leaderboard": ("leaderboard",),
