@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from analysis.heavy import np, stats
 from analysis.stats.uncertainty import ROUNDING, sd
@@ -79,20 +79,35 @@ def sign_flip(differences: Sequence[float], seed: int = 0) -> float:
 
     Our own, because scipy's `permutation_test` doubles the smaller tail, which is another p.
     """
-    gaps = np.asarray(differences, dtype=float)
-    gaps = gaps[np.abs(gaps) > ROUNDING]
-    if not len(gaps):
-        return 1.0
-    edge = abs(gaps.sum()) - 1e-12
-    if len(gaps) <= EXACT_FLIPS:
-        signs = np.array(list(itertools.product((-1, 1), repeat=len(gaps))))
-        return float((np.abs(signs @ gaps) >= edge).mean())
-    draw, total, reached = np.random.default_rng(seed), SAMPLED_FLIPS, 0
+    return sign_flips([differences], seed)[0]
+
+
+def sign_flips(several: Sequence[Sequence[float]], seed: int = 0) -> list[float]:
+    """The same of several, each as if alone: signs for as many pairs are drawn once for all."""
+    gaps = [np.asarray(differences, dtype=float) for differences in several]
+    gaps = [own[np.abs(own) > ROUNDING] for own in gaps]
+    reached = [0] * len(gaps)
+    for length in {len(own) for own in gaps}:
+        alike = [index for index, own in enumerate(gaps) if len(own) == length]
+        for signs in _flips(length, seed):
+            for index in alike:
+                edge = abs(gaps[index].sum()) - 1e-12
+                reached[index] += int((np.abs(signs @ gaps[index]) >= edge).sum())
+    return [
+        (count + 1) / (SAMPLED_FLIPS + 1) if len(own) > EXACT_FLIPS else count / 2 ** len(own)
+        for own, count in zip(gaps, reached, strict=True)
+    ]
+
+
+def _flips(length: int, seed: int) -> Iterator[np.ndarray]:
+    """Signs (-1 or 1) for so many pairs, in portions: all there are, or else a seeded sample."""
+    if length <= EXACT_FLIPS:
+        yield np.array(list(itertools.product((-1.0, 1.0), repeat=length)))
+        return
+    draw = np.random.default_rng(seed)
     # In portions that fit into the processor's cache; the signs are those of one draw of all.
-    for begin in range(0, total, PORTION):
-        signs = draw.choice((-1, 1), (min(PORTION, total - begin), len(gaps)))
-        reached += int((np.abs(signs @ gaps) >= edge).sum())
-    return (reached + 1) / (total + 1)
+    for begin in range(0, SAMPLED_FLIPS, PORTION):
+        yield draw.choice((-1.0, 1.0), (min(PORTION, SAMPLED_FLIPS - begin), length))
 
 
 def smallest_sign_flip_p(differences: Sequence[float]) -> float:

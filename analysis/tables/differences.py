@@ -156,7 +156,7 @@ def _differences(study: Study, kind: str) -> list[Difference]:
     contexts = contexts_of_tests(list(names))
     compared, models = _models(study, kind)
     humans = _scores(study, study.participations.analysed().in_cells().filter(kind=kind))
-    rows = []
+    compared_here: list[dict[str, Any]] = []
     for (task, shots, model), predicted in sorted(models.items()):
         people = humans.get((task, shots), {})
         answered = {example for own in people.values() for example in own}
@@ -168,8 +168,8 @@ def _differences(study: Study, kind: str) -> list[Difference]:
         )
         of_model = np.array([predicted[example] for example in examples])
         runs = compared[task, shots, model]
-        rows.append(
-            Difference(
+        compared_here.append(
+            dict(
                 task=names[task],
                 shots=shots,
                 model=model,
@@ -179,17 +179,24 @@ def _differences(study: Study, kind: str) -> list[Difference]:
                 splits=len(runs),
                 split_numbers="; ".join(str(number) for number in runs.splits if number),
                 training=_training(runs.splits, study.splits, runs.is_equal),
-                **_compared(scores, of_model, [contexts[pk] for pk in examples], study.seed),
+                **_compared(scores, of_model, [contexts[pk] for pk in examples]),
             )
         )
+    sums = [numbers.pop("sums") for numbers in compared_here]
+    flips = significance.sign_flips([own or () for own in sums], study.seed)
+    rows = [
+        Difference(**numbers, p_sign_flip=math.nan if own is None else p)
+        for numbers, own, p in zip(compared_here, sums, flips, strict=True)
+    ]
     rows.sort(key=lambda row: (place(row.task), row.shots, row.model))
     return tested.judged(rows, study.equivalence_margin)
 
 
-def _compared(
-    scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str], seed: int
-) -> dict[str, Any]:
-    """Annotators x examples against the model: the numbers of a Difference."""
+def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str]) -> dict[str, Any]:
+    """Annotators x examples against the model: the numbers of a Difference but its sign flip.
+
+    In place of that the `sums` of contexts that it flips; None where one is not known.
+    """
     humans = two_way.row_means(scores.T)
     gaps = list(humans - of_model)
     sums = cluster_sums(gaps, contexts)
@@ -201,7 +208,7 @@ def _compared(
         "human_mean": 100 * float(humans.mean()),
         "model_mean": 100 * float(of_model.mean()),
         "se_clustered": 100 * clustered_se(gaps, contexts),
-        "p_sign_flip": significance.sign_flip(sums, seed) if is_known else math.nan,
+        "sums": sums if is_known else None,
         "floor": significance.smallest_sign_flip_p(sums) if is_known else math.nan,
         **tested.numbers(estimate),
     }
