@@ -183,12 +183,15 @@ PIECE = re.compile(r"<span data-(?:t|gap)[^>]*>([^<]*)</span>")
 
 
 class OnPages(Annotator):
-    """The same person with a browser."""
+    """The same person with a browser, from the first example to the last."""
+
+    is_on_pages: bool = False
 
     def _new_client(self) -> Browser | Program:
-        return Browser(self.port) if self.token else program(self.port, self.number)
+        return Browser(self.port) if self.is_on_pages else super()._new_client()
 
     def annotate(self) -> None:
+        self.is_on_pages = True
         here = f"/work/{self.token}/"
         _status, page = self.ask("GET", here)
         while True:
@@ -206,7 +209,7 @@ class OnPages(Annotator):
                 _status, page = self.ask("POST", f"{here}continue/", sent)
             else:
                 break
-        self.client = program(self.port, self.number, self.token)
+        self.is_on_pages, self.client = False, None
         _status, state = self.ask("GET", "/api/v1/work/")
         if state["step"] != "finished":
             raise RuntimeError(f"the page ended at {state['step']}")

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.faults.installation import Installation, Node, free_port
 from benchmarks.faults.scene import Result, Size, at_work
 
-DISK = 400  # MB of the small disk
+DISK = 1500  # MB of the small disk
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 
 
