@@ -1,4 +1,6 @@
-"""Time an arrival in a study that many have joined: `python tests/with_postgres.py python ...`.
+"""Time an arrival in a study that many have joined.
+
+`python tests/with_postgres.py python benchmarks/arrivals.py` (four minutes).
 
 CLUES' six tasks at four numbers of examples, paid, with a budget; people of one platform take a
 seat one after the other, each as the whole step under the study's lock that gives a seat. Nobody
