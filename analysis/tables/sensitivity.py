@@ -132,8 +132,8 @@ def people(study: Study, kind: str, answers: pd.DataFrame) -> pd.DataFrame:
     keys = [int(pk) for pk in frame["participation"]]
     told = ExitAnswers.objects.filter(participation__study=study)
     for question in ("seen_before", "ai_used"):
-        answers = dict(told.values_list("participation_id", question))
-        frame[question] = [answers.get(pk, "") for pk in keys]
+        said = dict(told.values_list("participation_id", question))
+        frame[question] = [said.get(pk, "") for pk in keys]
     raised = {pk: theirs for pk, (_signs, theirs) in flags.for_study(study).items()}
     frame["failed_checks"] = ["checks" in raised.get(pk, {}) for pk in keys]
     frame["flagged"] = [bool(raised.get(pk)) for pk in keys]

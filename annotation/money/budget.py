@@ -143,7 +143,7 @@ def _still_due(left: ParticipationQuerySet) -> int:
         worked = ledger.active_time_to(participation, last.get(participation.pk))
         whole = ledger.amount_due(participation, worked, has_begun=True)
         whole += ledger.for_waiting(participation, whole)
-        due += max(whole - participation.entered, 0)  # type: ignore[attr-defined]  # annotated
+        due += max(whole - participation.entered, 0)
     return due
 
 
