@@ -99,11 +99,14 @@ pictures: .venv/dev .venv/chromium  ## the pictures in docs/, from the demo
 states: .venv/dev .venv/chromium .venv/fonts  ## the pictures that the annotator's pages are held to (tests/browser/states)
 	$(ON_POSTGRES) $(BIN)/pytest -q -p no:randomly tests/browser/test_states.py --renew-states
 
-bench: .venv/dev  ## the load with its yardstick in the same run, then tables and files of a replication, the dashboard, and uploads beside annotators
+bench: export HANDFUL_FIGURES = $(CURDIR)/.venv/figures.jsonl
+bench: .venv/dev  ## the load with its yardstick in the same run, tables and files of a replication, the dashboard, uploads beside annotators; then all of it beside the last release
+	rm -f $(HANDFUL_FIGURES)
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/run.py
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/results.py
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/dashboard.py
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/uploads.py
+	$(BIN)/python -m benchmarks.release
 
 bench-ten-million: .venv/dev  ## one study of 100,000 answers among a hundred of them, on PostgreSQL; hours
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/ten_million.py

@@ -15,12 +15,15 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.release import note, yard
+
 ROOT = Path(__file__).parents[1]
 HEAVY = ("numpy", "pandas", "scipy.stats", "altair")
 PAGES = (
     "study", "human performance", "training table", "examples", "one example", "participation",
     "figures", "data of a figure", "sensitivity", "models", "planner", "pay", "lists", "links",
     "platforms", "report", "release bundle", "analysis, before its resampling",
+    "a figure's drawing", "numbers of a figure", "leaderboard", "gold audit", "several studies",
 )  # fmt: skip
 
 
@@ -40,6 +43,9 @@ def addresses(name: str) -> dict[str, str]:
         f"{base}figures/{kind}", f"{base}figures/learning.csv{kind}", f"{base}sensitivity/{kind}",
         f"{base}models/{kind}", "/planner/", f"{base}pay/", f"{base}lists/", f"{base}links/",
         f"{base}platforms/", f"{base}report/", f"{base}release/", f"{base}analysis/{kind}",
+        f"{base}figures/shots.json{kind}", f"{base}figures/shots/numbers/{kind}",
+        f"{base}leaderboard/{kind}", f"{base}gold-audit/{kind}",
+        f"/compare/{kind}&study={name}",
     )  # fmt: skip
     return dict(zip(PAGES, in_order, strict=True))
 
@@ -80,6 +86,7 @@ def measure(name: str, page: str) -> None:
     if reply.status_code != 200:
         sys.exit(f"{page}: status {reply.status_code}")
     size = len(reply.content) // 1024
+    note(f"page: {page}", worked / yard())
     print(f"{took:.2f} s ({worked:.2f} s of processor time), {queries} queries, {size} KB")
 
 

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import load  # noqa: E402
+from benchmarks.release import note  # noqa: E402
 
 SHARED = Path(os.environ.get("HANDFUL_SHARED", ROOT.parent / "shared"))
 # As docs/operating.md#deploy has it. Two workers, as on a machine of two cores.
@@ -179,6 +180,7 @@ def compare(
     without = load.run([load.annotate(trusting, tokens) for _ in range(people)], cycles)
     for name, yard in measured.items():
         row(name, people, yard)
+        note(f"submit, {people} at once, in cycles of {name}", yard.rate / mine.rate)
     ratios = " and ".join(f"{mine.rate / yard.rate:.2f}" for yard in measured.values())
     row("Handful", people, mine, ratios)
     checked = f"{mine.rate / without.rate:.2f}"

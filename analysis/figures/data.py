@@ -137,10 +137,9 @@ def data(study: Study, kind: str, name: str) -> Data:
 
 
 def _data(study: Study, kind: str, name: str) -> Data:
-    answers = frames.answers_in_order(study, kind, STEPS[name])
     if name == "shots":
-        return _shot_curve(study, answers)
-    answers = answers.drop(columns="participation")
+        return _shot_curve(study, frames.scored_answers(study, kind))
+    answers = frames.answers_in_order(study, kind, STEPS[name]).drop(columns="participation")
     if name == "learning":
         blocks = learning.by_block(answers)
         curve = _with_means(blocks, learning.group_means(blocks, ["block", "first", "last"]))
@@ -164,13 +163,10 @@ def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
     return both[[*names, *(name for name in both.columns if name not in names)]]
 
 
-def _shot_curve(study: Study, answers: pd.DataFrame) -> Data:
+def _shot_curve(study: Study, annotation: pd.DataFrame) -> Data:
     tasks = list(study.tasks.with_reports())
     baselines = {task.name: bounds.bounds(task).line for task in tasks}
-    contexts = frames.contexts_of_tests([task.pk for task in tasks])
     metrics = {task.name: task.card.metric for task in tasks}
-    scored = test_sets.with_scores(study, answers)
-    annotation = scored.assign(context=scored["example"].map(contexts))
     people = annotation.groupby(["task", "shots", "annotator"])["score"].mean().reset_index()
     rows = [
         ShotRow(

@@ -182,6 +182,16 @@ def _of_step(people: QuerySet[Participation], who: pd.DataFrame, step: Step) -> 
     return frame
 
 
+def scored_answers(study: Study, kind: str) -> pd.DataFrame:
+    """The answers of the annotation step, with the name of each example's `context`.
+
+    Beside the columns of `answers_in_order` those of `test_sets.with_scores`.
+    """
+    answers = answers_in_order(study, kind, [Step.ANNOTATION])
+    contexts = contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
+    return test_sets.with_scores(study, answers.assign(context=answers["example"].map(contexts)))
+
+
 def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
     """Test example -> the name of its context, of these task versions (keys).
 

@@ -9,7 +9,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.tables import findings, frames, means
+from analysis.heavy import pd
+from analysis.tables import frames, means
 from analysis.tables.columns import between
 from analysis.tables.model_runs import FileScore, Place, mean_of, splits, training_files
 from analysis.tables.models import WHO
@@ -107,20 +108,26 @@ def boards(study: Study, kind: str) -> list[Board]:
     files = PredictionFile.objects.filter(task__in=people.tasks)
     uploaded, of = splits(files, people.tasks), training_files(people.tasks)
     models = {model.name: model for model in LanguageModel.objects.filter(files__in=files)}
+    answers = frames.scored_answers(study, kind)
     each = []
     for task in people.tasks:
         sizes = tuple(task.training_sizes)
         if not sizes:
             continue
-        own = _own(study, kind, task, [people.cells.get((task.name, size)) for size in sizes])
+        of_largest = answers[(answers["task"] == task.name) & (answers["shots"] == max(sizes))]
+        cells = [people.cells.get((task.name, size)) for size in sizes]
+        own = _own(study, kind, cells, of_largest)
         entries, left_out = _uploaded(task, sizes, uploaded, of, models)
         published = _published(task, sizes)
         each.append(Board(task, sizes, _ranked([*own, *entries, *published]), left_out))
     return [*_over_all(each), *each]
 
 
-def _own(study: Study, kind: str, task: Task, cells: Sequence) -> Iterator[Entry]:
-    """The study's annotators, where any has completed the task at one of these sizes."""
+def _own(study: Study, kind: str, cells: Sequence, of_largest: pd.DataFrame) -> Iterator[Entry]:
+    """The study's annotators, where any has completed the task at one of the sizes.
+
+    `of_largest` are the scored answers at the largest one, whose interval stands there.
+    """
     if not any(cell is not None and cell.n for cell in cells):
         return
     seats = study.annotators * len(study.splits)
@@ -131,10 +138,8 @@ def _own(study: Study, kind: str, task: Task, cells: Sequence) -> Iterator[Entry
         for cell in cells
     )
     entry = Entry(PEOPLE, f"{WHO[Kind(kind)]}, this study", "study", "annotators", scores)
-    largest = max(task.training_sizes)
-    for mean in means.means(findings.answered(study, kind, task)):
-        if mean.shots == largest:
-            entry = replace(entry, low=mean.low, high=mean.high, no_interval=mean.no_interval)
+    for mean in means.means(of_largest):
+        entry = replace(entry, low=mean.low, high=mean.high, no_interval=mean.no_interval)
     yield entry
 
 

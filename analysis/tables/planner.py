@@ -16,11 +16,11 @@ from analysis.heavy import pd
 from analysis.stats import power, significance, two_way, uncertainty
 from analysis.stats.learning import by_cell
 from analysis.tables.columns import between, count, percent, points
-from analysis.tables.frames import answers_in_order, contexts_of_tests
+from analysis.tables.frames import scored_answers
 from analysis.tables.means import matrix_of
 from analysis.tables.published import human_table4
-from analysis.tables.test_sets import S1, with_scores
-from annotation.models import Kind, Participation, Step, Study
+from analysis.tables.test_sets import S1
+from annotation.models import Kind, Participation, Study
 from tasks.cards import load_card
 from tasks.columns import Column
 from tasks.importing import CARDS
@@ -96,13 +96,9 @@ def known(user: Any, source: str) -> list[Known]:
     study = Study.objects.visible_to(user, "read").get(name=name)
     cards = {task.name: task.card for task in study.tasks.all()}
     labelled = {name for name, card in cards.items() if card.is_one_text and card.metric == S1}
-    answers = answers_in_order(study, kind)
-    annotation = answers[answers["step"] == Step.ANNOTATION]
-    contexts = contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
-    annotation = with_scores(study, annotation.assign(context=annotation["example"].map(contexts)))
     return [
         measured_by(task, shots, part, task in labelled)
-        for task, shots, part in by_cell(annotation)
+        for task, shots, part in by_cell(scored_answers(study, kind))
     ]
 
 
