@@ -14,8 +14,9 @@ help:  ## what each word after make does
 demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
 
-# Every test is in one of these at least (tests/config/test_suites.py).
-SUITES := test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy test-faults test-celery
+# Every test is in one of these at least (tests/config/test_suites.py). CI runs them in this order until its time is used:
+# everything on PostgreSQL, long tests too; then, minutes each, programs that no other suite runs; then more of what was run.
+SUITES := test-postgres test-client test-tools test-seats test-clients test-r test-celery test-browser test-browsers test-deploy test-faults test-long
 # On two cores; on SQLite a third one works while others wait for processes that they started.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 ON_POSTGRES := $(BIN)/python tests/with_postgres.py

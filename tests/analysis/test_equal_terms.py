@@ -22,8 +22,6 @@ from annotation.steps import training_step
 from tasks.models import PredictionFile, Task
 from tests import factories
 
-pytestmark = pytest.mark.engines
-
 STATED = {
     "numbering": "published", "seen_test": "maybe", "predicted_on": "2026-05-31",
     "revision": "v1.2-abc",
@@ -117,6 +115,7 @@ def split_2_differs(researcher, task, **stated):
     PredictionFile.objects.update(**stated)
 
 
+@pytest.mark.engines
 def test_differences_pair_people_with_the_runs_on_their_own_splits(researcher, db):
     task = factories.make_task(splits=3)
     study = factories.make_study(researcher, task, shots=[0, 2], annotators=1, splits=[2])
@@ -186,6 +185,7 @@ def test_people_on_several_splits_have_the_spread_over_splits_as_models_have(res
     assert over_splits.scores[0].sd_ddof1 == pytest.approx(statistics.stdev([100, 50]))
 
 
+@pytest.mark.engines
 def test_the_aggregate_has_the_covariance_of_people_who_did_both_tasks(researcher, db):
     """Against a sum over tasks of each person: where all did both, its SD is exactly that."""
     tasks = [factories.make_task(name=name, test_size=6) for name in ("one", "two")]

@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from analysis.tables.difficulty import hardest
-from annotation.models import Answer, Kind, Participation, Step
+from annotation.models import Answer, Kind, Participation, Step, Study
 from annotation.steps import answering, blinding
 from tasks.formats import Record
 from tasks.importing import read_clues
@@ -18,14 +18,19 @@ from tests import factories
 QUERIES = 12
 
 
-@pytest.fixture
-def study(researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     """One always right, one always "no answer", at 0 and at 2 shots."""
-    study = factories.make_study(researcher, factories.make_task(), annotators=2)
+    study = factories.make_study(module_researcher, factories.make_task(), annotators=2)
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
         factories.work_through(factories.seat(scenario), lambda turn: [])
-    return study
+    return study.pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def test_examples_are_found_by_their_text_and_reduced_to_those_all_got_wrong(ada, researcher):

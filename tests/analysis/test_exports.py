@@ -28,8 +28,6 @@ from annotation.steps import exclusion, exit_questionnaire, own_questions, train
 from tasks.formats import Record
 from tests import factories
 
-pytestmark = pytest.mark.engines
-
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
@@ -97,6 +95,7 @@ def verify(export) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
+@pytest.mark.engines
 def test_the_journey_from_import_to_a_csv_byte_for_byte(client, researcher, tmp_path):
     """Over HTTP, as a person without JavaScript; then annotators.csv as a literal."""
     task = factories.make_task(shots=[1], test_size=2)
@@ -139,6 +138,7 @@ def test_every_file_has_the_documented_columns(export):
             assert next(csv.reader(file)) == list(columns), name
 
 
+@pytest.mark.engines
 def test_answers_hold_one_row_per_turn_and_empty_lists_for_no_answer(study, export):
     answers = rows(export, "answers.csv")
     assert len(answers) == sum(p.turns.count() for p in study.participations.all())
@@ -196,6 +196,7 @@ def test_the_browser_gets_the_same_as_a_zip(client, researcher, study, export):
     assert files == {f"{study.name}/{path.name}": path.read_bytes() for path in export.iterdir()}
 
 
+@pytest.mark.engines
 def test_the_zip_begins_before_the_database_is_asked(study, django_assert_num_queries):
     pieces = files.stream_export(study)
     with django_assert_num_queries(0):
@@ -203,6 +204,7 @@ def test_the_zip_begins_before_the_database_is_asked(study, django_assert_num_qu
     pieces.close()
 
 
+@pytest.mark.engines
 def test_verify_agrees_with_an_untouched_export(export):
     done = verify(export)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -367,6 +369,7 @@ def test_the_table_counts_people_only_and_states_who_is_left_out(study):
     assert robots.not_counted == ["1 at work"]
 
 
+@pytest.mark.engines
 def test_a_cell_is_the_mean_and_sd_over_annotators(study):
     table = performance.performance(study)
     means = [
@@ -422,6 +425,7 @@ def test_the_training_table_tells_examples_by_content(study):
     assert all("not nested" not in row.texts for row in rows.values())
 
 
+@pytest.mark.engines
 def test_the_training_table_has_means_and_spreads_of_whole_sets_and_of_what_they_add(
     study, exported
 ):
@@ -463,6 +467,7 @@ def test_the_training_table_has_means_and_spreads_of_whole_sets_and_of_what_they
     ]
 
 
+@pytest.mark.engines
 def test_the_training_table_takes_as_many_queries_for_one_task_as_for_three(
     researcher, django_assert_num_queries
 ):
@@ -493,6 +498,7 @@ def test_the_training_table_counts_those_who_completed_and_are_in_the_analysis(r
     assert training.training(study, Kind.SIMULATED)[0].n == 0
 
 
+@pytest.mark.engines
 def test_means_and_sds_of_annotators_are_exact(researcher, django_assert_num_queries):
     """Equal to verify.py's to the last digit, in whatever order the database gives the answers."""
     study = factories.make_study(
@@ -521,6 +527,7 @@ def test_on_sqlite_people_answer_while_an_export_reads_one_state(tmp_path):
     assert done.stdout.strip() == "0 0 2", done.stderr
 
 
+@pytest.mark.engines
 def test_splits_that_are_not_nested_give_no_number(researcher):
     train = {2: factories.place_records("a", 2), 4: factories.place_records("b", 4)}
     study = factories.make_study(

@@ -11,20 +11,25 @@ from django.urls import reverse
 
 from analysis.stats import uncertainty
 from analysis.tables import findings, means, resampling
-from annotation.models import Kind
+from annotation.models import Kind, Study
 from tasks import jobs
 from tasks.models import Job
 from tests import factories
 
 
-@pytest.fixture
-def study(researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     """Two annotators at each of 0 and 2 shots: one always right, one always "no answer"."""
-    study = factories.make_study(researcher, factories.make_task(test_size=6), annotators=2)
+    study = factories.make_study(module_researcher, factories.make_task(test_size=6), annotators=2)
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
         factories.work_through(factories.seat(scenario), lambda turn: [])
-    return study
+    return study.pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def test_the_mean_and_its_intervals(study):

@@ -11,8 +11,6 @@ from tasks.importing import import_task, read_clues
 from tasks.models import TaskReport
 from tests import factories
 
-pytestmark = pytest.mark.engines
-
 
 def verified(study, folder) -> None:
     call_command("export_study", study.name, str(folder), verbosity=0)
@@ -23,6 +21,7 @@ def verified(study, folder) -> None:
     assert ran.returncode == 0, ran.stdout
 
 
+@pytest.mark.engines
 def test_a_random_option_is_a_floor_of_the_page_and_of_the_export(ada, researcher, db, tmp_path):
     study = factories.make_study(researcher, factories.make_kind("option"), annotators=1)
     (floor,) = study.tasks.get().report["floors"]

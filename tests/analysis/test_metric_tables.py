@@ -23,8 +23,7 @@ from tasks.formats import Record
 from tasks.metrics import METRICS
 from tests import factories
 from tests.analysis.tampering import Export, make_agree
-
-pytestmark = pytest.mark.engines
+from tests.exhaustive import one_in
 
 
 def _rated(prefix: str, number: int) -> list[Record]:
@@ -103,6 +102,7 @@ def _own(export, kind, task, shots):
     return [[answers[place] for place in sorted(answers)] for answers in own.values()]
 
 
+@pytest.mark.engines
 def test_a_cell_is_the_mean_over_annotators_of_the_card_s_metric(study, export):
     table = performance.performance(study)
     for name, metric in (("ratings", "Pearson-Correlation"), ("moods", "Classification-F1")):
@@ -134,6 +134,7 @@ def test_two_empty_answers_are_right_under_metrics_of_texts_too(study, export):
     assert any(not gold for _said, gold in one)
 
 
+@pytest.mark.engines
 def test_verify_recomputes_every_number(export, capsys):
     assert export.verify() == 0, capsys.readouterr().out
     printed = capsys.readouterr().out
@@ -146,14 +147,14 @@ def test_verify_recomputes_every_number(export, capsys):
 
 @pytest.mark.parametrize(
     ("file", "column"),
-    [
+    one_in(5, [
         ("metrics.csv", "mean"), ("metrics.csv", "sd_ddof0"), ("metrics.csv", "low"),
         ("metrics.csv", "se"), ("metrics.csv", "remark"), ("metrics.csv", "recipe"),
         ("metric_values.csv", "value"), ("metric_values.csv", "remark"),
         ("human_performance.csv", "metric"), ("human_performance.csv", "baseline"),
         ("scenarios.csv", "mean"), ("intervals.csv", "high"), ("contrasts.csv", "difference"),
         ("model_scores.csv", "mean"), ("model_scores.csv", "metric"),
-    ],
+    ]),
 )  # fmt: skip
 def test_verify_finds_an_altered_cell_of_each(export, capsys, file, column):
     row = next(row for row in export[file] if row[column] or column == "remark")

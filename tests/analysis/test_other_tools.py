@@ -23,8 +23,8 @@ KINDS = ["spans", "label", "option", "options", "number", "short text", "long te
 ASTRAL = "🎉 Oslo e\u0301 and Lima, then Oslo."
 
 
-@pytest.fixture
-def study(researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     """Two people and a robot in every scenario of a span task and a label task."""
     places = factories.make_task(
         test=[
@@ -33,11 +33,16 @@ def study(researcher):
         ]
     )
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS, title="Labels")
-    study = factories.make_study(researcher, places, labels, shots=[0, 2], annotators=2)
+    study = factories.make_study(module_researcher, places, labels, shots=[0, 2], annotators=2)
     for scenario in study.scenarios.all():
         for kind in (Kind.PERSON, Kind.PERSON, Kind.SIMULATED):
             factories.work_through(factories.seat(scenario, kind))
-    return study
+    return study.pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def export(study, folder, form):

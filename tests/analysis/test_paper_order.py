@@ -16,8 +16,6 @@ from tasks.importing import CLUES
 from tasks.paper import TASKS
 from tests import factories
 
-pytestmark = pytest.mark.engines
-
 GROUPED = ["SST-2", "MNLI", "CoNLL03", "animals", "ReCoRD"]  # own tasks last in their family
 FLAT = ["SST-2", "MNLI", "CoNLL03", "ReCoRD", "animals"]
 FAMILIES = ["Sentence Classification", "Named Entity Recognition", "Machine Reading Comprehension"]
@@ -71,6 +69,7 @@ def test_the_human_table_has_the_papers_columns(ada, study, ext):
         assert [text.index(name) for name in FAMILIES] == sorted(map(text.index, FAMILIES))
 
 
+@pytest.mark.engines
 def test_every_table_of_the_analysis_has_the_papers_order(ada, study):
     frame = findings.answered(study, Kind.PERSON)
     orders = {

@@ -7,6 +7,7 @@ import pytest
 from django.urls import reverse
 
 from analysis.documents import blocks, preregistration
+from annotation.models import Study
 from annotation.steps import exclusion
 from annotation.study import design, lifecycle
 from tests import factories
@@ -14,13 +15,18 @@ from tests import factories
 QUESTIONS = "How often can you change an answer?\n- As often as I like\n* Never"
 
 
-@pytest.fixture
-def study(researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     return factories.make_study(
-        researcher, factories.make_task(), shots=[0, 2, 4], annotators=3, seed=4711,
+        module_researcher, factories.make_task(), shots=[0, 2, 4], annotators=3, seed=4711,
         title="A | small_study", comprehension_questions=QUESTIONS, qualification="minimum",
         qualification_threshold=40, base_reward="2.50", exit_questionnaire=True,
-    )  # fmt: skip
+    ).pk  # fmt: skip
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def markdown(client, study) -> str:

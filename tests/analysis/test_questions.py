@@ -9,14 +9,15 @@ from django.urls import reverse
 
 from analysis.documents import blocks, preregistration, report
 from analysis.stats.two_way import BOTH, PEOPLE, RUNS
+from annotation.models import Study
 from tests import factories
 
 
-@pytest.fixture
-def study(researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     """Three at each of 0 and 2 shots, who differ a little, and a model at 2 shots."""
     study = factories.make_study(
-        researcher, factories.make_task(test_size=4), annotators=3, equivalence_margin=5
+        module_researcher, factories.make_task(test_size=4), annotators=3, equivalence_margin=5
     )
     for scenario in study.scenarios.all():
         for slips in range(3):
@@ -26,8 +27,13 @@ def study(researcher):
                     [] if turn.example.position < slips else turn.example.gold
                 ),
             )
-    factories.predict(researcher, "toy", study.tasks.get(), 2, 1, lambda _example: [])
-    return study
+    factories.predict(module_researcher, "toy", study.tasks.get(), 2, 1, lambda _example: [])
+    return study.pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def rows_of(client, name: str, *args) -> list[dict]:

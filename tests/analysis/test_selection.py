@@ -12,7 +12,7 @@ from analysis.documents import preregistration, report
 from analysis.documents.blocks import Grid
 from analysis.stats import selection as simulation
 from analysis.tables import findings, resampling, selection
-from annotation.models import Kind
+from annotation.models import Kind, Study
 from annotation.steps import qualification
 from annotation.study import admission
 from tasks import jobs
@@ -77,12 +77,12 @@ def test_none_against_k_is_warned_of_where_a_rule_judges_one_alone(
     assert ("screening set: 10 examples" in admission.screened(rule, shots, screening)) == screens
 
 
-@pytest.fixture
-def study(researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     """Rule: training S1 of 60 or more of 4 examples; nobody is judged at 0 shots."""
     task = factories.make_task(shots=(4,), test_size=6)
     study = factories.make_study(
-        researcher, task, shots=[0, 4], annotators=2,
+        module_researcher, task, shots=[0, 4], annotators=2,
         qualification="minimum", qualification_threshold=60,
     )  # fmt: skip
     zero, four = study.scenarios.order_by("shots")
@@ -95,7 +95,12 @@ def study(researcher):
             return [turn.example.context[0].split()[0]] if is_wrong else turn.example.gold
 
         factories.work_through(factories.seat(scenario), right_at_first)
-    return study
+    return study.pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def fail(study):

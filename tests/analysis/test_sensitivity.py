@@ -9,23 +9,28 @@ from django.urls import reverse
 
 from analysis.stats import two_way
 from analysis.tables import findings, performance, sensitivity
-from annotation.models import Kind, Step
+from annotation.models import Kind, Step, Study
 from annotation.steps import attention_checks, exit_questionnaire
 from tests import factories
 from tests.annotation.test_comprehension import check_file
 
 
-@pytest.fixture
-def study(researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     """At each of 0 and 2 shots two annotators who are always right and one who never is."""
     task = factories.make_task(test_size=6)
     pilot = factories.make_study(
-        researcher, task, shots=[0, 2], annotators=3, exit_questionnaire=True
+        module_researcher, task, shots=[0, 2], annotators=3, exit_questionnaire=True
     )
     for scenario in pilot.scenarios.all():
         for answer in (None, None, lambda turn: [turn.example.context[0].split()[0]]):
             factories.work_through(factories.seat(scenario), answer)
-    return pilot
+    return pilot.pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def cells(study) -> dict[tuple[str, int], tuple[float, int]]:

@@ -12,9 +12,16 @@ from annotation.study import team
 from tests import factories
 
 
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    return factories.make_study(
+        module_researcher, factories.make_task(), shots=[0, 2], annotators=6
+    ).pk
+
+
 @pytest.fixture
-def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=6)
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def work(study: Study, shots: int, number: int, **seat) -> None:

@@ -26,6 +26,7 @@ from annotation.steps import (
 )
 from tests import factories
 from tests.analysis.tampering import Export, is_signed, make_agree, make_key
+from tests.exhaustive import one_in
 
 ARRIVALS, DECLINE = 20, (5, 14)
 CHANGES = 500
@@ -158,6 +159,7 @@ def test_another_gold_of_a_test_example(export, found):
     assert found() == {"examples"}
 
 
+@pytest.mark.long
 def test_an_annotator_taken_out_of_the_analysis_without_a_decision(export, found):
     worst = analysed(export)[-1]
     for name in ("annotators.csv", "answers.csv"):
@@ -168,6 +170,7 @@ def test_an_annotator_taken_out_of_the_analysis_without_a_decision(export, found
     assert found() == {"decisions"}
 
 
+@pytest.mark.long
 def test_a_decision_about_somebody_who_stays_in_the_analysis(export, found):
     export["decisions.csv"].append(
         export["decisions.csv"][0] | {"annotator": analysed(export)[0]["annotator"]}
@@ -175,6 +178,7 @@ def test_a_decision_about_somebody_who_stays_in_the_analysis(export, found):
     assert found() == {"decisions"}
 
 
+@pytest.mark.long
 def test_an_annotator_deleted_from_every_file(export, found):
     export.delete(analysed(export)[-1]["annotator"])
     assert "allocations" in found()
@@ -192,6 +196,7 @@ def test_an_annotator_deleted_with_the_allocation(export, found):
     assert "allocations" in found()
 
 
+@pytest.mark.long
 def test_the_last_allocations_deleted(export, found):
     del export["allocations.csv"][-5:]
     assert "allocations" in found()
@@ -216,7 +221,7 @@ def trained(export):
     return next(row for row in analysed(export) if row["shots"] == "4")["annotator"]
 
 
-@pytest.mark.parametrize("first", [0, 2])
+@pytest.mark.parametrize("first", one_in(2, [0, 2]))
 def test_the_training_step_deleted_or_cut_off(export, found, first):
     name = trained(export)
     gone = {
@@ -234,6 +239,7 @@ def test_the_training_step_deleted_or_cut_off(export, found, first):
     assert "annotators" in found()
 
 
+@pytest.mark.long
 def test_file_order_in_place_of_the_seeded_shuffle(export, found):
     name = trained(export)
     places = {
@@ -275,6 +281,7 @@ def test_a_second_column_of_the_same_name(export, capsys):
     assert "human_performance.csv, row 1, mean: found '2 times'" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_a_model_compared_after_another_training_than_the_row_says(export, found):
     (row, *_rest) = export["model_differences.csv"]
     assert (row["training"], row["split_numbers"]) == ("same splits", "1")
@@ -359,7 +366,9 @@ def robots_relabelled(export):
         given[place] += 1
 
 
-@pytest.mark.parametrize("tamper", [all_labels_right, no_active_seconds, robots_relabelled])
+@pytest.mark.parametrize(
+    "tamper", one_in(3, [all_labels_right, no_active_seconds, robots_relabelled])
+)
 def test_what_nothing_inside_can_expose(export, monkeypatch, tmp_path, tamper):
     key = make_key(tmp_path)
     sums = export.folder / "SHA256SUMS"

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import ApiToken, Role
+from annotation.models import ApiToken, Role, Study
 from annotation.study import team
 from tests import factories
 
@@ -17,9 +17,14 @@ STUDIES = "/api/v1/studies/"
 FIELDS = {"name": "nightly", "scopes": ["read", "run"], "study": "", "days": "30"}
 
 
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    return factories.make_study(module_researcher, factories.make_task(), name="story").pk
+
+
 @pytest.fixture
-def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), name="story")
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def made(client, **fields) -> str:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from analysis.documents.blocks import Grid
 from analysis.export.records import decisions_rows
 from analysis.tables import marks, performance, rendering
-from annotation.models import AddedSeats, Decision, Kind, ScoreShown
+from annotation.models import AddedSeats, Decision, Kind, ScoreShown, Study
 from annotation.steps import blinding, exclusion
 from annotation.study import lifecycle
 from annotation.study.design import DesignError
@@ -22,9 +22,16 @@ PAGES = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    return factories.make_study(
+        module_researcher, factories.make_task(), shots=[0], annotators=2
+    ).pk
+
+
 @pytest.fixture
-def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 @pytest.fixture

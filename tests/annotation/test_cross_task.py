@@ -23,8 +23,6 @@ from annotation.study import cross_task, design, lifecycle, minutes, workload
 from tasks.formats import Record
 from tests import factories
 
-pytestmark = pytest.mark.engines
-
 
 def records(prefix: str, number: int) -> list[Record]:
     return [
@@ -101,6 +99,7 @@ def in_arm(study, arm: str):
     )
 
 
+@pytest.mark.engines
 def test_the_arms_are_scenarios_that_fill_alike(study):
     assert study.scenarios.count() == 2 * 3
     people = [arrive(study, f"p{number}") for number in range(12)]
@@ -181,6 +180,7 @@ def test_the_order_follows_from_seed_and_pseudonym(study):
     assert len(set(person.upstream_order)) == 6
 
 
+@pytest.mark.engines
 def test_nobody_meets_a_second_arm_or_an_upstream_task_again(study, researcher):
     person = in_arm(study, "upstream")
     factories.work_through(person)
@@ -200,6 +200,7 @@ def test_who_knows_an_upstream_task_is_for_no_arm(study):
     assert refusal(study, key, Kind.PERSON) == "not_eligible"
 
 
+@pytest.mark.engines
 def test_who_has_met_a_text_in_another_task_is_refused(study, researcher):
     copied = factories.make_task(
         name="copied",
@@ -218,6 +219,7 @@ def test_who_has_met_a_text_in_another_task_is_refused(study, researcher):
     assert not Exposure.objects.filter(task_name="up-one").exists()
 
 
+@pytest.mark.engines
 def test_texts_that_stand_in_two_tasks_are_left_out_of_the_pool(researcher, db):
     study = make_cross_task(researcher)
     shared = records("unseen-a test", 3) + records("own", 5)
@@ -281,6 +283,7 @@ def test_what_the_published_partition_has_twice_is_refused_by_name(researcher, d
     assert "sick: the published train_non_nli_test_nli has it in two lists" in str(errors)
 
 
+@pytest.mark.engines
 def test_the_database_refuses_an_arm_that_there_is_not(study):
     for arm in ("other", "NONE"):
         with pytest.raises(IntegrityError), transaction.atomic():
@@ -299,6 +302,7 @@ def make_draft_pk(study) -> int:
     return draft.pk
 
 
+@pytest.mark.engines
 def test_a_withdrawal_in_the_upstream_step_erases_it(study):
     person = in_arm(study, "upstream")
     factories.work_through(person, limit=4)

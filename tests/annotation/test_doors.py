@@ -8,9 +8,14 @@ from annotation.models import Answer, Study, StudyStatus
 from tests import factories
 
 
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    return factories.make_study(module_researcher, factories.make_task(), shots=[2]).pk
+
+
 @pytest.fixture
-def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), shots=[2])
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 @pytest.fixture

@@ -8,15 +8,22 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.tables import frames, performance
-from annotation.models import Answer, Kind, Participation
+from annotation.models import Answer, Kind, Participation, Study
 from annotation.recruitment import seats as recruitment
 from annotation.steps import exclusion, withdrawal
 from tests import factories
 
 
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    return factories.make_study(
+        module_researcher, factories.make_task(), shots=[0], annotators=2
+    ).pk
+
+
 @pytest.fixture
-def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Answer, ExitAnswers, Kind, Participation, Status
+from annotation.models import Answer, ExitAnswers, Kind, Participation, Status, Study
 from annotation.platforms import personal_links
 from tests import factories
 from tests.annotation import both_doors
@@ -12,9 +12,14 @@ from tests.annotation import both_doors
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    return factories.make_study(module_researcher, factories.make_task(), shots=[2]).pk
+
+
 @pytest.fixture
-def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), shots=[2])
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def post(name: str, token: str, body=None, **headers: str):

@@ -17,6 +17,7 @@ from annotation.models import (
     LedgerEntry,
     Participation,
     PaymentBatch,
+    Study,
     Turn,
 )
 from annotation.money import batches, ledger
@@ -29,11 +30,16 @@ from tests import factories
 START = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 
 
-@pytest.fixture
-def study(researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     return factories.make_study(
-        researcher, factories.make_task(), shots=[2], annotators=3, hourly_rate=12
-    )
+        module_researcher, factories.make_task(), shots=[2], annotators=3, hourly_rate=12
+    ).pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def earned(participation) -> dict[str, int]:

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import AuditEntry, ExitAnswers, Participation, Step, Turn
+from annotation.models import AuditEntry, ExitAnswers, Participation, Step, Study, Turn
 from annotation.steps import exclusion
 from annotation.steps.withdrawal import withdraw
 from tests import factories
@@ -21,9 +21,16 @@ def file_of(seat: Participation) -> dict:
     return json.loads(reply.content)
 
 
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    return factories.make_study(
+        module_researcher, factories.make_task(), shots=[2], annotators=3
+    ).pk
+
+
 @pytest.fixture
-def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), shots=[2], annotators=3)
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def test_an_annotator_downloads_what_was_shown_and_answered(study):

@@ -15,9 +15,16 @@ from annotation.steps import training_step
 from tests import factories
 
 
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    return factories.make_study(
+        module_researcher, factories.make_task(), shots=[0], annotators=3
+    ).pk
+
+
 @pytest.fixture
-def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), shots=[0], annotators=3)
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def start(link: PersonalLink, client: Client) -> Participation:

@@ -12,6 +12,7 @@ from annotation.models import (
     Participation,
     PersonalLink,
     Status,
+    Study,
     Submission,
     Worker,
 )
@@ -31,9 +32,16 @@ def ada(researcher):
     return client
 
 
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    return factories.make_study(
+        module_researcher, factories.make_task(), shots=[2], annotators=2
+    ).pk
+
+
 @pytest.fixture
-def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), shots=[2], annotators=2)
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def panel_fields(**changes):

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from annotation.models import Answer, Exposure, Participation, Status, Step, Turn, Worker
+from annotation.models import Answer, Exposure, Participation, Status, Step, Study, Turn, Worker
 from annotation.recruitment import consent
 from annotation.recruitment.identities import worker_key
 from annotation.steps import training_step, withdrawal
@@ -13,9 +13,14 @@ HTMX = {"HTTP_HX_REQUEST": "true"}
 OUTSIDE = '{"v":1,"no_answer":false,"spans":[{"field":"context","index":0,"start":1,"end":99999}]}'
 
 
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    return factories.make_study(module_researcher, factories.make_task(), shots=[2]).pk
+
+
 @pytest.fixture
-def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), shots=[2])
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 @pytest.fixture

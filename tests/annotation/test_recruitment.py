@@ -19,9 +19,16 @@ from annotation.study import design, lifecycle
 from tests import factories
 
 
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    return factories.make_study(
+        module_researcher, factories.make_task(), shots=[0, 2, 4], annotators=2
+    ).pk
+
+
 @pytest.fixture
-def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), shots=[0, 2, 4], annotators=2)
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def taken(study):

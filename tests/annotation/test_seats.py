@@ -24,9 +24,16 @@ from tests import factories
 pytestmark = pytest.mark.engines
 
 
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    return factories.make_study(
+        module_researcher, factories.make_task(), shots=[2], annotators=3
+    ).pk
+
+
 @pytest.fixture
-def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), shots=[2], annotators=3)
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 @pytest.fixture

@@ -21,8 +21,6 @@ from tests import factories
 from tests.annotation.budgets import make_study, works_for
 from tests.annotation.test_design import fields
 
-pytestmark = pytest.mark.engines
-
 
 @pytest.fixture
 def task(db):
@@ -44,6 +42,7 @@ def test_a_fresh_account_cannot_publish_on_prolific(ada, researcher, study):
     assert "may not spend money" in reply.content.decode()
 
 
+@pytest.mark.engines
 def test_a_fresh_account_prepares_a_batch_but_does_not_pay_it(ada, researcher, study):
     factories.work_through(factories.seat(study.scenarios.get()))
     (batch,) = batches.prepare(study, researcher)
@@ -86,6 +85,7 @@ def test_a_budget_above_the_limit_needs_the_permission_to_spend(
         ({"reward_cents": 600, "places": 3}, "above the study&#x27;s budget, 12.00 USD"),
     ],
 )
+@pytest.mark.engines
 def test_prolific_is_not_asked_to_pay_more_than_cap_and_budget(
     ada, researcher, study, settings, fields, reason
 ):
@@ -119,6 +119,7 @@ def slow(researcher, task):
     return study
 
 
+@pytest.mark.engines
 def test_what_is_far_above_the_others_waits_for_a_payers_word(ada, slow):
     (hold,) = holds.holds(slow)
     assert (hold.usual, hold.earned) == (200, 1334)
@@ -146,6 +147,7 @@ def test_a_payer_releases_it_with_a_reason_that_is_kept(ada, researcher, slow):
     assert batches.total(slow.payment_batches.get()) == 1934
 
 
+@pytest.mark.engines
 def test_few_people_are_compared_with_the_estimate(researcher, task):
     study = make_study(researcher, task, max_paid_hours=Decimal(2), budget=Decimal(500))
     works_for(factories.seat(study.scenarios.get()), 1799)
@@ -155,6 +157,7 @@ def test_few_people_are_compared_with_the_estimate(researcher, task):
     assert (hold.usual, hold.earned) == (200, 604)
 
 
+@pytest.mark.engines
 def test_ten_hours_in_a_study_without_a_cap_are_held(researcher, task):
     study = make_study(researcher, task)
     Study.objects.update(max_paid_hours=None, budget=None)

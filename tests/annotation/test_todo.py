@@ -15,11 +15,16 @@ from tests import factories
 NOON = datetime(2026, 5, 6, 12, tzinfo=UTC)
 
 
-@pytest.fixture
-def study(researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     return factories.make_study(
-        researcher, factories.make_task(), shots=[0, 2], annotators=3, base_reward=Decimal(5)
-    )
+        module_researcher, factories.make_task(), shots=[0, 2], annotators=3, base_reward=Decimal(5)
+    ).pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def needs(study: Study, after: timedelta = timedelta()) -> dict[str, str]:

@@ -240,6 +240,7 @@ def test_no_table_and_no_file_reveals_the_score_of_those_who_withdrew(withdraw, 
     assert {decision.reason for decision in gone.decisions.all()} == {"withdrawn"}
 
 
+@pytest.mark.long
 def test_no_other_row_says_anything_about_those_who_withdrew(withdraw, gone, tmp_path):
     others = Answer.objects.exclude(turn__participation=gone).count()
     withdraw()
@@ -258,6 +259,7 @@ def test_no_other_row_says_anything_about_those_who_withdrew(withdraw, gone, tmp
     assert not [name for name in files_below(tmp_path) if name.endswith(".csv")]
 
 
+@pytest.mark.long
 def test_of_who_withdrew_an_export_tells_the_allocation_alone(withdraw, gone, tmp_path):
     withdraw()
     call_command("export_study", gone.study.name, str(tmp_path / "out"), verbosity=0)
@@ -280,6 +282,7 @@ def test_of_who_withdrew_an_export_tells_the_allocation_alone(withdraw, gone, tm
         assert holding([word], tmp_path) == (set(), set())
 
 
+@pytest.mark.long
 def test_the_funnel_still_counts_the_stages_of_those_who_withdrew(gone, client, researcher):
     study = gone.study
     low = begun(study)  # is screened out, then withdraws

@@ -68,6 +68,7 @@ def run(environment: dict[str, str], *command: str) -> subprocess.CompletedProce
 # The command ----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.sqlite
 def test_it_ends_with_1_where_something_fails_and_with_0_once_that_is_fixed(tmp_path):
     environment = WHOLE | {

@@ -18,7 +18,12 @@ from django.urls import reverse
 from annotation.platforms import links
 from config import middleware
 from tests import factories
-from tests.config.test_hostile_requests import ADDRESSES, filled, values  # noqa: F401, a fixture
+from tests.config.test_hostile_requests import (  # noqa: F401, fixtures
+    ADDRESSES,
+    filled,
+    stored,
+    values,
+)
 
 ROOT = Path(__file__).parents[2]
 YEAR = 365 * 24 * 3600

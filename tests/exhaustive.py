@@ -1,0 +1,17 @@
+"""Claims on hundreds of cases: `make test` runs some of them, the long suites run all."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def one_in(step: int, cases: Iterable[Any]) -> list[Any]:
+    """The parameters of these cases; all but the first of each `step` are marked long."""
+    return [
+        pytest.param(
+            *(case if isinstance(case, tuple) else (case,)),
+            marks=[pytest.mark.long] if index % step else [],
+        )
+        for index, case in enumerate(cases)
+    ]
