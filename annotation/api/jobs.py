@@ -35,6 +35,9 @@ class JobShape(serializers.Serializer):
     state = serializers.ChoiceField(Job.State.choices)
     done = serializers.IntegerField(help_text="chunks")
     total = serializers.IntegerField(help_text="chunks")
+    queue_is_away = serializers.BooleanField(
+        help_text="its chunks could not be sent to a worker just now; it waits, and is sent again"
+    )
     error = serializers.CharField(allow_blank=True, help_text="why it failed, a sentence")
     result = serializers.DictField(allow_null=True)
 
@@ -48,6 +51,7 @@ def as_record(job: Job) -> dict[str, Any]:
         "state": job.state,
         "done": job.done,
         "total": job.total,
+        "queue_is_away": job.queue_is_away,
         "error": job.error,
         "result": outcome(job) if outcome and job.is_done else None,
     }
