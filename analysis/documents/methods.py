@@ -41,7 +41,8 @@ def per_browser(record: StudyRecord) -> str:
     number = dict(record.platforms).get(PLATFORMS["link"])
     if not number:
         return ""
-    return f" For the {count(number, 'participation')} by an open link, this holds per browser."
+    people = count(number, "participation")
+    return f" For the {people} by an open link, it is enforced per browser only."
 
 
 def _design(record: StudyRecord) -> str:

@@ -196,7 +196,7 @@ def _scenarios(manifest: Manifest) -> list:
             " regardless of version, shots or study; each person may do"
             f" {'one task' if limit == 1 else f'up to {limit} tasks'} of this study. For people"
             " who arrive by the study's open"
-            " link, this holds per browser."
+            " link, this is enforced per browser only."
         ),
         *([Paragraph(told)] if told else []),
         Grid(

@@ -8,8 +8,14 @@ class Qualification(models.TextChoices):
 
     NONE = "none", "nobody is screened out"
     MINIMUM = "minimum", "a mean training S1 of at least the threshold"
-    POINTS_BELOW = "points_below", "at most the threshold (in points) below the others' mean"
-    SDS_BELOW = "sds_below", "at most the threshold (in SDs) below the others' mean"
+    POINTS_BELOW = (
+        "points_below",
+        "within the threshold (in points) of the other annotators' mean, or above it",
+    )
+    SDS_BELOW = (
+        "sds_below",
+        "within the threshold (in SDs) of the other annotators' mean, or above it",
+    )
     RESEARCHER = "researcher", "a researcher decides while the annotator waits"
 
 

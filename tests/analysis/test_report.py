@@ -228,10 +228,14 @@ def test_it_is_stated_first_if_no_person_has_completed_the_study(researcher):
 
 
 def test_exclusivity_per_browser_is_stated_if_somebody_came_by_an_open_link(study, researcher):
-    assert "For the 4 participations by an open link, this holds per browser." in methods_of(study)
-    assert "open link, this holds per browser." in items(study)["2.5"].known
-    assert "arrive by the study's open link, this holds per browser" in blocks.as_markdown(
-        preregistration.for_study(study)
+    assert (
+        "For the 4 participations by an open link, it is enforced per browser only."
+        in methods_of(study)
+    )
+    assert "open link, it is enforced per browser only." in items(study)["2.5"].known
+    assert (
+        "arrive by the study's open link, this is enforced per browser only"
+        in blocks.as_markdown(preregistration.for_study(study))
     )
     other = factories.make_study(researcher, factories.make_task(name="other"))
     panel = Panel.objects.create(

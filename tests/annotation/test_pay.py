@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -466,3 +467,19 @@ def test_waiting_stays_within_the_cap(researcher, monkeypatch):
     monkeypatch.setattr(timezone, "now", lambda: now + timedelta(minutes=50))
     qualification.decide(seat.token, False, "no", researcher)
     assert sum(earned(seat).values()) == 600
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [(0, "Nothing new is due."), (1, "1 batch was prepared."), (2, "2 batches were prepared.")],
+)
+def test_prepared_batches_are_counted_in_grammatical_words(number, told):
+    assert batches.prepared_in_words(number) == told
+
+
+def test_people_of_a_study_without_any_are_led_on_in_whole_sentences(client, researcher):
+    study = factories.make_study(researcher, factories.make_task(name="nobody-yet"))
+    client.force_login(researcher)
+    page = client.get(reverse("people", args=[study.name])).content.decode()
+    text = " ".join(re.sub("<[^>]+>", "", page).split())
+    assert "Nobody yet. Give out the link, or try it with simulated annotators:" in text

@@ -1,6 +1,7 @@
 """After the training step: who goes on, who leaves paid, and who waits for a decision."""
 
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.test import Client
@@ -226,3 +227,10 @@ def test_the_screened_out_are_in_no_table(researcher):
     frame = frames.annotators(study)
     assert list(frame["status"]) == ["screened_out"]
     assert frames.scenarios(frame).empty
+
+
+@pytest.mark.parametrize(("rule", "unit"), [("points_below", "points"), ("sds_below", "SDs")])
+def test_a_rule_that_compares_is_told_by_the_mean_of_the_others(admin_like, researcher, rule, unit):
+    study = study_with(researcher, rule, threshold=2)
+    page = unescape(admin_like.get(reverse("study_design", args=[study.name])).content.decode())
+    assert f"within the threshold (in {unit}) of the other annotators' mean, or above it" in page
