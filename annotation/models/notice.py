@@ -32,19 +32,22 @@ class MailState(models.TextChoices):
 
 
 class Notice(models.Model):
-    """One event told to one researcher; `subject` tells it apart from others of its kind."""
+    """One event told to one researcher; `subject` tells it apart from others of its kind.
+
+    Of no study are the jobs that import tasks and predictions: told to who started them.
+    """
 
     About, MailState = About, MailState
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notices"
     )
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="notices")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, null=True, related_name="notices")
     about = models.CharField(max_length=12, choices=About)
     subject = models.CharField(max_length=80)
     what = models.CharField(max_length=200)
     detail = models.CharField(max_length=400, blank=True)
-    page = models.CharField(max_length=40)  # name of an address of the study
+    page = models.CharField(max_length=40)  # name of an address, of the study where there is one
     created_at = models.DateTimeField()
     read_at = models.DateTimeField(null=True)
     mail = models.CharField(max_length=7, choices=MailState, default=MailState.NONE)
@@ -60,6 +63,15 @@ class Notice(models.Model):
                 fields=["user", "study", "about", "subject"],
                 name="a_researcher_is_told_an_event_once",
             ),
+            models.UniqueConstraint(
+                fields=["user", "about", "subject"],
+                condition=Q(study=None),
+                name="a_researcher_is_told_an_event_of_no_study_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(study__isnull=False) | Q(about="job"),
+                name="a_notice_of_no_study_is_about_a_job",
+            ),
             models.CheckConstraint(
                 condition=~Q(mail="waiting") | Q(next_at__isnull=False),
                 name="a_waiting_mail_knows_when_it_is_tried",
@@ -68,7 +80,7 @@ class Notice(models.Model):
         indexes = [models.Index(fields=["user", "read_at"], name="unread_notices")]
 
     def __str__(self) -> str:
-        return f"{self.study}: {self.what}"
+        return f"{self.study}: {self.what}" if self.study else self.what
 
 
 class NoticeSwitch(models.Model):

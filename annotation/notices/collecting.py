@@ -55,6 +55,7 @@ def collect() -> str:
         events = list(of_study(study, now))
         for user, rights in team_of(study):
             new += _store(study, user, rights, events, now)
+    new += _imports(now)
     return f"{new} new"
 
 
@@ -123,14 +124,42 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
 
 
 def _jobs(study: Study, now: datetime) -> Iterator[Happened]:
-    ended = Job.objects.filter(parameters__study=study.pk, touched_at__gte=now - FRESH)
-    for job in ended.filter(state__in=(Job.State.DONE, Job.State.FAILED), owner__isnull=False):
-        if job.has_failed or job.touched_at - job.created_at >= LONG_JOB:
-            state = "has failed" if job.has_failed else "is done"
-            yield Happened(
-                NoticeAbout.JOB, f"job {job.pk} {job.state}", f"A job ({job.kind}) {state}",
-                job.error[:400], only=job.owner_id,
-            )  # fmt: skip
+    for job in Job.objects.filter(_ENDED, parameters__study=study.pk, touched_at__gte=now - FRESH):
+        if event := _of_job(job):
+            yield event
+
+
+_ENDED = Q(state__in=(Job.State.DONE, Job.State.FAILED), owner__isnull=False)
+
+
+def _of_job(job: Job) -> Happened | None:
+    """What is told of a job that has ended; None where whoever started it has watched it."""
+    if not job.has_failed and job.touched_at - job.created_at < LONG_JOB:
+        return None
+    what = f"A job ({job.kind.replace('_', ' ')}) {'has failed' if job.has_failed else 'is done'}"
+    subject = f"job {job.pk} {job.state}"
+    return Happened(NoticeAbout.JOB, subject, what, job.error[:400], only=job.owner_id)
+
+
+def _imports(now: datetime) -> int:
+    """Store the notices of jobs of no study, which are imports, for who started them; how many.
+
+    On the page alone: a mail could not be switched off for a study.
+    """
+    ended = Job.objects.filter(_ENDED, touched_at__gte=now - FRESH)
+    new = [
+        Notice(
+            user_id=job.owner_id, about=event.about, subject=event.subject, what=event.what,
+            detail=event.detail, page="models" if job.kind == "predictions" else "tasks",
+            created_at=now,
+        )
+        for job in ended.filter(owner__is_active=True).exclude(parameters__has_key="study")
+        if job.owner_id and (event := _of_job(job))
+    ]  # fmt: skip
+    known = set(Notice.objects.filter(study=None).values_list("user", "subject"))
+    new = [notice for notice in new if (notice.user_id, notice.subject) not in known]
+    Notice.objects.bulk_create(new, ignore_conflicts=True)  # another process may be at it
+    return len(new)
 
 
 def team_of(study: Study) -> list[tuple[User, frozenset[str]]]:

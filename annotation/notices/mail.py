@@ -49,6 +49,7 @@ def send(notice: Notice) -> bool:
 
 def message(notice: Notice) -> EmailMessage:
     """Subject: study and event; then what, its detail, and where to look."""
+    assert notice.study is not None  # what is of no study is told on the page alone
     root = settings.SITE_URL
     lines = [f"{notice.what}.".replace("..", "."), notice.detail, ""]
     lines += [f"Study: {notice.study.title}", root + reverse(notice.page, args=[notice.study.name])]

@@ -167,6 +167,32 @@ def test_who_may_not_see_pay_is_not_told_of_wages_and_a_job_is_told_to_who_start
     assert "job" in told(other_researcher)
 
 
+def test_who_started_an_import_is_told_that_it_ended(client, researcher, other_researcher):
+    row = {"parameters": {"parts": [1]}, "owner": researcher, "total": 1}
+    Job.objects.create(kind="import_gym", key="a", state="failed", error="No room.", **row)
+    Job.objects.create(kind="predictions", key="b", state="done", done=1, **row)  # was watched
+    collecting.collect()
+    collecting.collect()
+    notice = researcher.notices.get()
+    assert (notice.what, notice.detail) == ("A job (import gym) has failed", "No room.")
+    assert (notice.study, notice.mail) == (None, "none")
+    assert not other_researcher.notices.exists()
+    client.force_login(researcher)
+    assert notice.what in client.get(reverse("notices")).content.decode()
+    reply = client.post(reverse("notices"), {"open": notice.pk})
+    assert reply["Location"] == reverse("tasks")
+    assert researcher.notices.get().read_at
+
+
+def test_no_other_notice_is_of_no_study(researcher):
+    row = {"user": researcher, "subject": "x", "what": "y", "page": "study"}
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Notice.objects.create(about="full", created_at=timezone.now(), **row)
+    Notice.objects.create(about="job", created_at=timezone.now(), **row)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Notice.objects.create(about="job", created_at=timezone.now(), **row)
+
+
 def test_owners_are_told_once_that_prolific_cannot_be_synced(study, other_researcher):
     study.prolific_studies.create(
         name="there", external_id="a" * 24, reward_cents=1, minutes=1, max_minutes=9, places=1

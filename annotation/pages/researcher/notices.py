@@ -4,7 +4,7 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
@@ -22,9 +22,8 @@ PER_PAGE = 50
 @require_http_methods(["GET", "POST"])
 def notices(request: ResearcherRequest) -> HttpResponse:
     """GET lists one's own, unread ones first; POST marks one as read and opens its page, or all."""
-    mine = request.user.notices.filter(
-        study__in=Study.objects.visible_to(request.user).values("pk")
-    )
+    visible = Study.objects.visible_to(request.user).values("pk")
+    mine = request.user.notices.filter(Q(study=None) | Q(study__in=visible))
     if request.method == "POST":
         unread = request.user.notices.filter(read_at=None)
         if "all" in request.POST:
@@ -34,7 +33,7 @@ def notices(request: ResearcherRequest) -> HttpResponse:
         pk = int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else 0
         notice = get_object_or_404(mine, pk=pk)
         unread.filter(pk=pk).update(read_at=database_now())
-        return redirect(notice.page, notice.study.name)
+        return redirect(notice.page, *([notice.study.name] if notice.study else []))
     ordered = mine.select_related("study").order_by(
         F("read_at").asc(nulls_first=True), "-created_at", "-pk"
     )
