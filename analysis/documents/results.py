@@ -1,9 +1,10 @@
 """The parts of the report that take long, computed once as a job for all server processes.
 
-Of a small study (findings.is_small) they are computed with the page. A larger one has a job, which
-the page itself asks for. Its result is kept under everything that it was made of: the frozen
-design, everybody who has completed and whether they count, and the files of predictions. What
-completed participations answered and what a file predicts never changes, so it cannot go stale.
+Where few answers by people count (findings.is_small) they are computed with the page. Of more there
+is a job, which the page itself asks for. Its result is kept under everything that it was made of:
+the frozen design, everybody who has completed and whether they count, and the files of predictions.
+What completed participations answered and what a file predicts never changes, so it cannot go
+stale.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +18,7 @@ from analysis.documents.blocks import Block, Grid, Paragraph, Picture
 from analysis.documents.study_record import StudyRecord
 from analysis.figures.data import can_draw
 from analysis.tables.findings import is_small
-from annotation.models import Status, Study
+from annotation.models import Kind, Status, Study
 from tasks import jobs
 from tasks.models import Job, PredictionFile
 
@@ -64,7 +65,7 @@ def job_of(study: Study, owner: Any = None) -> Job | None:
 
     Where nobody has asked yet, it is a job that is not stored.
     """
-    if is_small(study):
+    if is_small(study, Kind.PERSON):
         return None
     made_of = parameters(study)
     if owner is not None:

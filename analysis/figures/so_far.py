@@ -22,7 +22,7 @@ WIDTH, HEIGHT, TOP = 210, 150, 8  # of a panel, in units of its SVG
 FEWEST = 5  # people; with fewer the interval says too little to be drawn
 MAX_MODELS = 3
 STEP = 20  # between the lines of the scale
-NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Simulated", Kind.MODEL: "Models"}
+NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Robots", Kind.MODEL: "Models"}
 
 
 @dataclass(frozen=True)

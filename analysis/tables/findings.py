@@ -63,10 +63,10 @@ def counted(study: Study, kind: str) -> QuerySet[Participation]:
     return study.participations.analysed().in_cells().filter(kind=kind)
 
 
-def is_small(study: Study) -> bool:
+def is_small(study: Study, kind: str) -> bool:
     """Are there so few answers that count that a page can work with them while somebody waits?"""
     given = Answer.objects.filter(
-        turn__participation__in=study.participations.analysed(), turn__step=Step.ANNOTATION
+        turn__participation__in=counted(study, kind), turn__step=Step.ANNOTATION
     )
     return given[: SMALL + 1].count() <= SMALL
 

@@ -124,7 +124,7 @@ def gains(study: Study, kind: str) -> list[selection.Selected]:
 
 def at_once(study: Study, kind: str) -> dict[str, Sequence[Finding]]:
     """The tables that need no resampling; of a study that is not small the job makes them too."""
-    if not is_small(study):
+    if not is_small(study, kind):
         return {}
     return _computed(study, answered(study, kind), AT_ONCE)
 

@@ -79,7 +79,7 @@ def test_models_stand_beside_people_under_their_own_names(study, researcher):
 def test_who_has_results_comes_first_and_is_never_called_people(ada, study):
     work(study, 2, 1, kind="simulated")
     result = so_far.for_study(study)
-    assert (result.kind, result.panels[0].series[0].name) == ("simulated", "Simulated")
+    assert (result.kind, result.panels[0].series[0].name) == ("simulated", "Robots")
     assert "simulated annotators, not people" in overview(ada, study)
     work(study, 0, 1)
     assert so_far.for_study(study).kind == "person"
