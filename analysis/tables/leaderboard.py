@@ -5,6 +5,8 @@ splits of 10, 20 and 30); the mean over splits at the largest size ranks it, amo
 size. People of the study stand first, without a rank; published rows are marked as such.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
