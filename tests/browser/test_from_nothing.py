@@ -233,7 +233,8 @@ def test_a_study_from_an_empty_server_to_a_printed_report(page, open_browser, tm
         train(person, link)
     decide_about_both(page)
     for person in people:
-        person.reload()
+        # The page that waits asks every five seconds, and goes on by itself.
+        expect(person.locator('[hx-trigger^="every 5s"]')).to_have_count(0, timeout=20_000)
         answer(person, TESTED)
         expect(person.get_by_role("heading", name="Thank you")).to_be_visible()
     go(page, "Overview")

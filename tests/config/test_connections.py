@@ -48,7 +48,7 @@ def cut(process: int) -> bool:
 
 
 @pytest.mark.parametrize("checked", [True, False], ids=["as configured", "control: unchecked"])
-def test_a_restarted_database_costs_no_annotator_a_500(researcher, checked):
+def test_a_restarted_database_costs_no_annotator_an_error(researcher, checked):
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
     seat = factories.seat(study.scenarios.get())
     turn = seat.latest_turn()
@@ -77,7 +77,7 @@ def test_a_restarted_database_costs_no_annotator_a_500(researcher, checked):
     assert cut(kept[0])
     gate.wait()
     server.join()
-    assert seen == [200, 302 if checked else 500]
+    assert seen == [200, 302 if checked else 503]
     assert Answer.objects.count() == int(checked)
 
 
