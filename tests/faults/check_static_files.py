@@ -1,0 +1,60 @@
+"""nginx between two releases: a file that one server lacks is asked of the other."""
+
+import http.client
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from benchmarks.unfinished_bodies import behind_nginx
+
+
+@contextmanager
+def serving(*files: str) -> Iterator[tuple[int, list[str]]]:
+    """A server that has these addresses and no other: its port, and what it was asked for."""
+    asked: list[str] = []
+
+    class Server(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200 if self.path in files else 404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_args: object) -> None:
+            """Nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_address[1], asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def statuses(port: int, path: str) -> list[int]:
+    """Of four visits, so that both servers are the first to be asked."""
+    told = []
+    for _ in range(4):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection.request("GET", path, headers={"Host": "localhost"})
+        told.append(connection.getresponse().status)
+        connection.close()
+    return told
+
+
+def test_a_file_of_the_other_release_is_found_and_a_page_is_asked_once(tmp_path):
+    (tmp_path / "nginx").mkdir()
+    with (
+        serving("/static/site.new.css") as (new, asked_new),
+        serving("/static/site.old.css") as (old, asked_old),
+        behind_nginx(new, old, folder=tmp_path / "nginx") as front,
+    ):
+        assert statuses(front, "/static/site.new.css") == [200] * 4
+        assert statuses(front, "/static/site.old.css") == [200] * 4
+        assert statuses(front, "/static/site.none.css") == [404] * 4
+        before = len(asked_new) + len(asked_old)
+        # What is no file is never sent twice: it may have been done.
+        assert statuses(front, "/work/token/") == [404] * 4
+        assert len(asked_new) + len(asked_old) == before + 4
