@@ -102,7 +102,7 @@ def open_the_researchers_pages(chromium: Browser, stage: Rehearsal) -> None:
         "/studies/rehearsal/": "screened out",
         "/studies/rehearsal/pay/": "Median hourly earnings",
         "/studies/rehearsal/platforms/": "Submissions here",
-        "/studies/rehearsal/lists/": "studies on Prolific drafted",
+        "/studies/rehearsal/log/?words=drafted": "studies on Prolific drafted",
         f"/studies/{gone.study.name}/annotators/{gone.pseudonym}/": "screened out",
         "/studies/rehearsal/human-performance/": "±",
     }.items():
