@@ -12,6 +12,7 @@ from analysis.documents import blocks, report, results
 from analysis.tables import findings
 from annotation.models import Kind, Participation, Study
 from annotation.steps import exclusion, withdrawal
+from tasks import jobs
 from tasks.models import Job
 from tests import factories
 from tests.analysis.reports import make_study
@@ -115,6 +116,20 @@ def test_whatever_the_report_is_made_of_asks_for_another(ada, study, large, chan
         name: [type(block)(**vars(block)) for block in part] for name, part in made.items()
     }
     assert job.is_done
+
+
+def test_no_part_is_kept_for_others_than_it_was_made_of(study, large):
+    """Excluded while the job waits, included again later: the old job must not say otherwise."""
+    job = results.job_of(study, study.owner)
+    person = study.participations.filter(kind=Kind.PERSON, status="completed").first()
+    exclusion.decide(person, False, "asleep", study.owner)
+    jobs.advance(job)
+    assert (job.has_failed, job.is_done) == (True, False)
+    assert "changed meanwhile" in job.error
+    exclusion.decide(person, True, "awake", study.owner)
+    jobs.retry(job)
+    while not job.is_done:
+        jobs.advance(job)
 
 
 def test_arrivals_ask_for_no_other(ada, study, large):
