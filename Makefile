@@ -6,7 +6,7 @@ BIN := .venv/bin
 # What tests and servers start again and again is compiled once, also where the shell forbids it.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy test-faults test-celery lint dictionary pictures states bench bench-million bench-ten-million bench-faults lock pins sbom clean messages
+.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy test-faults test-celery lint types style dictionary pictures states bench bench-million bench-ten-million bench-faults lock pins sbom clean messages
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -17,16 +17,17 @@ demo: .venv/core  ## a study with results and free seats, served on PORT
 # Every test is in one of these at least (tests/config/test_suites.py). CI runs them in this order until its time is used:
 # everything on PostgreSQL, long tests too; then, minutes each, programs that no other suite runs; then more of what was run.
 SUITES := test-postgres test-client test-tools test-seats test-clients test-r test-celery test-browser test-browsers test-deploy test-faults test-long
-# On two cores; on SQLite a third one works while others wait for processes that they started.
+# On two cores; in `make test` a third one works while others wait for browsers and other processes.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 ON_POSTGRES := $(BIN)/python tests/with_postgres.py
 # A browser that stops answering its driver is started once more, and that is reported; a test that fails is not.
 AGAIN := --reruns 1 --only-rerun "from pytest-timeout"
 
-test: .venv/dev .venv/chromium lint  ## everything on SQLite; on PostgreSQL what depends on it, and one journey per kind of page
+test: .venv/dev .venv/chromium tests/js/node_modules/ready  ## everything on SQLite; on PostgreSQL what depends on it, and one journey per kind of page
+	$(MAKE) --no-print-directory --jobs 2 --output-sync lint
 	node --test tests/js/*.test.mjs
 	$(PYTEST) -n 3 -m "not browser and not long"
-	$(ON_POSTGRES) $(PYTEST) $(AGAIN) -m "(postgres or engines or journey) and not long"
+	$(ON_POSTGRES) $(PYTEST) -n 3 $(AGAIN) -m "(postgres or engines or journey) and not long"
 
 test-all: test $(SUITES)  ## the long suites too
 
@@ -75,10 +76,14 @@ test-faults: .venv/dev .venv/nginx  ## two nodes, PgBouncer and PostgreSQL, kill
 test-celery: .venv/dev .venv/redis  ## jobs on Celery's workers with Redis, which are killed; on PostgreSQL
 	CELERY_BROKER_URL=redis://127.0.0.1:6381/0 $(ON_POSTGRES) $(BIN)/pytest -c tests/workers/pytest.ini tests/workers
 
-lint: .venv/dev tests/js/node_modules/ready
+lint: types style
+
+types: .venv/dev
+	$(BIN)/mypy
+
+style: .venv/dev tests/js/node_modules/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	find templates -name '*.html' ! -name _pieces.html ! -name _layers.html | xargs $(BIN)/djade --check --target-version 5.2
 	tests/js/node_modules/.bin/tsc -p tests/js
@@ -128,30 +133,31 @@ bench-faults: .venv/dev .venv/nginx  ## everything that can be broken, at full s
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
 	@touch $@
 
+# All that each needs stands in its list, so pip has nothing to resolve.
 .venv-client/ready: tests/client/requirements.txt
 	$(PYTHON) -m venv .venv-client
-	.venv-client/bin/pip install --quiet --disable-pip-version-check -r tests/client/requirements.txt
+	.venv-client/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/client/requirements.txt
 	@touch $@
 
 # The lock of the extra handful[inspect] alone: it is never installed beside the server.
 .venv-inspect/ready: client/requirements-inspect.lock
 	$(PYTHON) -m venv .venv-inspect
-	.venv-inspect/bin/pip install --quiet --disable-pip-version-check -r client/requirements-inspect.lock
+	.venv-inspect/bin/pip install --quiet --disable-pip-version-check --no-deps -r client/requirements-inspect.lock
 	@touch $@
 
 .venv-clients/ready: tests/clients/requirements.txt
 	$(PYTHON) -m venv .venv-clients
-	.venv-clients/bin/pip install --quiet --disable-pip-version-check -r tests/clients/requirements.txt
+	.venv-clients/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/clients/requirements.txt
 	@touch $@
 
 .venv-tools/ready: tests/tools/requirements.txt
 	$(PYTHON) -m venv .venv-tools
-	.venv-tools/bin/pip install --quiet --disable-pip-version-check -r tests/tools/requirements.txt
+	.venv-tools/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/tools/requirements.txt
 	@touch $@
 
 .venv-deploy/ready: tests/deploy/requirements.txt
 	$(PYTHON) -m venv .venv-deploy
-	.venv-deploy/bin/pip install --quiet --disable-pip-version-check -r tests/deploy/requirements.txt
+	.venv-deploy/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/deploy/requirements.txt
 	@touch $@
 
 # The type checker of the browser code; nothing of it is served.
@@ -202,6 +208,9 @@ tests/browsers/node_modules/ready: tests/browsers/package-lock.json
 
 # For every system and Python that is supported, each file by its SHA-256: pip takes no other.
 PIN := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
+# Environments of single suites, for the Python that made them: what is new there is a line with its name, and pinned with all that it needs.
+PIN_HERE := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
+OF_SUITES := tests/client/requirements.txt tests/clients/requirements.txt tests/deploy/requirements.txt tests/tools/requirements.txt client/requirements-inspect.lock
 # What servers use beyond the core.
 EXTRAS := --extra redis --extra celery --extra age --extra parquet --extra xlsx --extra figures
 
@@ -213,6 +222,7 @@ pins: .venv/dev  ## pin what pyproject.toml has and the lock files lack, and lea
 	$(PIN) $(UPGRADE) pyproject.toml -o requirements.lock
 	$(PIN) $(UPGRADE) --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	$(PIN) $(UPGRADE) $(EXTRAS) -c requirements-dev.lock pyproject.toml -o deploy/requirements.lock
+	for lock in $(OF_SUITES); do $(PIN_HERE) $$lock -o $$lock; done
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
 	$(BIN)/python .ci/licences.py renew
 

@@ -91,6 +91,11 @@ urlpatterns = [
     path("studies/<str:name>/examples/<int:pk>/comment/", examples.comment, name="example_comment"),
     path("studies/<str:name>/models/", models.study_models, name="study_models"),
     path(
+        "studies/<str:name>/models/differences/",
+        models.study_differences,
+        name="study_differences",
+    ),
+    path(
         "studies/<str:name>/models/<str:table>.csv",
         models.study_models_file,
         name="study_models_file",
@@ -103,6 +108,7 @@ urlpatterns = [
     path("models/uploads/<int:pk>/run/", models.model_upload_run, name="model_upload_run"),
     path("models/<str:name>/", models.model, name="model"),
     path("models/<str:name>/scores.csv", models.model_file, name="model_file"),
+    path("models/<str:name>/tags/", models.model_tags, name="model_tags"),
     path(
         "models/<str:name>/archive/",
         models.archive_model,

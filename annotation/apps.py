@@ -10,14 +10,15 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from annotation import audited, guards, key_check  # noqa: F401  # it listens
+        from annotation import audited as _audited  # noqa: F401  # it listens
+        from annotation import guards, guards_in_migrations, key_check
         from annotation.notices import collecting, mail, webhooks
         from annotation.platforms.prolific import every as prolific_sync
         from annotation.recruitment import expiry
         from annotation.steps import erasure
         from tasks import jobs, periodic
 
-        pre_migrate.connect(guards.go_with_each_migration, sender=self)
+        pre_migrate.connect(guards_in_migrations.go_with_each_migration, sender=self)
         post_migrate.connect(guards.install_after_migrate, sender=self)
         post_migrate.connect(key_check.store_after_migrate, sender=self)
         jobs.CONDITIONS.append(key_check.require_for_command)
@@ -31,6 +32,6 @@ class AnnotationConfig(AppConfig):
             "notices": periodic.Part(collecting.collect),
             "old notices": periodic.Part(collecting.prune, every=timedelta(days=1)),
             "mail": periodic.Part(mail.send_due),
-            "identities": periodic.Part(erasure.purge_due, every=timedelta(hours=1)),
+            "identities": periodic.Part(erasure.delete_due, every=timedelta(hours=1)),
         }
         jobs.MODULES["simulate"] = "annotation.simulation.rehearsal_job"

@@ -8,19 +8,17 @@ TRUNCATE and SQLite's INSERT OR REPLACE pass row triggers by, so each has a guar
 answer is never stored as submitted before its example was shown.
 
 A migration lifts the guards and puts them back in its own transaction, so that one that breaks off
-leaves them standing (`go_with_each_migration`); `install` brings them up to date after every
+leaves them standing (guards_in_migrations.py); `install` brings them up to date after every
 migrate, and a system check compares what stands, definition by definition.
 """
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.core.checks import CheckMessage, Error, Tags, register
-from django.core.management.base import CommandError
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.migrations.operations.base import Operation
 
 TURN, ANSWER, SPAN = "annotation_turn", "annotation_answer", "annotation_answerspan"
 READING = "annotation_reading"
@@ -35,18 +33,15 @@ COMMENT = "annotation_examplecomment"
 OWN = "annotation_ownanswer"
 EXAMPLE = "tasks_example"
 STUDY, MANIFEST = "annotation_study", "annotation_studymanifest"
+PARTICIPATION = "annotation_participation"
 # What the conditions below ask besides the guarded tables.
 ASKED = {
     "annotation_tombstone",
-    "annotation_participation",
+    PARTICIPATION,
     "annotation_allocation",
     "annotation_scenario",
     "tasks_split",
 }
-NO_WAY_BACK = (
-    "Migrations cannot be reversed, so nothing was changed: restore the backup made"
-    " before the upgrade (docs/operating.md)."
-)
 
 
 class Rule(NamedTuple):
@@ -267,7 +262,7 @@ def _drop(connection: BaseDatabaseWrapper, guard: Guard) -> str:
 def install(connection: BaseDatabaseWrapper) -> None:
     """Make the guards that are missing. Safe to call again and again."""
     for guard in _not_standing(connection):
-        with connection.cursor() as cursor:
+        with transaction.atomic(connection.alias), connection.cursor() as cursor:
             cursor.execute(_drop(connection, guard))
             for statement in guard.make():
                 cursor.execute(statement)
@@ -285,49 +280,7 @@ def lift(connection: BaseDatabaseWrapper) -> list[Guard]:
     return standing
 
 
-class _Lift(Operation):
-    """The first operation of a migration of our tables: the guards go, in its transaction."""
-
-    def __init__(self) -> None:
-        self.stood: list[Guard] = []
-
-    def state_forwards(self, app_label: str, state: Any) -> None:
-        """The models stay as they are."""
-
-    def database_forwards(self, app_label: str, schema_editor: Any, *_states: Any) -> None:
-        self.stood = lift(schema_editor.connection)
-
-
-class _PutBack(_Lift):
-    """The last one: what stood before stands again, where its table still exists."""
-
-    def __init__(self, lifted: _Lift) -> None:
-        self.lifted = lifted
-
-    def database_forwards(self, app_label: str, schema_editor: Any, *_states: Any) -> None:
-        with schema_editor.connection.cursor() as cursor:
-            tables = schema_editor.connection.introspection.table_names(cursor)
-            for guard in self.lifted.stood:
-                if guard.table in tables:
-                    cursor.execute(guard.trigger)  # a function outlives its trigger
-
-
-def go_with_each_migration(plan: Any, **_kwargs: Any) -> None:
-    """Receiver of pre_migrate: lift the guards inside each migration of our tables, no longer.
-
-    SQLite cannot rebuild a table that a trigger names, and data migrations fill guarded columns.
-    Killed or failing, a migration takes the lifting back with the rest of its transaction.
-    Raises CommandError for a plan that goes backwards, before anything is changed.
-    """
-    if any(backwards for _migration, backwards in plan):
-        raise CommandError(NO_WAY_BACK)
-    for migration, _backwards in plan:
-        if migration.app_label in ("annotation", "tasks"):
-            lifting = _Lift()
-            migration.operations = [lifting, *migration.operations, _PutBack(lifting)]
-
-
-def install_after_migrate(using: str, **_kwargs: Any) -> None:
+def install_after_migrate(using: str, **_kwargs: object) -> None:
     """Receiver of post_migrate."""
     install(connections[using])
 
@@ -354,7 +307,7 @@ def _sentence(name: str) -> str:
 
 @register(Tags.database)
 def answers_are_guarded(
-    *, databases: Sequence[str] | None = None, **_kwargs: Any
+    *, databases: Sequence[str] | None = None, **_kwargs: object
 ) -> list[CheckMessage]:
     """System check: every guard stands, as it is defined here. `check --database default`."""
     return [

@@ -21,9 +21,10 @@ ROOT = Path(__file__).parents[1]
 HEAVY = ("numpy", "pandas", "scipy.stats", "altair")
 PAGES = (
     "study", "human performance", "training table", "examples", "one example", "participation",
-    "figures", "data of a figure", "sensitivity", "models", "planner", "pay", "lists", "links",
-    "platforms", "report", "release bundle", "analysis, before its resampling",
-    "a figure's drawing", "numbers of a figure", "leaderboard", "gold audit", "several studies",
+    "figures", "data of a figure", "sensitivity", "models", "differences of models", "planner",
+    "pay", "lists", "links", "platforms", "report", "release bundle",
+    "analysis, before its resampling", "a figure's drawing", "numbers of a figure",
+    "leaderboard", "gold audit", "several studies",
 )  # fmt: skip
 
 
@@ -41,11 +42,11 @@ def addresses(name: str) -> dict[str, str]:
         base, f"{base}human-performance/", f"{base}training/", f"{base}examples/{kind}",
         f"{base}examples/{answer.turn.example_id}/", f"{base}annotators/{participation.pseudonym}/",
         f"{base}figures/{kind}", f"{base}figures/learning.csv{kind}", f"{base}sensitivity/{kind}",
-        f"{base}models/{kind}", "/planner/", f"{base}pay/", f"{base}lists/", f"{base}links/",
-        f"{base}platforms/", f"{base}report/", f"{base}release/", f"{base}analysis/{kind}",
-        f"{base}figures/shots.json{kind}", f"{base}figures/shots/numbers/{kind}",
-        f"{base}leaderboard/{kind}", f"{base}gold-audit/{kind}",
-        f"/compare/{kind}&study={name}",
+        f"{base}models/{kind}", f"{base}models/differences/{kind}", "/planner/", f"{base}pay/",
+        f"{base}lists/", f"{base}links/", f"{base}platforms/", f"{base}report/", f"{base}release/",
+        f"{base}analysis/{kind}", f"{base}figures/shots.json{kind}",
+        f"{base}figures/shots/numbers/{kind}", f"{base}leaderboard/{kind}",
+        f"{base}gold-audit/{kind}", f"/compare/{kind}&study={name}",
     )  # fmt: skip
     return dict(zip(PAGES, in_order, strict=True))
 

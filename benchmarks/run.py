@@ -140,7 +140,7 @@ def main() -> None:
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {options.server}\n")
     with database("handful_bench") as ours, database("yardstick_bench") as theirs:
         os.environ |= {"DATABASE_URL": ours, "DJANGO_SETTINGS_MODULE": "config.settings"}
-        cycles = 2 * options.rounds * options.cycles * len(options.people) + 64 * 20
+        cycles = options.rounds * options.cycles * len(options.people) + 64 * 20
         tokens = iter(seats(cycles // 200 + 64 * 8))
         subprocess.run(
             [sys.executable, "-m", "benchmarks.yardstick"],
@@ -149,27 +149,24 @@ def main() -> None:
         print("| what | annotators | cycles/s | p50 ms | p95 ms | p99 ms | errors | ratio |")
         print("|---|---|---|---|---|---|---|---|")
         handful, yardstick = "config.wsgi:application", "benchmarks.yardstick:application"
-        unchecked = {"DATABASE_URL": ours, "DJANGO_SETTINGS_MODULE": "benchmarks.no_health_checks"}
         kept = {"DATABASE_URL": theirs, "KEEP_CONNECTIONS": "1"}
         with (
             served(options.server, handful, {"DATABASE_URL": ours}) as here,
-            served(options.server, handful, unchecked) as trusting,
             served(options.server, yardstick, {"DATABASE_URL": theirs}) as bare,
             served(options.server, yardstick, kept) as keeping,
         ):
             yards = {"bare Django": bare, "the same, keeping connections": keeping}
-            both = (load.annotate(port, tokens) for port in (here, trusting))
-            for person in (*map(load.measure_up, yards.values()), *both):
+            for person in (*map(load.measure_up, yards.values()), load.annotate(here, tokens)):
                 load.run([person], 100)  # to warm up
             for people in repeat_each(options.people, options.rounds):
-                compare(people, options.cycles // max(people, 4), here, trusting, yards, tokens)
+                compare(people, options.cycles // max(people, 4), here, yards, tokens)
             calm = load.run([load.annotate(here, tokens) for _ in range(64)], 20, think=1.0)
             row("Handful, thinking 1 s", 64, calm)
     print(f"\nIn all {time.perf_counter() - started:.0f} s.")
 
 
 def compare(
-    people: int, cycles: int, here: int, trusting: int, yards: dict[str, int], tokens: Iterator[str]
+    people: int, cycles: int, here: int, yards: dict[str, int], tokens: Iterator[str]
 ) -> None:
     """Print a row of each server, one after the other, with that many annotators at once."""
     measured = {
@@ -177,14 +174,11 @@ def compare(
         for name, port in yards.items()
     }
     mine = load.run([load.annotate(here, tokens) for _ in range(people)], cycles)
-    without = load.run([load.annotate(trusting, tokens) for _ in range(people)], cycles)
     for name, yard in measured.items():
         row(name, people, yard)
         note(f"submit, {people} at once, in cycles of {name}", yard.rate / mine.rate)
     ratios = " and ".join(f"{mine.rate / yard.rate:.2f}" for yard in measured.values())
     row("Handful", people, mine, ratios)
-    checked = f"{mine.rate / without.rate:.2f}"
-    row("the same, kept connections unchecked", people, without, checked)
 
 
 def repeat_each(values: list[int], times: int) -> Iterator[int]:

@@ -30,6 +30,7 @@ from annotation.models import AuditEntry, Preferences, Topic
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.accounts import AddressForm, TimeZoneForm
 from config.addresses import is_of_researchers
+from config.sessions import session_renewed
 
 IN_SESSION = "time_zone"
 DAYS = 3  # that a link to confirm an address works
@@ -53,8 +54,9 @@ def in_own_time_zone(
 
 
 @receiver(user_logged_in)
+@receiver(session_renewed)
 def take_over(request: HttpRequest, user: User, **_signal: object) -> None:
-    """Whoever signs in brings their time zone along."""
+    """Whoever signs in brings their time zone along; other browsers follow within the hour."""
     chosen = Preferences.objects.filter(user=user).first()
     if chosen is not None:
         request.session[IN_SESSION] = chosen.time_zone
@@ -64,7 +66,7 @@ def take_over(request: HttpRequest, user: User, **_signal: object) -> None:
 @login_required
 @never_cache
 def your_account(request: ResearcherRequest) -> HttpResponse:
-    """GET shows the account; POST stores the time zone, for this browser and later sign-ins."""
+    """GET shows the account; POST stores the time zone, at once for this browser."""
     chosen = Preferences.objects.filter(user=request.user).first() or Preferences(user=request.user)
     form = TimeZoneForm(request.POST or None, instance=chosen)
     if request.method == "POST" and form.is_valid() and not is_shown_again(request):

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.signals import user_logged_in
-from django.dispatch import receiver
+from django.dispatch import Signal, receiver
 from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 
 from config.addresses import is_of_annotators
 
 RENEWED_AFTER = 3600  # seconds
+session_renewed = Signal()  # of a researcher's browser: `request`, `user`
 
 
 def sliding_session(
@@ -33,6 +34,8 @@ def sliding_session(
             now = int(time.time())
             if now - request.session.get("renewed_at", 0) >= RENEWED_AFTER:
                 request.session["renewed_at"] = now
+                if request.user.is_authenticated:  # an account may have been closed meanwhile
+                    session_renewed.send(sliding_session, request=request, user=request.user)
         return response
 
     return renew

@@ -177,6 +177,7 @@ def database() -> dj_database_url.DBConfig:
     elif not parsed["ENGINE"].endswith("postgresql"):
         raise ImproperlyConfigured("DATABASE_URL must begin with sqlite:/// or postgresql://")
     else:
+        parsed["ENGINE"] = "config.postgresql"  # how it looks at kept connections
         # Limits of statements and locks are the role's (docs/operating.md): PgBouncer refuses them.
         parsed.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
     return parsed

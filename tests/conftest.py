@@ -18,6 +18,7 @@ from analysis.export import screenshots
 from annotation import frozen, guards
 from tasks import installation
 from tests.annotation.prolific import fake, payer, published, signed, study  # noqa: F401, their fixtures
+from tests.migrated import Migrated
 
 FLAGS = [
     "--headless",
@@ -61,6 +62,8 @@ def pytest_configure() -> None:
     """What lies in this clone (static files, var/) must not decide any test, nor be touched."""
     django_settings.STATIC_ROOT = _static_root.name
     django_settings.VAR_DIR = Path(_var.name)
+    # Else each client of each test would look through all static files.
+    django_settings.WHITENOISE_AUTOREFRESH = True
     # Argon2 is slow by design; tests sign in often.
     django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
@@ -117,6 +120,29 @@ def forget() -> None:
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered():
     forget()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_modify_db_settings, request, tmp_path_factory, django_db_blocker):
+    """The database of this worker, or of the whole run."""
+    if not hasattr(request.config, "workerinput"):
+        request.getfixturevalue("django_db_setup")
+        yield
+        return
+    migrated = Migrated(tmp_path_factory.getbasetemp().parent)
+    with migrated.lock():
+        is_first = not migrated.file.exists()
+        if is_first:
+            request.getfixturevalue("django_db_setup")
+            with django_db_blocker.unblock():
+                migrated.lay_ready()
+        else:
+            with migrated.copied():
+                request.getfixturevalue("django_db_setup")
+    yield
+    if is_first:
+        with django_db_blocker.unblock(), migrated.lock():
+            migrated.drop()
 
 
 @pytest.fixture(scope="module")

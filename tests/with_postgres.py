@@ -12,12 +12,24 @@ import tempfile
 import pgserver
 from pgserver._commands import POSTGRES_BIN_PATH
 
+# Each worker of pytest may be in a race of 64 connections, and three run at once.
+CONNECTIONS = 300
+
+
+def started(folder: str) -> pgserver.PostgresServer:
+    """A server in the folder that takes CONNECTIONS connections (of itself it takes 100)."""
+    server = pgserver.get_server(folder, cleanup_mode="stop")
+    server.psql(f"ALTER SYSTEM SET max_connections = {CONNECTIONS}")
+    server.cleanup()  # read at its start only; pgserver passes no options on
+    return pgserver.get_server(folder, cleanup_mode="stop")
+
+
 if __name__ == "__main__":
     if os.environ.get("DATABASE_URL", "").startswith("postgres"):
         sys.exit(subprocess.call(sys.argv[1:]))
     # Not under a folder that only root may enter: the server runs as a user of its own.
     with tempfile.TemporaryDirectory(prefix="handful-pg-", ignore_cleanup_errors=True) as folder:
-        server = pgserver.get_server(folder, cleanup_mode="stop")
+        server = started(folder)
         try:
             # Durability is what the crash tests look at: fsync stays on.
             # pg_dump and pg_restore have to be of the server's version.

@@ -62,7 +62,7 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
     """One row per turn, in the order in which they were shown."""
     rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
     # Merged with a second stream in the same order, so that memory stays constant.
-    spans = texts_by_turn(study)
+    spans = texts_by_turn(spans_in_order(study))
     turn_of_spans, texts = next(spans, (None, []))
     analysed = Q(participation__in=study.participations.analysed())
     turns = _turns(study).annotate(analysed=analysed).values_list(

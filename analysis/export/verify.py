@@ -1774,7 +1774,8 @@ def check_training(export, check):
         expected.remove(key)
         files, group = contents[row["task"], row["split"]], groups.get(key[:4], [])
         size, smaller, shots = int(key[4]), integer(key[5]), int(key[2])
-        name = f"in the {size}" + (f", not the {smaller}" if smaller else "")
+        new = f"the {size - smaller} new examples of the {size}" if smaller else ""
+        name = new or f"in the {size}"
         sizes = sorted({smaller or size, size, shots})
         nested = all(files[a] <= files[b] for a, b in itertools.pairwise(sizes))
         hashes = files[size] - files.get(smaller, set())

@@ -317,7 +317,7 @@ def _legend(frame: pd.DataFrame) -> alt.Legend:
 
 def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
     """The charts over each other; only layers of facets would be a chart of another kind."""
-    chart = alt.layer(*layers, data=data)
+    chart = alt.layer(*layers, data=data, width=220, height=180)
     assert isinstance(chart, alt.LayerChart)
     return chart
 
@@ -330,13 +330,15 @@ def _panels(
     `with_metric`: the metric of a task's card stands beside its name.
     """
     alt.data_transformers.disable_max_rows()  # all rows of a study are in its figure
-    sized = chart.properties(width=220, height=180)
     names = sorted(set(chart.data["task"]), key=place)  # type: ignore[index]  # _layered gave it
     tasks = alt.Facet("task:N", title=None, sort=names)
     if with_metric:
         metrics = dict(zip(chart.data["task"], chart.data["metric"], strict=True))  # type: ignore[index]
         titles = {name: f"{name} ({metrics[name]})" for name in names}
         tasks = tasks.header(title=None, labelExpr=f"({json.dumps(titles)})[datum.label]")
-    panels = sized.facet(tasks, columns=COLUMNS, spacing=24)
-    panels = panels.resolve_axis(x="independent").properties(config=CONFIG)
-    return panels.resolve_scale(x="independent") if own_x else panels
+    own = alt.Resolve(
+        axis=alt.AxisResolveMap(x="independent"),
+        scale=alt.ScaleResolveMap(x="independent") if own_x else alt.Undefined,
+    )
+    # All at once: each call of a chart's methods copies whatever it is made of.
+    return chart.facet(tasks, columns=COLUMNS, spacing=24, config=CONFIG, resolve=own)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from analysis.heavy import np, pd
+from analysis.heavy import np
 from analysis.stats.uncertainty import t_interval_of_scores
 from analysis.tables import frames, model_runs
 from analysis.tables.columns import points
@@ -97,9 +98,10 @@ def for_study(study: Study) -> Result | None:
         return None
     table = performance(study, kinds[0], frame)
     models = _models(table)
-    counted = frames.counted(frame, kinds[0])
+    counted = frames.counted(frame, kinds[0]).groupby(["task", "shots"])["score"]
+    scores: dict[Any, np.ndarray] = {cell: own.to_numpy(dtype=float) for cell, own in counted}
     limits = zip(table.tasks, table.bounds, strict=True)
-    panels = [_panel(table, task, counted, models, bound.line) for task, bound in limits]
+    panels = [_panel(table, task, scores, models, bound.line) for task, bound in limits]
     shown = [panel for panel in panels if any(series.dots for series in panel.series)]
     return Result(kinds[0], shown, table.metrics, table.has_published)
 
@@ -117,12 +119,12 @@ def _models(table: PerformanceTable) -> dict[str, dict[tuple[int, int], float]]:
 def _panel(
     table: PerformanceTable,
     task: Task,
-    counted: pd.DataFrame,
+    scores: dict[tuple[str, int], np.ndarray],
     models: dict[str, dict[tuple[int, int], float]],
     floor: float,
 ) -> Panel:
     cells = [table.cells[task.name, shots] for shots in table.shots]
-    ends = [_interval(counted, task, shots) for shots in table.shots]
+    ends = [_interval(scores.get((task.name, shots))) for shots in table.shots]
     rows = [
         (NAMES[Kind(table.kind)], "people", [c.mean for c in cells], [c.n for c in cells]),
         *(
@@ -168,11 +170,9 @@ def _panel(
     )
 
 
-def _interval(counted: pd.DataFrame, task: Task, shots: int) -> tuple[float, float]:
+def _interval(scores: np.ndarray | None) -> tuple[float, float]:
     """The 95 % t interval of the mean over annotators, x 100; NaN below FEWEST of them."""
-    own = counted[(counted["task"] == task.name) & (counted["shots"] == shots)]
-    scores = own["score"].to_numpy(dtype=float)
-    if len(scores) < FEWEST or np.isnan(scores).any():
+    if scores is None or len(scores) < FEWEST or np.isnan(scores).any():
         return math.nan, math.nan
     lowest = min(0.0, float(scores.min()))
     interval = t_interval_of_scores(scores, -1 if lowest < 0 else 0)

@@ -12,6 +12,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from annotation.access import study_of
+from annotation.api.lists import Texts
 from annotation.api.paging import RowsView
 from annotation.models import JUDGED_STEPS, REVEALED, AnswerSpan, Kind, Step, Turn
 from annotation.steps import blinding
@@ -25,10 +26,6 @@ OF_TURN = {
     "kind": ("participation__kind", Kind.values),
     "annotator": ("participation__pseudonym", None),
 }
-
-
-class Texts(serializers.ListField):
-    child = serializers.CharField()
 
 
 ANSWERS = [

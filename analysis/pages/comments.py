@@ -13,13 +13,16 @@ from annotation.access import scores_of
 from annotation.api.form_bodies import as_form_data
 from annotation.api.paging import page_of, small_list
 from annotation.api.views import Twin
-from annotation.models import ExampleComment, Study
+from annotation.models import ExampleComment, GoldOpinion, Study
 from annotation.rights import right_to
 from annotation.study import comments
 from tasks.models import Example
 
 FIELDS: dict[str, serializers.Field] = {
     "text": serializers.CharField(),
+    "gold": serializers.ChoiceField(
+        ["", *GoldOpinion.values], help_text="what it says of the gold, if anything"
+    ),
     "by": serializers.CharField(help_text="user name"),
     "at": serializers.DateTimeField(help_text="UTC"),
 }
@@ -27,7 +30,12 @@ FIELDS: dict[str, serializers.Field] = {
 
 def as_record(comment: ExampleComment) -> dict[str, Any]:
     """One comment as JSON."""
-    return {"text": comment.text, "by": comment.by.get_username(), "at": comment.at}
+    return {
+        "text": comment.text,
+        "gold": comment.gold,
+        "by": comment.by.get_username(),
+        "at": comment.at,
+    }
 
 
 class Comments(Twin):
@@ -53,5 +61,5 @@ class Comments(Twin):
 
     def do(self, about: tuple[Study, Example], sent: dict[str, Any], request: Request) -> Any:
         study, example = about
-        comments.add(study, example, sent["text"], request.user)
+        comments.add(study, example, sent["text"], request.user, sent["gold"])
         return {"done": "The comment is stored."}

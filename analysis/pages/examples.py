@@ -41,12 +41,14 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
     kind = chosen_kind(request, kinds)
     rows = difficulty.hardest(study, task, kind)
     texts = _texts(task) if request.GET.get("q") else {}
+    wrong = comments.wrong_golds(study)
+    marked = {"gold-wrong": ("Gold marked as wrong", lambda row: row.example in wrong)}
     shown = listing.listing(
         request.GET,
         rows,
         difficulty.columns(sorted(study.shots)),
         lambda row: f"{row.source_id} {texts.get(row.example, '')}",
-        CHOICES,
+        CHOICES | marked,
     )
     if listing.wants_csv(request.GET):
         return shown.as_csv(f"{study.name}-{task.name}-examples.csv")
@@ -59,6 +61,7 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
         "kind": kind,
         "listing": shown if rows else None,
         "few": difficulty.FEW,
+        "wrong": wrong,
         "rows": [(examples[row.example], cells) for row, cells in shown.cells],
     }
     return render(request, "researcher/examples.html", context)
@@ -102,6 +105,7 @@ def audit(request: HttpRequest, name: str) -> HttpResponse:
         "tallies": columns.cells(gold_audit.TALLY, tallies),
         "columns": shown,
         "rows": list(zip(doubts, columns.cells(shown, doubts), strict=True)),
+        "wrong": comments.wrong_golds(study).values(),
     }
     return render(request, "researcher/gold_audit.html", context)
 
@@ -141,7 +145,8 @@ def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     form = CommentForm(request.POST)
     if not form.is_valid():
         return _example(request, study, shown, form)
-    comments.add(study, shown, form.cleaned_data["text"], request.user)
+    said = form.cleaned_data
+    comments.add(study, shown, said["text"], request.user, said["gold"])
     return redirect(f"{reverse('example', args=[name, pk])}#comments")
 
 
@@ -167,6 +172,7 @@ def _example(
         raise Http404
     page = ExamplePage(study, shown, kind, int(wanted) if wanted else None)
     previous, following = difficulty.neighbours(study, shown, kind)
+    said = list(comments.on(study, shown))
     context = {
         "study": study,
         "example": shown,
@@ -178,7 +184,8 @@ def _example(
         "page": page,
         "previous": previous,
         "following": following,
-        "comments": comments.on(study, shown),
+        "comments": said,
+        "wrong": comments.wrong_gold(said),
         "form": form or CommentForm(),
     }
     return render(request, "researcher/example.html", context, status=422 if form else 200)

@@ -12,6 +12,7 @@ from django.http import QueryDict
 from analysis.documents import checklist, front, licences
 from analysis.export import rounded_times
 from analysis.stats import arg
+from annotation.models import GoldOpinion
 from annotation.pages.fields import PageForm, TextField, WholeNumberField, row_field
 from tasks.formats import FormatError
 from tasks.models import Task
@@ -188,6 +189,12 @@ class CommentForm(PageForm):
         max_length=LONGEST_COMMENT,
         widget=forms.Textarea({"rows": 3}),
         error_messages={"required": "Write something."},
+    )
+    gold = forms.ChoiceField(
+        label="The gold is",
+        choices=[("", "not what this is about"), *GoldOpinion.choices],
+        required=False,
+        help_text="An example marked as wrong stands on Gold audit; no score changes.",
     )
 
 

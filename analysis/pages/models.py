@@ -26,7 +26,8 @@ from analysis.tables import (
 from analysis.tables import models as model_tables
 from annotation.access import ResearcherRequest, own_model, predictions_job_of, scores_of
 from annotation.models import Kind
-from tasks import archive, checking, listing, uploads
+from annotation.pages.tags import TagsForm
+from tasks import archive, checking, listing, tags, uploads
 from tasks.columns import Column, cells, on_page
 from tasks.downloads import download
 from tasks.models import LanguageModel, PredictionFile, PredictionFileQuerySet
@@ -53,7 +54,12 @@ def models(request: ResearcherRequest) -> HttpResponse:
         stored.annotate(file_count=Count("files"), task_count=Count("files__task", distinct=True))
     )
     shown = listing.listing(
-        request.GET, rows, LISTED, _searched, is_archived=lambda row: bool(row.archived_at)
+        request.GET,
+        rows,
+        LISTED,
+        _searched,
+        is_archived=lambda row: bool(row.archived_at),
+        tags=lambda row: row.tags,
     )
     if listing.wants_csv(request.GET):
         return shown.as_csv("models-list.csv")
@@ -83,6 +89,7 @@ LISTED = [
     ),
     Column("uploaded_by", "Uploaded by", get=lambda model: model.uploaded_by.get_username()),
     Column("uploaded_at", "Uploaded (UTC)", "first file", show=lambda at: f"{at:%Y-%m-%d}"),
+    Column("tags", get=lambda model: tags.in_words(model.tags)),
 ]  # fmt: skip
 
 
@@ -149,6 +156,13 @@ def models_file(request: ResearcherRequest) -> HttpResponse:
 @require_GET
 def model(request: ResearcherRequest, name: str) -> HttpResponse:
     """One model: what it is, its scores, its files."""
+    return _model_page(request, name)
+
+
+def _model_page(
+    request: ResearcherRequest, name: str, sent: TagsForm | None = None
+) -> HttpResponse:
+    """The page of a model, with tags that were refused, if they were."""
     language_model = get_object_or_404(
         LanguageModel.objects.select_related("uploaded_by"), name=name
     )
@@ -167,8 +181,9 @@ def model(request: ResearcherRequest, name: str) -> HttpResponse:
             f"{file.filename}: {remark}" for file in files for remark in file.remarks or ()
         ],
         "unchecked": [file.filename for file in files if file.remarks is None],
+        "tags_form": sent or TagsForm.of(language_model.tags),
     }
-    return render(request, "researcher/model.html", context)
+    return render(request, "researcher/model.html", context, status=422 if sent else 200)
 
 
 @login_required
@@ -203,6 +218,18 @@ def archive_model(request: ResearcherRequest, name: str, is_archived: bool) -> H
 
 @login_required
 @require_POST
+def model_tags(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Set the tags of one's own model."""
+    language_model = own_model(request, name)
+    form = TagsForm(request.POST)
+    if not form.is_valid():
+        return _model_page(request, name, form)
+    tags.of_model(language_model, form.cleaned_data["tags"])
+    return redirect("model", name)
+
+
+@login_required
+@require_POST
 def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
     """Delete one's own model once it has no file."""
     language_model = own_model(request, name)
@@ -220,12 +247,14 @@ def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Humans of this study, uploaded models and published figures; where they differ most."""
+    """Humans of this study, uploaded models and published figures.
+
+    The differences come by an address of their own, as they take as long as all the rest.
+    """
     study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
-    pairings = differences.differences(study, kind)
-    context: dict[str, Any] = {
+    context = {
         **results_of(study),
         "kind": kind,
         "kinds": kinds,
@@ -239,11 +268,31 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
         "metric_columns": on_page(metrics.COLUMNS),
         "metric_cells": cells(metrics.COLUMNS, metrics.page_rows(study, kind)),
         "metric_note": metrics.NOTE,
+    }
+    return render(request, "researcher/study_models.html", context)
+
+
+@login_required
+@require_GET
+def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
+    """People minus models on the same examples, and the examples where they differ most.
+
+    For its place on the page of models, or as a page of its own.
+    """
+    study = scores_of(request, name)
+    kinds = performance.kinds(study)
+    kind = chosen_kind(request, kinds)
+    pairings = differences.differences(study, kind)
+    context: dict[str, Any] = {
+        **results_of(study),
+        "kind": kind,
+        "kinds": kinds,
+        "address": reverse("study_differences", args=[study.name]),
+        "who": model_tables.WHO[Kind(kind)],
         "differences": pairings,
         "difference_columns": on_page(models_columns.DIFFERENCES),
         "difference_cells": cells(models_columns.DIFFERENCES, pairings),
         "left_out": differences.LEFT_OUT,
-        "chosen": None,
     }
     if pairings:
         chosen = _chosen(request, pairings)
@@ -258,7 +307,8 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
                 for pair, texts in zip(pairs, cells(shown, pairs), strict=True)
             ],
         }
-    return render(request, "researcher/study_models.html", context)
+    page = "_differences" if request.htmx else "study_differences"
+    return render(request, f"researcher/{page}.html", context)
 
 
 @login_required

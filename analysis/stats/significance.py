@@ -17,7 +17,8 @@ from analysis.stats.uncertainty import ROUNDING, sd
 EXACT_UP_TO = 100_000  # splits or sign flips; beyond, a seeded sample of as many
 EXACT_FLIPS = 16  # pairs: 2 to this power is below EXACT_UP_TO
 SAMPLED_FLIPS = EXACT_UP_TO // 10
-PORTION = 250  # random flips that are added up at a time
+DRAWN_AT_ONCE = 1 << 20  # bits, while each still takes eight bytes
+PORTION = 256  # random flips that are added up at a time: whole bytes of bits
 
 
 def permutation(first: Sequence[float], second: Sequence[float], seed: int = 0) -> float:
@@ -87,9 +88,11 @@ def sign_flips(several: Sequence[Sequence[float]], seed: int = 0) -> list[float]
     gaps = [np.asarray(differences, dtype=float) for differences in several]
     gaps = [own[np.abs(own) > ROUNDING] for own in gaps]
     reached = [0] * len(gaps)
-    for length in {len(own) for own in gaps}:
+    lengths = {len(own) for own in gaps}
+    bits = _bits(SAMPLED_FLIPS * max((n for n in lengths if n > EXACT_FLIPS), default=0), seed)
+    for length in lengths:
         alike = [index for index, own in enumerate(gaps) if len(own) == length]
-        for signs in _flips(length, seed):
+        for signs in _flips(length, bits):
             for index in alike:
                 edge = abs(gaps[index].sum()) - 1e-12
                 reached[index] += int((np.abs(signs @ gaps[index]) >= edge).sum())
@@ -99,15 +102,27 @@ def sign_flips(several: Sequence[Sequence[float]], seed: int = 0) -> list[float]
     ]
 
 
-def _flips(length: int, seed: int) -> Iterator[np.ndarray]:
-    """Signs (-1 or 1) for so many pairs, in portions: all there are, or else a seeded sample."""
+def _bits(number: int, seed: int) -> np.ndarray:
+    """So many of a seeded draw, eight in a byte."""
+    draw = np.random.default_rng(seed)
+    portions = (min(DRAWN_AT_ONCE, number - begin) for begin in range(0, number, DRAWN_AT_ONCE))
+    drawn = [np.packbits(draw.integers(0, 2, size).astype(bool)) for size in portions]
+    return np.concatenate(drawn) if drawn else np.empty(0, np.uint8)
+
+
+def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
+    """Signs (-1 or 1) for so many pairs, in portions: all there are, or else those of the draw.
+
+    Pairs of any number take the first bits of one draw, as if it had been made for them alone.
+    """
     if length <= EXACT_FLIPS:
         yield np.array(list(itertools.product((-1.0, 1.0), repeat=length)))
         return
-    draw = np.random.default_rng(seed)
-    # In portions that fit into the processor's cache; the signs are those of one draw of all.
+    # In portions that fit into the processor's cache.
     for begin in range(0, SAMPLED_FLIPS, PORTION):
-        yield draw.choice((-1.0, 1.0), (min(PORTION, SAMPLED_FLIPS - begin), length))
+        rows = min(PORTION, SAMPLED_FLIPS - begin)
+        own = np.unpackbits(bits[begin * length // 8 :], count=rows * length)
+        yield own.reshape(rows, length) * 2.0 - 1.0
 
 
 def smallest_sign_flip_p(differences: Sequence[float]) -> float:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.heavy import np, stats
+from analysis.heavy import np, special
 from analysis.stats.uncertainty import ROUNDING, by_cluster
 
 LEVEL = 0.95
@@ -100,8 +100,8 @@ class Estimate:
         if self.why_not:
             return math.nan
         tails = (
-            stats.t.sf(distance / self.people_se, self.people_df),
-            stats.t.sf(distance / self.se, self.df),
+            special.stdtr(self.people_df, -distance / self.people_se),
+            special.stdtr(self.df, -distance / self.se),
         )
         return float(max(tails))
 
@@ -109,7 +109,9 @@ class Estimate:
 def reach(people_se: Any, people_df: Any, se: Any, df: Any, level: float = LEVEL) -> Any:
     """Half the wider one of the two t intervals, of one study or of many."""
     tail = (1 + level) / 2
-    return np.maximum(stats.t.ppf(tail, people_df) * people_se, stats.t.ppf(tail, df) * se)
+    # `stats.t.ppf` without its checks, which take ten times as long as the quantile; so is `stdtr`.
+    ends = special.stdtrit(people_df, tail), special.stdtrit(df, tail)
+    return np.maximum(ends[0] * people_se, ends[1] * se)
 
 
 def layout(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> np.ndarray:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from analysis.heavy import np, stats
+from analysis.heavy import np, special, stats
 
 RESAMPLES = 10_000
 FEWEST_FOR_BOOTSTRAP = 10  # people; of three it covers 75 % (docs/statistics.md#coverage)
@@ -59,7 +59,7 @@ def t_interval(values: Numbers, level: float = 0.95) -> Interval:
     if why_no_interval(values):
         return Interval(np.nan, np.nan, np.nan)
     error = sd(array) / np.sqrt(len(array))
-    reach = stats.t.ppf((1 + level) / 2, len(array) - 1) * error
+    reach = special.stdtrit(len(array) - 1, (1 + level) / 2) * error
     return Interval(array.mean() - reach, array.mean() + reach, error)
 
 

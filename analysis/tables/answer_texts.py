@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from django.db.models import QuerySet
 
-from annotation.models import AnswerSpan, Step, Study
+from annotation.models import Answer, AnswerSpan, Step, Study
 
 
 def texts_of(label: str, spans: Iterable[str], values: Sequence[str] | None) -> list[str]:
@@ -13,15 +13,10 @@ def texts_of(label: str, spans: Iterable[str], values: Sequence[str] | None) -> 
     return [label] if label else list(dict.fromkeys([*spans, *(values or ())]))
 
 
-def texts_by_turn(
-    study: Study, participations: Sequence[int] | None = None
-) -> Iterator[tuple[int, list[str]]]:
-    """(turn, distinct texts of its spans in order), by turn; of these participations or of all."""
+def texts_by_turn(spans: QuerySet[AnswerSpan]) -> Iterator[tuple[int, list[str]]]:
+    """(turn, distinct texts in order) of these spans, which `spans_in_order` gives, by turn."""
     current: int | None = None
     texts: dict[str, None] = {}
-    spans = spans_in_order(study)
-    if participations is not None:
-        spans = spans.filter(answer__turn__participation__in=participations)
     for turn, text in spans.values_list("answer_id", "text").iterator(chunk_size=2000):
         if turn != current:
             if current is not None:
@@ -30,6 +25,29 @@ def texts_by_turn(
         texts[text] = None
     if current is not None:
         yield current, list(texts)
+
+
+def given_texts(
+    study: Study, answers: QuerySet[Answer]
+) -> Iterator[tuple[int, int, str, list[str], float]]:
+    """(participation, example, label, distinct texts in order, S1) of these answers of the study.
+
+    Values are read apart: most answers have none, and each that is read with its answer takes a
+    conversion.
+    """
+    spans = dict(texts_by_turn(spans_in_order(study).filter(answer__in=answers)))
+    values = dict(answers.filter(values__isnull=False).order_by().values_list("turn_id", "values"))
+    rows = answers.values_list(
+        "turn_id", "turn__participation_id", "turn__example_id", "label", "s1"
+    )
+    for turn, participation, example, label, s1 in rows.iterator(chunk_size=5000):
+        if label:
+            texts = [label]
+        elif turn in values:
+            texts = texts_of(label, spans.get(turn, ()), values[turn])
+        else:
+            texts = spans.get(turn, [])
+        yield participation, example, label, texts, s1
 
 
 def texts_of_upstream(study: Study) -> Iterator[tuple[int, list[str]]]:

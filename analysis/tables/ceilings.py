@@ -7,7 +7,9 @@ ones is what a perfect model of people would be measured by (leave-one-out).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.heavy import np, pd
 from analysis.stats import aggregation
@@ -73,13 +75,27 @@ def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
     for example, *row in zip(*columns, strict=True):
         units.setdefault(example, []).append(tuple(row))
     scores: dict[str, list[float]] = {}
+    known: dict[tuple[Any, ...], list[float | None]] = {}  # few labels: units repeat each other
     for unit in units.values():
         names, answers, labels = zip(*unit, strict=True)
-        others = aggregation.majorities_of_others(answers, all(labels))
-        for name, own, other in zip(names, answers, others, strict=True):
-            if other is not None:
-                scores.setdefault(name, []).append(s1(own, other))
+        is_label = all(labels)
+        if (answers, is_label) not in known:
+            known[answers, is_label] = _of_unit(answers, is_label)
+        for name, score in zip(names, known[answers, is_label], strict=True):
+            if score is not None:
+                scores.setdefault(name, []).append(score)
     return scores
+
+
+def _of_unit(answers: Sequence[frozenset[str]], is_label: bool) -> list[float | None]:
+    """The S1 of each answer to one example against the majority of the others."""
+    if len(answers) > 1 and len(set(answers)) == 1:
+        return [1.0] * len(answers)  # the others say the same
+    others = aggregation.majorities_of_others(answers, is_label)
+    return [
+        None if other is None else s1(own, other)
+        for own, other in zip(answers, others, strict=True)
+    ]
 
 
 def _mean_of_means(scores: dict[str, list[float]]) -> float:

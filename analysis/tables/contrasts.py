@@ -12,6 +12,7 @@ from analysis.heavy import np, pd
 from analysis.stats import significance, two_way
 from analysis.stats.learning import by_cell
 from analysis.tables import tested
+from analysis.tables.means import keyed_matrix_of
 from analysis.tables.tested import Tested
 
 
@@ -42,7 +43,7 @@ def contrasts(
     `frame` has one row per answer of the annotation step: task, shots, annotator, example, context,
     score (test_sets.with_scores). `margin` is that of equivalence, in points.
     """
-    cells = {(task, shots): _Arm.of(part) for task, shots, part in by_cell(frame)}
+    cells = {(task, shots): _Arm(*keyed_matrix_of(part)) for task, shots, part in by_cell(frame)}
     rows = [
         _contrast(task, less, more, cells[task, less], cells[task, more], seed)
         for (task, less), (other, more) in itertools.combinations(cells, 2)
@@ -55,22 +56,17 @@ def contrasts(
 class _Arm:
     """The scores of one number of shots, and the context of each example."""
 
-    scores: pd.DataFrame  # annotators x examples
-    contexts: dict[Any, Any]
-
-    @classmethod
-    def of(cls, part: pd.DataFrame) -> _Arm:
-        first = part.drop_duplicates("example")
-        return cls(
-            part.pivot(index="annotator", columns="example", values="score"),
-            dict(zip(first["example"], first["context"], strict=True)),
-        )
+    scores: np.ndarray  # annotators x examples
+    contexts: Sequence[Any]
+    examples: np.ndarray  # keys, in ascending order
 
 
 def _contrast(task: str, less: int, more: int, few: _Arm, many: _Arm, seed: int) -> Contrast:
-    shared = few.scores.columns.intersection(many.scores.columns)
-    first, second = (arm.scores[shared].to_numpy(dtype=float) for arm in (few, many))
-    contexts = [few.contexts[example] for example in shared]
+    _shared, in_few, in_many = np.intersect1d(
+        few.examples, many.examples, assume_unique=True, return_indices=True
+    )
+    first, second = few.scores[:, in_few], many.scores[:, in_many]
+    contexts = [few.contexts[index] for index in in_few]
     means = list(two_way.row_means(first)), list(two_way.row_means(second))
     sizes = len(first), len(second)
     return Contrast(

@@ -25,12 +25,12 @@ from django.db.models import Avg, QuerySet
 from analysis.heavy import np
 from analysis.stats import significance, two_way
 from analysis.tables import seated_models, test_sets, tested
-from analysis.tables.answer_texts import texts_by_turn, texts_of
+from analysis.tables.answer_texts import given_texts
 from analysis.tables.frames import contexts_of_tests
 from analysis.tables.model_runs import equally_trained
 from analysis.tables.tested import Tested
 from annotation.models import Answer, Kind, Participation, Step, Study
-from tasks.models import Example, Prediction, PredictionFile
+from tasks.models import Example, Prediction, PredictionFile, Task
 from tasks.paper import place
 
 # Stands, to be read, wherever such a p is printed.
@@ -217,7 +217,7 @@ def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str])
 def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
     """The examples of one pairing, where human and model differ most first."""
     task = study.tasks.get(name=pairing.task)
-    answered = _human_means(study, kind)[task.pk, pairing.shots, ""]
+    answered = _human_means(study, kind, task, pairing.shots)
     group = (task.pk, pairing.shots, pairing.model)
     predicted = _model_means(pairing.files).get(group, {})
     if pairing.seats:
@@ -245,37 +245,22 @@ def predicted_texts(
     for example, texts in rows.values_list("example_id", "predicted"):
         by_example[example][tuple(sorted(set(texts)))] += 1
     seats = [participation for participation, _split in pairing.seats]
-    highlighted = dict(texts_by_turn(study, seats)) if seats else {}
     answers = Answer.objects.filter(
         turn__participation__in=seats, turn__step=Step.ANNOTATION, turn__example__in=examples
     ).order_by("turn_id")
-    for turn, example, label, values in answers.values_list(
-        "turn_id", "turn__example_id", "label", "values"
-    ):
-        texts = texts_of(label, highlighted.get(turn, ()), values)
+    for _participation, example, _label, texts, _s1 in given_texts(study, answers):
         by_example[example][tuple(sorted(set(texts)))] += 1
     return {example: counts.most_common() for example, counts in by_example.items()}
 
 
-def _human_means(study: Study, kind: str) -> dict[Group, dict[int, float]]:
-    """Mean S1 in [0, 1] over the annotators that count, of each example answered."""
-    rows = (
-        Answer.objects.filter(
-            turn__step=Step.ANNOTATION,
-            turn__participation__in=study.participations.analysed().in_cells().filter(kind=kind),
-        )
-        .values_list(
-            "turn__participation__scenario__task_id",
-            "turn__participation__scenario__shots",
-            "turn__example_id",
-        )
-        .annotate(Avg("s1"))
-        .order_by()
+def _human_means(study: Study, kind: str, task: Task, shots: int) -> dict[int, float]:
+    """Mean S1 in [0, 1] over the annotators of that cell that count, of each example answered."""
+    counted = study.participations.analysed().in_cells().filter(kind=kind)
+    answers = Answer.objects.filter(
+        turn__step=Step.ANNOTATION,
+        turn__participation__in=counted.filter(scenario__task=task, scenario__shots=shots),
     )
-    means: dict[Group, dict[int, float]] = defaultdict(dict)
-    for task, shots, example, mean in rows:
-        means[task, shots, ""][example] = mean
-    return means
+    return dict(answers.values_list("turn__example_id").annotate(Avg("s1")).order_by())
 
 
 # Key of the task version and shots -> participation -> example -> score.
@@ -284,18 +269,17 @@ Scores = dict[tuple[int, int], dict[int, dict[int, float]]]
 
 def _s1(people: QuerySet[Participation]) -> Scores:
     """S1 in [0, 1] of their test answers."""
-    scores: Scores = defaultdict(lambda: defaultdict(dict))
+    own: dict[int, dict[int, float]] = defaultdict(dict)
     rows = Answer.objects.filter(
         turn__step=Step.ANNOTATION, turn__participation__in=people
-    ).values_list(
-        "turn__participation__scenario__task_id",
-        "turn__participation__scenario__shots",
-        "turn__participation_id",
-        "turn__example_id",
-        "s1",
-    )
-    for task, shots, person, example, s1 in rows.iterator(chunk_size=5000):
-        scores[task, shots][person][example] = s1
+    ).values_list("turn__participation_id", "turn__example_id", "s1")
+    for person, example, s1 in rows.iterator(chunk_size=5000):
+        own[person][example] = s1
+    scores: Scores = defaultdict(dict)
+    seats = people.order_by().values_list("pk", "scenario__task_id", "scenario__shots")
+    for person, task, shots in seats:
+        if person in own:
+            scores[task, shots][person] = own[person]
     return scores
 
 
@@ -303,7 +287,7 @@ def _scores(study: Study, people: QuerySet[Participation]) -> Scores:
     """Of an example its part of the score under the metric of the task's card: under S1 its S1."""
     scores = _s1(people)
     parts = test_sets.parts(study, list(people.values_list("pk", flat=True)))
-    for of_people in scores.values():
+    for of_people in scores.values() if parts else ():
         for person, own in of_people.items():
             own.update((example, parts.get((person, example), s1)) for example, s1 in own.items())
     return scores
@@ -346,7 +330,7 @@ def _compared_files(study: Study) -> dict[Group, Runs]:
     files = PredictionFile.objects.filter(task__in=study.tasks.all())
     equal = equally_trained(study, files)
     groups: dict[Group, list[PredictionFile]] = defaultdict(list)
-    for file in files.select_related("model", "task"):
+    for file in files.select_related("model").prefetch_related("task"):
         groups[file.task_id, file.shots, file.model.name].append(file)
     return {
         group: Runs(

@@ -63,6 +63,7 @@ def columns(shots: Sequence[int]) -> list[Column]:
             "n",
             "n",
             "Annotators of this kind who answered the example, completed, and are in the analysis.",
+            "annotators",
         ),
         *(_of_shots(place, number) for place, number in enumerate(shots)),
         Column(
@@ -100,6 +101,7 @@ def columns(shots: Sequence[int]) -> list[Column]:
             "respondents",
             "Respondents",
             "Annotators of this kind and models that answered all of these examples.",
+            "respondents",
         ),
     ]
 

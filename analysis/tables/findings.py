@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from analysis.heavy import pd
 from analysis.stats import aggregation, agreement
 from analysis.stats.learning import by_cell
-from analysis.tables.answer_texts import texts_by_turn, texts_of
+from analysis.tables.answer_texts import given_texts
 from analysis.tables.ceilings import Ceiling, ceilings
 from analysis.tables.contrasts import Contrast, contrasts
 from analysis.tables.means import Intervals, intervals
@@ -27,6 +27,7 @@ from tasks.models import Example, Task
 
 GROUP = ["task", "shots"]
 SMALL = 3000  # answers, of which each costs a page some 0.1 ms
+TEXTS = {"task", "annotator", "context", "gold_rule"}
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,6 @@ def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
 def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
     """The same rows, of these participations of the study (keys)."""
     rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
-    texts = dict(texts_by_turn(study, participations))
     seats = study.participations.filter(pk__in=participations)
     given = Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=seats)
     # People and examples are read once, not with each answer: their JSON took longer than the rest.
@@ -97,26 +97,31 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
             "pk", "scenario__task__name", "scenario__shots", "pseudonym", "scenario__task_id"
         )
     }
+    answers = list(given_texts(study, given))
+    # By their keys: as a subquery of the answers, PostgreSQL may read all answers for each example.
+    shown = Example.objects.filter(pk__in={example for _person, example, *_ in answers}).order_by()
     examples = {
-        pk: (str(context), gold)
-        for pk, context, gold in Example.objects.filter(
-            pk__in=given.values("turn__example_id")
-        ).values_list("pk", "context", "gold")
+        pk: (str(context), gold) for pk, context, gold in shown.values_list("pk", "context", "gold")
     }
     records = []
-    rows = given.values_list(
-        "turn_id", "turn__participation_id", "turn__example_id", "label", "values", "s1"
-    )
-    for turn, person, example, label, values, s1 in rows.iterator(chunk_size=5000):
+    for person, example, label, texts, s1 in answers:
         name, shots, pseudonym, rule = people[person]
         context, gold = examples[example]
-        answer = frozenset(texts_of(label, texts.get(turn, ()), values))
         records.append(
-            (name, shots, pseudonym, example, context, s1, answer, bool(label), gold, rule, person)
-        )
+            (
+                name, shots, pseudonym, example, context, s1, frozenset(texts), bool(label), gold,
+                rule, person,
+            )
+        )  # fmt: skip
     columns = [*GROUP, "annotator", "example", "context", "s1", "texts", "is_label", "gold"]
     columns += ["gold_rule", "participation"]
-    return with_scores(study, pd.DataFrame.from_records(records, columns=columns))
+    # Texts stay the objects that they are: converted for each table they took longer than all else.
+    read = {
+        name: pd.Series(column, dtype=object if name in TEXTS else None)
+        for name, column in zip(columns, zip(*records, strict=True), strict=False)
+    }
+    frame = pd.DataFrame(read) if records else pd.DataFrame(columns=columns)
+    return with_scores(study, frame)
 
 
 def _groups(frame: pd.DataFrame) -> Iterator[tuple[str, int, int, pd.DataFrame]]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.db.models import Count, QuerySet
 
 from analysis.heavy import np, pd
 from analysis.tables import test_sets
-from analysis.tables.answer_texts import texts_by_turn, texts_of
+from analysis.tables.answer_texts import given_texts
 from analysis.tables.scores import counted_remarks
 from annotation.models import ANALYSED, Answer, Arm, Participation, Status, Step, Study
 from tasks.metrics import s1
@@ -88,16 +88,16 @@ def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
         ).values_list("pk", "gold")
         if len(set(gold)) > 1
     }
-    texts = dict(texts_by_turn(study, list(people.values_list("pk", flat=True))))
     scores: dict[int, list[float]] = defaultdict(list)
     answers = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
-    rows = answers.order_by("turn").values_list(
-        "turn_id", "turn__participation_id", "turn__example_id", "label", "values", "s1"
-    )
-    for turn, participation, example, label, values, stored in rows.iterator(chunk_size=5000):
-        given = texts_of(label, texts.get(turn, ()), values)
-        is_same = example not in golds
-        scores[participation].append(stored if is_same else s1(given, golds[example]))
+    each = answers.values_list("turn__participation_id", "turn__example_id", "s1")
+    for participation, example, stored in each.iterator(chunk_size=5000):
+        if example not in golds:
+            scores[participation].append(stored)
+    for participation, example, _label, texts, _s1 in given_texts(
+        study, answers.filter(turn__example__in=golds)
+    ):
+        scores[participation].append(s1(texts, golds[example]))
     return {pk: math.fsum(values) / len(values) for pk, values in scores.items()}
 
 
@@ -147,7 +147,12 @@ def training_answers(study: Study, kind: str) -> pd.DataFrame:
 IN_ORDER = (Step.TRAINING, Step.ANNOTATION)
 
 
-def answers_in_order(study: Study, kind: str, steps: Sequence[Step] = IN_ORDER) -> pd.DataFrame:
+def answers_in_order(
+    study: Study,
+    kind: str,
+    steps: Sequence[Step] = IN_ORDER,
+    shots: Collection[int] | None = None,
+) -> pd.DataFrame:
     """One row per answer of these steps by those who completed and are in the analysis.
 
     Columns: participation (key), task, shots, annotator, step (training or annotation: attention
@@ -156,6 +161,8 @@ def answers_in_order(study: Study, kind: str, steps: Sequence[Step] = IN_ORDER) 
     the order of the steps, the participations and the positions.
     """
     people = study.participations.analysed().in_cells().filter(kind=kind)
+    if shots is not None:
+        people = people.filter(scenario__shots__in=shots)
     who = pd.DataFrame.from_records(
         people.values_list("pk", "scenario__task__name", "scenario__shots", "pseudonym"),
         columns=["participation", "task", "shots", "annotator"],
@@ -182,12 +189,13 @@ def _of_step(people: QuerySet[Participation], who: pd.DataFrame, step: Step) -> 
     return frame
 
 
-def scored_answers(study: Study, kind: str) -> pd.DataFrame:
+def scored_answers(study: Study, kind: str, shots: Collection[int] | None = None) -> pd.DataFrame:
     """The answers of the annotation step, with the name of each example's `context`.
 
-    Beside the columns of `answers_in_order` those of `test_sets.with_scores`.
+    After these numbers of shots, or all. Beside the columns of `answers_in_order` those of
+    `test_sets.with_scores`.
     """
-    answers = answers_in_order(study, kind, [Step.ANNOTATION])
+    answers = answers_in_order(study, kind, [Step.ANNOTATION], shots)
     contexts = contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
     return test_sets.with_scores(study, answers.assign(context=answers["example"].map(contexts)))
 

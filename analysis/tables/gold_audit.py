@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
 from analysis.heavy import pd
 from analysis.tables import findings
+from analysis.tables.answer_texts import given_texts
 from analysis.tables.columns import points
 from analysis.values import json_list
-from annotation.models import Study
+from annotation.models import Answer, Step, Study
 from tasks.columns import Column
 from tasks.models import Example
 
@@ -82,7 +83,7 @@ class Unit:
 
     @property
     def is_unanimous(self) -> bool:
-        return len(set(self.answers)) == 1
+        return all(answer == self.answers[0] for answer in self.answers)
 
     @property
     def is_doubtful(self) -> bool:
@@ -92,11 +93,33 @@ class Unit:
 
 def units(frame: pd.DataFrame) -> list[Unit]:
     """The examples that enough annotators answered, of the frame that `findings.answered` gives."""
-    by_example: dict[int, Unit] = {}
     columns = (frame[name] for name in ("task", "example", "texts", "s1"))
-    for task, example, texts, s1 in zip(*columns, strict=True):
-        by_example.setdefault(example, Unit(task, example, [], s1)).answers.append(texts)
-    return [unit for unit in by_example.values() if len(unit.answers) >= AT_LEAST]
+    return _units(zip(*columns, strict=True))
+
+
+def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Unit]:
+    """The same of (task, example, texts, S1) of each answer."""
+    first: dict[int, tuple[str, float]] = {}
+    texts_of: dict[int, list[frozenset[str]]] = defaultdict(list)
+    for task, example, texts, s1 in answers:
+        first.setdefault(example, (task, s1))
+        texts_of[example].append(texts)
+    return [
+        Unit(task, example, texts_of[example], s1)
+        for example, (task, s1) in first.items()
+        if len(texts_of[example]) >= AT_LEAST
+    ]
+
+
+def _answered(study: Study, kind: str) -> list[Unit]:
+    """Those of the study, without a frame of all that else stands beside an answer."""
+    people = findings.counted(study, kind)
+    tasks = dict(people.values_list("pk", "scenario__task__name"))
+    given = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
+    return _units(
+        (tasks[person], example, frozenset(texts), s1)
+        for person, example, _label, texts, s1 in given_texts(study, given)
+    )
 
 
 def tallies(frame: pd.DataFrame) -> list[Tally]:
@@ -121,7 +144,7 @@ def _tallies(answered: Sequence[Unit]) -> list[Tally]:
 
 def doubts(study: Study, kind: str) -> tuple[list[Tally], list[Doubt]]:
     """The tally of each task, and its doubtful examples in the order of the test file."""
-    answered = units(findings.answered(study, kind))
+    answered = _answered(study, kind)
     chosen = {unit.example: unit for unit in answered if unit.is_doubtful}
     examples = Example.objects.filter(pk__in=list(chosen)).select_related("split__task")
     order = ("split__task__name", "split__task__version", "position")

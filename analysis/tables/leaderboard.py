@@ -110,7 +110,8 @@ def boards(study: Study, kind: str) -> list[Board]:
     files = PredictionFile.objects.filter(task__in=people.tasks)
     uploaded, of = splits(files, people.tasks), training_files(people.tasks)
     models = {model.name: model for model in LanguageModel.objects.filter(files__in=files)}
-    answers = frames.scored_answers(study, kind)
+    largest = {max(task.training_sizes, default=0) for task in people.tasks}
+    answers = frames.scored_answers(study, kind, largest)
     each = []
     for task in people.tasks:
         sizes = tuple(task.training_sizes)

@@ -77,13 +77,23 @@ def means(frame: pd.DataFrame) -> list[Mean]:
 
 def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
     """Annotators x examples of one cell, and the context of each example."""
-    annotators, rows = np.unique(part["annotator"].to_numpy(dtype=object), return_inverse=True)
-    examples, first, columns = np.unique(
+    matrix, contexts, _keys = keyed_matrix_of(part)
+    return matrix, contexts
+
+
+def keyed_matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any], np.ndarray]:
+    """The same, and the key of each example.
+
+    Annotators stand in the order of their names, examples in that of their keys; NaN is an answer
+    that is missing.
+    """
+    names, people = np.unique(part["annotator"].to_numpy(dtype=object), return_inverse=True)
+    keys, first, examples = np.unique(
         part["example"].to_numpy(), return_index=True, return_inverse=True
     )
-    matrix = np.full((len(annotators), len(examples)), math.nan)
-    matrix[rows, columns] = part["score"].to_numpy(dtype=float)
-    return matrix, list(part["context"].iloc[first])
+    matrix = np.full((len(names), len(keys)), math.nan)
+    matrix[people, examples] = part["score"].to_numpy(dtype=float)
+    return matrix, list(part["context"].to_numpy(dtype=object)[first]), keys
 
 
 def lowest_of(part: pd.DataFrame) -> float:

@@ -32,16 +32,19 @@ class Run:
 
     @property
     def text(self) -> str:
-        """In words, for a reader of a row; what is not stated is said."""
+        """In words, for a reader of a row; what is not stated is named at the end."""
         seen = " or ".join(Seen(value).label for value in self.seen_test.split("; "))
         numbers = " or ".join(Numbering(value).label for value in self.numbering.split("; "))
-        parts = [
-            f"may have seen the test set: {seen}",
-            f"numbers of splits: {numbers}",
-            self.predicted_on or "date not stated",
-            f"revision {self.revision}" if self.revision else "revision not stated",
-        ]
-        return "; ".join(parts)
+        parts = {
+            "the test set seen or not": self.seen_test and f"may have seen the test set: {seen}",
+            "numbers of splits": self.numbering and f"numbers of splits: {numbers}",
+            "date": self.predicted_on,
+            "revision": self.revision and f"revision {self.revision}",
+        }
+        told = [words for words in parts.values() if words]
+        if unstated := [name for name, words in parts.items() if not words]:
+            told.append(f"not stated: {', '.join(unstated)}")
+        return "; ".join(told)
 
 
 def joined(stated: Iterable[tuple[str, ...]]) -> Run:
@@ -79,7 +82,7 @@ def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
     }
     return {
         file.pk
-        for file in files.select_related("task")
+        for file in files.prefetch_related("task")  # hundreds of files, a few tasks
         if not file.shots
         or (
             file.split_number in study.splits

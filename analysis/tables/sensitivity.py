@@ -166,18 +166,21 @@ def scores(
     """The scores of each task and number of shots, of everybody in the frame of `people`."""
     examples = Example.objects.filter(pk__in=answers["example"].unique().tolist())
     contexts = {pk: str(context) for pk, context in examples.values_list("pk", "context")}
-    names = people.set_index("participation")["task"]
+    # As objects: in another form the same few names would be made again for each table.
+    names = people.set_index("participation")["task"].astype(object)
     answers = with_scores(study, answers.assign(task=answers["participation"].map(names)))
+    columns = ["participation", "example", "score", "lowest"]
+    own = dict(iter(answers[columns].groupby("participation")))
     cells = {}
-    for task, shots, group in by_cell(people):
-        own = answers[answers["participation"].isin(group["participation"])]
-        keys, rows = np.unique(own["participation"], return_inverse=True)
-        shown, columns = np.unique(own["example"], return_inverse=True)
+    for task, shots, group in by_cell(people[["task", "shots", "participation"]]):
+        part = pd.concat([own[pk] for pk in sorted(group["participation"]) if pk in own])
+        keys, rows = np.unique(part["participation"].to_numpy(), return_inverse=True)
+        shown, places = np.unique(part["example"].to_numpy(), return_inverse=True)
         matrix = np.full((len(keys), len(shown)), np.nan)
-        matrix[rows, columns] = own["score"]
+        matrix[rows, places] = part["score"]
         row_of = {int(key): row for row, key in enumerate(keys)}
         own_contexts = [contexts[int(key)] for key in shown]
-        cells[task, shots] = Scores(matrix, row_of, own_contexts, lowest_of(own))
+        cells[task, shots] = Scores(matrix, row_of, own_contexts, lowest_of(part))
     return cells
 
 
@@ -238,7 +241,11 @@ def table(study: Study, kind: str) -> list[Row]:
 def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[Row]:
     """One row per rule, task and shots, of what `people` and `scores` return."""
     nobody_told = frame["seen_before"].eq("").all() and frame["ai_used"].eq("").all()
-    cells = [(task, shots, part, list(part.index)) for task, shots, part in by_cell(frame)]
+    numbers = ["participation", "score"]
+    cells = [
+        (task, shots, part[numbers], list(part.index))
+        for task, shots, part in by_cell(frame[["task", "shots", *numbers]])
+    ]
     known: dict[tuple[Any, ...], Row] = {}  # most rules leave the same annotators
     found = []
     for rule in RULES:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from analysis.heavy import pd
-from analysis.tables.answer_texts import texts_by_turn, texts_of
+from analysis.tables.answer_texts import given_texts
 from annotation.models import Answer, Step, Study
 from tasks.metrics import METRICS, Answers, SetScore, over_test_set
 from tasks.models import Prediction, PredictionFile, PredictionFileQuerySet, Task
@@ -85,15 +85,14 @@ def answers_of_people(
     study: Study, file: TestFile, participations: Sequence[int]
 ) -> dict[int, Answers]:
     """Participation -> its answers to the test file; of those who answered all of it."""
-    texts = dict(texts_by_turn(study, participations))
     given: dict[int, dict[int, Sequence[str]]] = defaultdict(dict)
-    rows = Answer.objects.filter(
+    answers = Answer.objects.filter(
         turn__participation__in=participations,
         turn__participation__scenario__task=file.task,
         turn__step=Step.ANNOTATION,
-    ).values_list("turn_id", "turn__participation_id", "turn__example_id", "label", "values")
-    for turn, participation, example, label, values in rows.iterator(chunk_size=5000):
-        given[participation][example] = texts_of(label, texts.get(turn, ()), values)
+    )
+    for participation, example, _label, texts, _s1 in given_texts(study, answers):
+        given[participation][example] = texts
     return _complete((pk, file.answers(own)) for pk, own in given.items())
 
 
@@ -149,10 +148,8 @@ def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
     for the task's name) and s1, which is that part under S1. The mean over an annotator's test set
     is the score (tasks/metrics/test_sets.py). `lowest` is the least that the metric can be.
     """
-    metrics = {task.name: METRICS[task.card.metric] for task in study.tasks.all()}
-    frame = frame.assign(
-        score=frame["s1"], lowest=frame["task"].map(lambda name: metrics[name].lowest)
-    )
+    lowest = {task.name: METRICS[task.card.metric].lowest for task in study.tasks.all()}
+    frame = frame.assign(score=frame["s1"], lowest=frame["task"].map(lowest))
     own = parts(study, [int(pk) for pk in frame["participation"].unique()])
     if own:
         keys = zip(frame["participation"], frame["example"], frame["s1"], strict=True)

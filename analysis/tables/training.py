@@ -31,7 +31,7 @@ Contents = dict[tuple[int, int | None], dict[int, frozenset[str]]]
 class Block:
     """Training examples of one size, all of them or those first met there.
 
-    "in the 20", or "in the 20, not the 10".
+    "in the 20", or "the 10 new examples of the 20".
     """
 
     size: int
@@ -39,7 +39,9 @@ class Block:
 
     @property
     def name(self) -> str:
-        return f"in the {self.size}" + (f", not the {self.smaller}" if self.smaller else "")
+        if self.smaller:
+            return f"the {self.size - self.smaller} new examples of the {self.size}"
+        return f"in the {self.size}"
 
     def hashes(self, contents: dict[int, frozenset[str]]) -> frozenset[str]:
         """The content hashes of its examples; `contents` has those of each size."""
@@ -59,7 +61,7 @@ def blocks(sizes: Sequence[int]) -> list[Block]:
     """The blocks of training files of these sizes, in the order of the columns.
 
     >>> [block.name for block in blocks([10, 20])]
-    ['in the 10', 'in the 20', 'in the 20, not the 10']
+    ['in the 10', 'in the 20', 'the 10 new examples of the 20']
     """
     ordered = sorted(sizes)
     found = [Block(ordered[0])] if ordered else []

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from rest_framework.request import Request
 
+from annotation.api import form_bodies
 from annotation.api.views import StudyTwin
 from annotation.models import Study
 from annotation.pages.researcher.forms.retention import EraseForm, RetentionForm
@@ -13,11 +14,18 @@ from annotation.steps import erasure
 
 class Retention(StudyTwin):
     page, form_class = "retention", RetentionForm
-    summary = "The day after which identities are deleted; empty: by hand alone"
+    summary = "The days after which identities, and the study, are deleted; empty: by hand alone"
+
+    def form(self, about: Study, sent: dict[str, Any]) -> RetentionForm:
+        return RetentionForm.of(about, form_bodies.as_form_data(sent))
 
     def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        erasure.keep_identities_until(about, sent["until"], request.user)
-        return {"done": f"Identities are deleted after {sent['until'] or 'no day'}."}
+        identities_until, answers_until = sent["until"], sent["answers_until"]
+        erasure.keep_until(about, identities_until, answers_until, request.user)
+        return {
+            "done": f"Identities are deleted after {identities_until or 'no day'}, the study after"
+            f" {answers_until or 'no day'}."
+        }
 
 
 class Erase(StudyTwin):

@@ -16,7 +16,7 @@ from annotation.models.answers import (
 )
 from annotation.models.api_token import ApiToken
 from annotation.models.audit import AuditEntry, Topic, request_now
-from annotation.models.comment import ExampleComment
+from annotation.models.comment import ExampleComment, GoldOpinion
 from annotation.models.decision import Decision, ExitAnswers, ScoreShown
 from annotation.models.eligibility import AccessRule, ListedWorker
 from annotation.models.invitation import Invitation
@@ -89,6 +89,7 @@ __all__ = [
     "ExampleComment",
     "ExitAnswers",
     "Exposure",
+    "GoldOpinion",
     "Invitation",
     "KeyCheck",
     "Kind",

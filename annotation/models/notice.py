@@ -20,7 +20,7 @@ class About(models.TextChoices):
     QUIET = "quiet", "Nobody came for hours"
     WAGE = "wage", "People earn less than the hourly rate"
     PLATFORM = "platform", "A platform has paused a study, or cannot be reached"
-    RETENTION = "retention", "Identities of annotators are to be deleted within a week"
+    RETENTION = "retention", "Identities of annotators, or a study, are to be deleted within a week"
     JOB = "job", "A job that I started is done, or has failed"
 
 

@@ -279,8 +279,8 @@ class Study(models.Model):
     idle_cutoff_seconds = models.PositiveIntegerField(
         "idle cut-off (seconds)",
         default=60,
-        help_text="Longest gap between two signs of work that counts as active time (the page"
-        " sends one every 20 seconds while it is used).",
+        help_text="Two signs of work further apart than this have a pause between them, which is"
+        " no active time (the page sends one every 20 seconds while it is used).",
         validators=[MinValueValidator(10), MaxValueValidator(600)],
     )
     consent_text = models.TextField(
@@ -313,7 +313,7 @@ class Study(models.Model):
         validators=[MinValueValidator(2), MaxValueValidator(10)],
     )
     qualification = models.CharField(
-        "after the training step",
+        "screening after training",
         max_length=12,
         choices=Qualification,
         default=Qualification.NONE,
@@ -431,12 +431,16 @@ class Study(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
     # After this day ids of annotators are deleted (steps/erasure.py); null: by hand alone.
     identities_until = models.DateField("delete identities after", null=True, blank=True)
+    # After this day the study is deleted, with all answers, likewise.
+    answers_until = models.DateField("delete the study after", null=True, blank=True)
     simulated_link_code = models.CharField(max_length=40, unique=True, default=new_code)
     manifest_hash = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
     # Out of the list of studies; nothing else changes.
     archived_at = models.DateTimeField(null=True, blank=True)
+    # Words to find it by (tasks/tags.py).
+    tags = models.JSONField(default=list, blank=True)
 
     if TYPE_CHECKING:
         role: Role  # annotated by StudyQuerySet.visible_to

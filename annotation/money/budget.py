@@ -33,9 +33,9 @@ from annotation.money import ledger
 from tasks.clock import database_now
 
 PERMISSION = "annotation.spend"
-# What the log says when a study begins to give out seats (design.TRANSITIONS), and when it stops
-# by itself.
-OPENINGS = ("Open: open", "Reopen: open")
+# What the log says when a study begins to give out seats (lifecycle.TRANSITIONS; before that in the
+# words of 0.1.0), and when it stops by itself.
+OPENINGS = ("opened", "reopened", "Open: open", "Reopen: open")
 PAUSED = "Paused automatically: "
 
 
@@ -323,7 +323,7 @@ def notice(study: Study) -> str:
     if study.status != StudyStatus.PAUSED:
         return ""
     latest = study.events.filter(
-        Q(what__startswith=PAUSED) | Q(what__in=OPENINGS) | Q(what__startswith="Pause: ")
+        Q(what__startswith=PAUSED) | Q(what__in=OPENINGS) | Q(what__in=["paused", "Pause: paused"])
     )
     last = latest.order_by("-pk").first()
     return last.what if last and last.what.startswith(PAUSED) else ""

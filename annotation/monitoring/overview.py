@@ -24,6 +24,7 @@ from annotation.money import ledger
 from annotation.monitoring.costs import of_people, sums_by_status
 from tasks.clock import database_now
 from tasks.columns import Column
+from tasks.tags import in_words
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,7 @@ COLUMNS = [
         "last_active_at",
         "Last activity",
     ),
+    Column("tags", get=lambda row: in_words(row.study.tags)),
 ]
 
 # What the list can be reduced to: name -> (words, which rows).

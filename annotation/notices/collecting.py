@@ -50,7 +50,8 @@ def collect() -> str:
     open_studies = Study.objects.filter(status__in=(StudyStatus.OPEN, StudyStatus.PAUSED))
     recent = Job.objects.filter(touched_at__gte=now - FRESH).values_list("parameters__study")
     with_jobs = {pk for (pk,) in recent if isinstance(pk, int)}
-    due = Study.objects.filter(identities_until__lte=now.date() + BEFORE_DELETION)
+    soon = now.date() + BEFORE_DELETION
+    due = Study.objects.filter(Q(identities_until__lte=soon) | Q(answers_until__lte=soon))
     for study in open_studies | Study.objects.filter(pk__in=with_jobs) | due:
         events = list(of_study(study, now))
         for user, rights in team_of(study):
@@ -119,6 +120,14 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
             NoticeAbout.RETENTION, f"identities after {day}",
             f"Ids of annotators are deleted after {day}",
             "As soon as everybody is paid. Set another day, or none, if you still need them.",
+            "retention", "own",
+        )  # fmt: skip
+    day = study.answers_until
+    if day is not None and day <= now.date() + BEFORE_DELETION:
+        yield Happened(
+            NoticeAbout.RETENTION, f"study after {day}",
+            f"The study is deleted after {day}, with all answers",
+            "Once it is closed and everybody is paid. Take the bundle before, or set another day.",
             "retention", "own",
         )  # fmt: skip
 

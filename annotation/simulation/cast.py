@@ -89,9 +89,10 @@ class Browser:
     def submit(
         self, address: str, fields: dict[str, Any], leads_to: str = "", timeout: float = PATIENCE
     ) -> str:
-        """Fill in and send a form of that page: the one whose address holds `leads_to`."""
+        """Fill in and send a form of that page that posts: whose address holds `leads_to`."""
         _status, page = self.send(address)
-        forms = [f for f in lxml.html.fromstring(page).forms if "sign-out" not in (f.action or "")]
+        forms = [f for f in lxml.html.fromstring(page).forms if f.method == "POST"]
+        forms = [f for f in forms if "sign-out" not in (f.action or "")]
         form = next(f for f in forms if leads_to in (f.action or ""))
         target = urljoin(address, form.action or address)
         status, page = self.send(target, dict(form.form_values()) | fields, timeout)

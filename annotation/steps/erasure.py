@@ -48,23 +48,28 @@ def erase(study: Study, typed: str, by: User) -> StudyTombstone:
     All or nothing. Raises ErasureError while it runs, for a draft, and where the name differs;
     identities.PurgeError while somebody is owed money.
     """
+    if typed.strip() != study.name:
+        raise ErasureError(f"Type the name of the study, {study.name}, to delete it.")
+    return _erase(study, by, "deleted, with all answers")
+
+
+def _erase(study: Study, by: User | None, words: str) -> StudyTombstone:
+    """The same for a date of deletion too, which nobody (`by`) has to be there for."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=study.pk)
         if StudyTombstone.objects.filter(study=study).exists():
             raise ErasureError("This study was deleted already.")
-        if typed.strip() != study.name:
-            raise ErasureError(f"Type the name of the study, {study.name}, to delete it.")
         if study.status != StudyStatus.CLOSED:
             raise ErasureError("Close the study first: only a closed study is deleted here.")
         if study.participations.filter(status__in=LIVE).exists():
             raise ErasureError("Somebody is still working: wait until they have ended.")
-        tombstone = _tombstone(study, by)
+        tombstone = _tombstone(study, by or study.owner)
         tombstone.identities_purged = identities.purge(study)
         for token in list(study.participations.values_list("token", flat=True)):
             withdraw(token)
         _erase_the_rest(study)
         tombstone.save()
-        AuditEntry.objects.record("deleted, with all answers", study=study, by=by)
+        AuditEntry.objects.record(words, study=study, by=by)
     return tombstone
 
 
@@ -95,28 +100,34 @@ def _erase_the_rest(study: Study) -> None:
     study.webhooks.all().delete()
     study.api_tokens.all().delete()
     Study.objects.filter(pk=study.pk).update(
-        open_link_on=False, identities_until=None, deleted_at=database_now()
+        open_link_on=False, identities_until=None, answers_until=None, deleted_at=database_now()
     )
     jobs.drop(Job.objects.filter(parameters__study=study.pk))
 
 
-def keep_identities_until(study: Study, until: date | None, by: User) -> None:
-    """Set the day after which who somebody was is deleted; None: by hand alone. Logged."""
+def keep_until(study: Study, identities: date | None, answers: date | None, by: User) -> None:
+    """Set the days after which who somebody was, and the whole study, are deleted. Logged.
+
+    None: by hand alone.
+    """
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
-        if locked.identities_until == until:
-            return
-        locked.identities_until = until
-        locked.save(update_fields=["identities_until"])
-        words = f"identities are deleted after {until}" if until else "identities are kept"
-        AuditEntry.objects.record(words, study=locked, by=by)
+        if locked.identities_until != identities:
+            words = f"deleted after {identities}" if identities else "kept"
+            AuditEntry.objects.record(f"identities are {words}", study=locked, by=by)
+        if locked.answers_until != answers:
+            words = f"deleted after {answers}" if answers else "kept"
+            AuditEntry.objects.record(f"the study is {words}", study=locked, by=by)
+        locked.identities_until, locked.answers_until = identities, answers
+        locked.save(update_fields=["identities_until", "answers_until"])
 
 
-def purge_due(today: date | None = None) -> list[tuple[str, str]]:
-    """Delete the identities of every study whose day is over: its name, and what was done.
+def delete_due(today: date | None = None) -> list[tuple[str, str]]:
+    """Delete what is to be deleted by its day: the name of each study, and what was done.
 
-    For `manage.py tick`, and `purge_identities --due`; `today` is that of the database (UTC). A
-    study in which somebody works, or is owed money, waits; the words say so.
+    First the identities, then whole studies. For `manage.py tick`, and `purge_identities --due`;
+    `today` is that of the database (UTC). A study in which somebody works or is owed money waits,
+    and so does one that is not closed; the words say so.
     """
     today, done = today or database_now().date(), []
     for study in Study.objects.filter(identities_until__lt=today).order_by("pk"):
@@ -128,5 +139,11 @@ def purge_due(today: date | None = None) -> list[tuple[str, str]]:
                 AuditEntry.objects.record(what, study=study)
             done.append((study.name, f"{count} identities deleted"))
         except identities.PurgeError as error:
+            done.append((study.name, f"waits: {error}"))
+    for study in Study.objects.filter(answers_until__lt=today).order_by("pk"):
+        try:
+            tombstone = _erase(study, None, "deleted, with all answers, as its day was over")
+            done.append((study.name, f"deleted, with {tombstone.answers_erased} answers"))
+        except (ErasureError, identities.PurgeError) as error:
             done.append((study.name, f"waits: {error}"))
     return done

@@ -21,13 +21,21 @@ def free_name(source: Study, ending: str) -> str:
     return name
 
 
+def copied(source: Study, owner: User) -> Study:
+    """An unsaved draft of that owner with the design of `source`, but for its tasks."""
+    fields = {f: getattr(source, f) for f in design.FORM_FIELDS if f not in design.LISTS}
+    return Study(owner=owner, **fields)
+
+
 def clone(source: Study, owner: User, changes: Mapping[str, Any]) -> Study:
-    """A draft of that owner with the design of `source` but for these fields.
+    """A draft of that owner with the design and the tags of `source` but for these fields.
 
     Raises ValidationError (fields), and IntegrityError where somebody takes the name meanwhile.
     """
-    fields = {f: getattr(source, f) for f in design.FORM_FIELDS if f not in design.LISTS}
-    study = Study(owner=owner, **{**fields, **changes})
+    study = copied(source, owner)
+    study.tags = source.tags
+    for field, value in changes.items():
+        setattr(study, field, value)
     upstream = list(source.upstream_tasks.all())
     design.save_draft(study, list(source.tasks.all()), upstream=upstream)
     return study

@@ -35,13 +35,14 @@ AFTER_RESULTS = (
     " these seats were added after results could be seen."
 )
 
-# What a researcher may press: action -> (from these statuses, to this one, words for people).
-TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str]] = {
-    "open": (("draft",), "open", "Open"),
-    "pause": (("open",), "paused", "Pause"),
-    "reopen": (("paused",), "open", "Reopen"),
-    "close": (("open", "paused"), "closed", "Close for good"),
-    "draft": (("open", "paused"), "draft", "Back to draft"),
+# What a researcher may press: action -> (from these statuses, to this one, words for people, words
+# of the log).
+TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str, str]] = {
+    "open": (("draft",), "open", "Open", "opened"),
+    "pause": (("open",), "paused", "Pause", "paused"),
+    "reopen": (("paused",), "open", "Reopen", "reopened"),
+    "close": (("open", "paused"), "closed", "Close for good", "closed for good"),
+    "draft": (("open", "paused"), "draft", "Back to draft", "set back to draft"),
 }
 
 
@@ -50,7 +51,7 @@ def allowed_actions(study: Study) -> list[tuple[str, str]]:
     has_seats = study.allocations.exists() or study.participations.exists()
     return [
         (action, words)
-        for action, (sources, _target, words) in TRANSITIONS.items()
+        for action, (sources, _target, words, _done) in TRANSITIONS.items()
         if study.status in sources and not (action == "draft" and has_seats)
     ]
 
@@ -66,7 +67,7 @@ def change_status(
     """
     if action not in TRANSITIONS:
         raise DesignError("This change does not exist.")
-    sources, target, words = TRANSITIONS[action]
+    sources, target, words, done = TRANSITIONS[action]
     before = {"status": study.status}
     with transaction.atomic():
         # Two clicks on Open, or a Start beside "Back to draft": one at a time.
@@ -84,7 +85,7 @@ def change_status(
         if action == "draft":  # the database lets go of a draft's manifest alone (guards.py)
             StudyManifest.objects.filter(study=locked).delete()
         locked.events.create(
-            what=f"{words}: {locked.status}", by=by, at=database_now(),
+            what=done, by=by, at=database_now(),
             before=before, after={"status": locked.status},
         )  # fmt: skip
     study.refresh_from_db()
@@ -146,6 +147,20 @@ def set_archived(study: Study, is_archived: bool, by: User) -> None:
         locked.save(update_fields=["archived_at"])
         words = "archived" if is_archived else "taken out of the archive"
         locked.events.create(what=words, topic=Topic.DESIGN, by=by, at=database_now())
+
+
+def set_tags(study: Study, tags: list[str], by: User) -> None:
+    """Set the tags of a study, whatever its status; the log keeps what they were."""
+    with transaction.atomic():
+        locked = Study.objects.locked().get(pk=study.pk)
+        if locked.tags == tags:
+            return
+        before, after = {"tags": locked.tags}, {"tags": tags}
+        locked.tags = tags
+        locked.save(update_fields=["tags"])
+        locked.events.record(
+            "tags changed", Topic.DESIGN, study=locked, before=before, after=after, by=by
+        )
 
 
 def can_be_deleted(study: Study) -> bool:

@@ -170,12 +170,16 @@ def jobs() -> Iterator[Finding]:
 
 def retention() -> Iterator[Finding]:
     """Days of deletion that are over, and nothing was deleted."""
-    due = Study.objects.filter(identities_until__lt=database_now().date())
-    for study in due.order_by("pk"):
-        yield warn(
-            f"{study.name}: ids of annotators were to be deleted after {study.identities_until}.",
-            "manage.py purge_identities --due says what it waits for.",
-        )
+    today = database_now().date()
+    days = Study.objects.order_by("pk").values_list("name", "identities_until", "answers_until")
+    due = [
+        f"{name}: {what} to be deleted after {day}."
+        for name, of_identities, of_study in days
+        for what, day in (("ids of annotators were", of_identities), ("it was", of_study))
+        if day is not None and day < today
+    ]
+    for overdue in due:
+        yield warn(overdue, "manage.py purge_identities --due says what it waits for.")
     if not due:
         yield ok("Nothing is overdue")
 

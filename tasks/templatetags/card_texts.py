@@ -5,6 +5,7 @@ What is announced, hyphenated and ordered by the wrong one of the two is misread
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import pairwise
 
 from django import template
@@ -21,7 +22,12 @@ register = template.Library()
 @register.filter
 def lang_dir(card: Card) -> SafeString:
     """The attributes of an element that holds a text of the card or of its examples."""
-    return format_html('lang="{}" dir="{}"', card.language, "rtl" if card.is_rtl else "auto")
+    return _lang_dir(card.language, "rtl" if card.is_rtl else "auto")
+
+
+@lru_cache
+def _lang_dir(language: str, direction: str) -> SafeString:
+    return format_html('lang="{}" dir="{}"', language, direction)
 
 
 @register.filter

@@ -306,3 +306,11 @@ def test_sign_flips_in_portions_are_those_of_one_draw(n):
     signs = np.random.default_rng(5).choice((-1, 1), (10_000, len(differences)))
     reached = int((np.abs(signs @ differences) >= abs(differences.sum()) - 1e-12).sum())
     assert significance.sign_flip(differences, 5) == (reached + 1) / 10_001
+
+
+def test_sign_flips_of_several_are_those_of_each_alone():
+    draw = np.random.default_rng(11)
+    several = [draw.normal(0.05, 0.4, n).tolist() for n in (3, 16, 17, 50, 17, 61, 200)]
+    alone = [significance.sign_flip(differences, 7) for differences in several]
+    assert significance.sign_flips(several, 7) == alone
+    assert len(set(alone)) == len(alone)

@@ -130,6 +130,7 @@ def full(client, researcher):
     return study
 
 
+@pytest.mark.long
 def test_the_tables_have_the_digits_of_their_csvs(client, full):
     def read(name: str, *args):
         return client.get(reverse(name, args=[full.name, *args])).json()
@@ -211,6 +212,7 @@ def test_nobody_gets_401_and_somebody_else_404(client, study, other_researcher, 
     assert client.post(address).status_code in (403, 405, 415)
 
 
+@pytest.mark.long
 def test_the_schema_is_valid_and_names_every_address(client, researcher, tmp_path):
     file = tmp_path / "schema.yml"
     call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(file))

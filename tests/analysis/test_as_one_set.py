@@ -16,7 +16,7 @@ from tasks.importing import import_task, read_clues
 from tasks.metrics import s1
 from tests import factories
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.engines, pytest.mark.long]
 
 GOLDS = [("Oslo", "Oslo fjord"), ("Oslo",), (), ("Oslo", "Oslo fjord", "fjord", "Oslo")]
 

@@ -23,9 +23,9 @@ def example(study):
     return study.tasks.get().test_split.examples.first()
 
 
-def send(client, study, example, text: str):
+def send(client, study, example, text: str, **fields: str):
     address = reverse("example_comment", args=[study.name, example.pk])
-    return client.post(address, {"text": text})
+    return client.post(address, {"text": text, **fields})
 
 
 def page(client, study, example) -> str:
@@ -75,6 +75,41 @@ def test_an_example_of_training_or_of_another_task_has_no_comments(ada, study, r
         assert send(ada, study, wrong, "Hello").status_code == 404
 
 
+def listed(client, study, name: str, **query: str) -> str:
+    return client.get(reverse(name, args=[study.name], query=query)).content.decode()
+
+
+def test_a_gold_marked_as_wrong_stands_in_lists_until_somebody_takes_it_back(ada, study, example):
+    assert "No gold is marked as wrong." in listed(ada, study, "gold_audit")
+    send(ada, study, example, f"It is the second place. {HOSTILE}", gold="wrong")
+    send(ada, study, example, "I agree.")  # says nothing of the gold
+    score = study.participations.get().turns.get(example=example).answer.s1
+    audit = listed(ada, study, "gold_audit")
+    assert "It is the second place. &lt;script&gt;" in audit
+    assert reverse("example", args=[study.name, example.pk]) in audit
+    shown = page(ada, study, example)
+    assert "Marked as wrong by ada." in shown
+    assert "the gold is\n    <strong>wrong</strong>" in shown
+    every = listed(ada, study, "examples", kind="person")
+    assert every.count("gold marked as wrong") == 1
+    other = reverse("example", args=[study.name, study.tasks.get().test_split.examples.last().pk])
+    rows = listed(ada, study, "examples", kind="person", show="gold-wrong")
+    assert (other in every, other in rows) == (True, False)
+    assert reverse("example", args=[study.name, example.pk]) in rows
+    send(ada, study, example, "No: see the second sentence.", gold="right")
+    assert comments.wrong_golds(study) == {}
+    assert "No gold is marked as wrong." in listed(ada, study, "gold_audit")
+    assert "Marked as wrong by" not in page(ada, study, example)
+    assert study.participations.get().turns.get(example=example).answer.s1 == score
+
+
+def test_another_opinion_on_a_gold_is_refused_at_its_field(ada, study, example):
+    reply = send(ada, study, example, "Hm.", gold="maybe")
+    assert reply.status_code == 422
+    assert "maybe is not one of the available choices" in reply.content.decode()
+    assert not ExampleComment.objects.exists()
+
+
 @pytest.mark.parametrize("change", ["update", "delete"])
 def test_the_database_keeps_a_comment_as_it_was(study, example, change):
     comments.add(study, example, "Two golds?", study.owner)
@@ -90,7 +125,11 @@ def test_a_program_reads_and_writes_the_same(client, study, example):
     reply = client.post(address, {"text": "Two golds?"}, "application/json", headers=headers)
     assert reply.status_code == 201
     (row,) = client.get(address, headers=headers).json()["results"]
-    assert (row["text"], row["by"]) == ("Two golds?", "ada")
+    assert (row["text"], row["gold"], row["by"]) == ("Two golds?", "", "ada")
+    marked = {"text": "It is the other one.", "gold": "wrong"}
+    assert client.post(address, marked, "application/json", headers=headers).status_code == 201
+    assert client.get(address, headers=headers).json()["results"][1]["gold"] == "wrong"
+    assert set(comments.wrong_golds(study)) == {example.pk}
 
 
 def test_comments_wait_with_the_results_they_stand_beside(ada, researcher, study, example):

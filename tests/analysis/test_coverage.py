@@ -52,6 +52,7 @@ def test_the_table_of_the_docs_is_of_these_designs_and_marks_what_misses():
             assert ("misses" in cell) == (not coverage.is_covered(share))
 
 
+@pytest.mark.long
 def test_the_interval_of_a_gain_holds_the_transfer_of_the_robots():
     """200 seeded rehearsals of each design; the table of the docs has 4,000 of each."""
     held = {}

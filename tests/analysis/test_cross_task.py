@@ -14,6 +14,8 @@ from tests import factories
 from tests.analysis.tampering import Export
 from tests.annotation.test_cross_task import arrive, make_cross_task
 
+pytestmark = pytest.mark.long
+
 WRONG = {"upstream": 1, "sham": 2, "direct": 3}  # of six test examples
 
 

@@ -9,6 +9,8 @@ from scipy import optimize
 
 from analysis.stats import aggregation
 
+pytestmark = pytest.mark.long
+
 LABELS = "AB"
 SMALL = [
     ["AAB", "AAA", "BBA", "BBB", "ABB", "AAB"],

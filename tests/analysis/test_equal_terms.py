@@ -15,6 +15,7 @@ from django.urls import reverse
 
 from analysis.tables import differences
 from analysis.tables import models as model_tables
+from analysis.tables.model_runs import Run
 from annotation.models import Kind
 from annotation.recruitment import consent, seats
 from annotation.recruitment.identities import worker_key
@@ -66,6 +67,12 @@ def test_what_is_not_stated_is_said_and_what_is_no_choice_is_refused(ada, db):
     text = ada.get(reverse("model", args=["toy"])).content.decode()
     for part in ("test set: not stated", "date not stated", "revision not stated"):
         assert part in text
+    unstated = "not stated: the test set seen or not, numbers of splits, date, revision"
+    assert Run().text == unstated
+    assert Run("published", "maybe", revision="a").text == (
+        "may have seen the test set: not known; numbers of splits: as published; revision a;"
+        " not stated: date"
+    )
     for field, value in (("numbering", "mine"), ("seen_test", "?"), ("predicted_on", "soon")):
         assert upload(ada, task, **{field: value}).status_code == 422
     with pytest.raises(IntegrityError), transaction.atomic():
@@ -132,6 +139,7 @@ def test_differences_pair_people_with_the_runs_on_their_own_splits(researcher, d
     assert (at_0.training, at_0.split_numbers) == ("none", "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("renumbered", "numbering", "is_equal"),
     [(False, "", True), (False, "rechained", False), (True, "rechained", True),

@@ -211,6 +211,7 @@ def test_verify_agrees_with_an_untouched_export(export):
     assert "Everything agrees." in done.stdout
 
 
+@pytest.mark.long
 def test_the_checksums_hold_every_file(export, capsys):
     for name in COLUMNS:
         text = (export / name).read_bytes()
@@ -420,7 +421,7 @@ def test_the_table_can_be_had_as_markdown_and_latex(study):
 def test_the_training_table_tells_examples_by_content(study):
     rows = {(row.task, row.shots): row for row in training.training(study)}
     four = rows["toy-places", 4]
-    assert four.block_names == ["in the 2", "in the 4", "in the 4, not the 2"]
+    assert four.block_names == ["in the 2", "in the 4", "the 2 new examples of the 4"]
     assert rows["toy-places", 2].texts[1:] == ["–", "–"]
     assert all("not nested" not in row.texts for row in rows.values())
 
@@ -553,7 +554,7 @@ def test_the_pages_show_the_tables(client, researcher, study):
         client.get(reverse("human_performance_file", args=[study.name, "exe"])).status_code == 404
     )
     assert (
-        "in the 4, not the 2"
+        "the 2 new examples of the 4"
         in client.get(reverse("training_table", args=[study.name])).content.decode()
     )
 

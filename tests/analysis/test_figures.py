@@ -285,6 +285,7 @@ def test_the_numbers_stand_on_the_page_and_in_a_csv(ada, study, figure):
         assert "</td><td>".join(line[1:]) in re.sub(r'<td\s+class="list-number">', "<td>", page)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ext", "begins"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
 )

@@ -7,6 +7,8 @@ from dataclasses import asdict
 from urllib.parse import urlencode
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from analysis.stats import uncertainty
@@ -42,6 +44,16 @@ def test_the_mean_and_its_intervals(study):
     assert rows[0].mean == pytest.approx(100 * (1 + 1 / 3) / 2)
     assert rows[0].low <= rows[0].t_low < rows[0].mean < rows[0].t_high <= rows[0].high
     assert rows[0].examples_low < rows[0].mean < rows[0].examples_high
+
+
+def test_examples_are_read_without_their_answers(study):
+    """Of tables without statistics PostgreSQL read all answers once for each example."""
+    with CaptureQueriesContext(connection) as asked:
+        assert len(findings.answered(study, Kind.PERSON)) == 24
+    read = [query["sql"] for query in asked.captured_queries]
+    of_examples = [sql for sql in read if 'FROM "tasks_example"' in sql]
+    assert len(of_examples) == 1
+    assert "annotation_" not in of_examples[0]
 
 
 def test_people_are_resampled_from_ten_people_on(researcher):
@@ -356,6 +368,7 @@ def test_somebody_elses_analysis_is_not_found(client, other_researcher, study):
 # Equivalence -------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_equivalence_is_asked_of_the_margin_that_the_design_froze(ada, researcher):
     """Two and two who differ a little: within 99 points of each other, and not within 1."""
     shown = {}

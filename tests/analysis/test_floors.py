@@ -33,6 +33,7 @@ def test_a_random_option_is_a_floor_of_the_page_and_of_the_export(ada, researche
     verified(study, tmp_path / "out")
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_record_has_the_floors_of_a_random_and_of_the_most_frequent_entity(
     ada, researcher, clues, db, tmp_path

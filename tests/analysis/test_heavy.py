@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 HEAVY = {"numpy", "pandas", "scipy", "altair"}
 # What a server process does: an annotator from the invitation to the end; then a researcher's page.
@@ -39,6 +41,7 @@ print(json.dumps([states, before, page.status_code, loaded()]))
 """
 
 
+@pytest.mark.long
 def test_a_whole_participation_loads_none_of_them(tmp_path):
     (tmp_path / "var").mkdir(mode=0o700)
     own = {"HANDFUL_VAR": str(tmp_path / "var"), "STATIC_ROOT": str(tmp_path / "static")}

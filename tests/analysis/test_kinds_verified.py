@@ -17,6 +17,8 @@ from tests.analysis.tampering import Export
 from tests.annotation.test_cross_task import arrive, make_cross_task
 from tests.exhaustive import one_in
 
+pytestmark = pytest.mark.long
+
 KINDS = [*factories.KINDS]
 # What an answer of a kind may hold instead of what it holds; a text of no example.
 OTHER = {"number": ["4.75"], "label": ["neither"]}

@@ -16,6 +16,8 @@ from tests import factories
 from tests.analysis.latex_reader import problems
 from tests.analysis.test_cross_task import answered_study
 
+pytestmark = pytest.mark.long
+
 HOSTILE = r"50 % of {a_b} & #1 \input{x} $ ~ ^ < > | [1] *2 “q” -- 大 'n'"
 
 

@@ -13,6 +13,8 @@ from tasks.models import LanguageModel, Task
 from tests import factories
 from tests.conftest import CLUES
 
+pytestmark = pytest.mark.long
+
 
 def wrong(share: int):
     """Predictions of which every `share`th is wrong."""
@@ -43,7 +45,6 @@ def study(researcher):
     return study
 
 
-@pytest.mark.long
 def test_only_all_splits_of_all_sizes_make_an_entry_and_sizes_are_ranked_apart(study):
     (board,) = leaderboard.boards(study, Kind.PERSON)
     assert board.sizes == (2, 4)
@@ -58,7 +59,6 @@ def test_only_all_splits_of_all_sizes_make_an_entry_and_sizes_are_ranked_apart(s
     assert board.left_out == ["partial: 0 of 5 splits at 2 shots, 3 of 5 splits at 4 shots"]
 
 
-@pytest.mark.long
 def test_the_largest_size_ranks(researcher, study):
     task = study.tasks.get()
     file = task.prediction_files.get(model__name="big-b", shots=2, split_number=1)
@@ -136,7 +136,6 @@ def test_published_rows_stand_in_it_and_are_marked(ada, researcher):
     )
 
 
-@pytest.mark.long
 def test_size_and_external_data_come_with_the_upload(ada, study):
     task = study.tasks.get()
     lines = io.BytesIO(factories.prediction_lines(task))

@@ -22,6 +22,7 @@ from tasks.formats import Record
 from tasks.models import Task
 from tests import factories
 
+PAGES = ("models", "differences")
 SIX = ["SST-2", "MNLI", "CoNLL03", "WikiANN", "SQuADv2", "ReCoRD"]
 
 
@@ -302,29 +303,25 @@ def table_of(client, study, table, **query) -> list[dict]:
 
 
 def test_the_page_shows_people_models_and_where_they_differ(ada, study, toy):
-    page = ada.get(reverse("study_models", args=[study.name])).content.decode()
-    assert (
-        reverse("study_models", args=[study.name])
-        in ada.get(reverse("study", args=[study.name])).content.decode()
-    )
-    for words in (
-        "50.0 ± 23.6",
-        "n = 2 of 5",
-        "66.7 ± 47.1",
-        "+16.7",
-        "0.500",
-        "95 % CI",
-        "test-2",
-    ):
+    scores, differ = (reverse(f"study_{page}", args=[study.name]) for page in PAGES)
+    assert scores in ada.get(reverse("study", args=[study.name])).content.decode()
+    page = ada.get(scores).content.decode()
+    for words in ("50.0 ± 23.6", "n = 2 of 5", "66.7 ± 47.1", f'hx-get="{differ}?kind=person"'):
         assert words in page, words
-    assert f"example by example. {differences.LEFT_OUT}" in page
-    assert "A <b>study" not in page
-    assert "A <b>study" in unescape(page)
+    for headers in ({}, {"HX-Request": "true"}):  # a page of its own, or for its place
+        page = ada.get(differ, headers=headers).content.decode()
+        for words in ("+16.7", "0.500", "95 % CI", "test-2"):
+            assert words in page, words
+        assert f"example by example. {differences.LEFT_OUT}" in page
+        assert ("<html" in page) == (not headers)
+    whole = ada.get(differ).content.decode()
+    assert "A <b>study" not in whole
+    assert "A <b>study" in unescape(whole)
 
 
 def test_predicted_texts_are_escaped(ada, researcher, study):
     factories.predict(researcher, "toy", study.tasks.get(), 2, 1, lambda _example: ["<img src=x>"])
-    page = ada.get(reverse("study_models", args=[study.name])).content.decode()
+    page = ada.get(reverse("study_differences", args=[study.name])).content.decode()
     assert "&lt;img src=x&gt;" in page
     assert "<img src=x>" not in page
 
@@ -350,7 +347,8 @@ def test_each_table_can_be_had_as_csv_with_all_digits(ada, study, toy):
 
 def test_a_study_without_models_or_answers_says_what_is_missing(ada, researcher):
     empty = factories.make_study(researcher, factories.make_task())
-    page = ada.get(reverse("study_models", args=[empty.name])).content.decode()
+    assert ada.get(reverse("study_models", args=[empty.name])).status_code == 200
+    page = ada.get(reverse("study_differences", args=[empty.name])).content.decode()
     assert "Nothing to compare yet" in page
     assert table_of(ada, empty, "differences") == []
     assert table_of(ada, empty, "scores") == []
@@ -358,14 +356,19 @@ def test_a_study_without_models_or_answers_says_what_is_missing(ada, researcher)
 
 
 def test_what_is_not_there_is_not_found(ada, study, toy):
-    address = reverse("study_models", args=[study.name])
+    assert (
+        ada.get(reverse("study_models", args=[study.name]), {"kind": "nobody"}).status_code == 404
+    )
+    address = reverse("study_differences", args=[study.name])
     for query in ({"kind": "nobody"}, {"pair": "toy-places/2/nobody"}, {"pair": ""}):
         assert ada.get(address, query).status_code == 404
     assert ada.get(reverse("study_models_file", args=[study.name, "none"])).status_code == 404
 
 
 def test_somebody_elses_study_is_not_found_and_nobody_signs_in(client, other_researcher, study):
-    pages = [("study_models", []), ("study_models_file", ["scores"])]
+    pages = [
+        ("study_models", []), ("study_differences", []), ("study_models_file", ["scores"]),
+    ]  # fmt: skip
     for name, rest in pages:
         reply = client.get(reverse(name, args=[study.name, *rest]))
         assert reply["Location"].startswith(reverse("login"))
@@ -377,7 +380,8 @@ def test_somebody_elses_study_is_not_found_and_nobody_signs_in(client, other_res
 def test_the_page_takes_as_many_queries_for_one_model_as_for_many(ada, researcher, study, toy):
     def queries() -> int:
         with CaptureQueriesContext(connection) as asked:
-            assert ada.get(reverse("study_models", args=[study.name])).status_code == 200
+            for page in PAGES:
+                assert ada.get(reverse(f"study_{page}", args=[study.name])).status_code == 200
         return len(asked)
 
     factories.predict(researcher, "a", study.tasks.get(), 2, 1)
@@ -390,6 +394,7 @@ def test_the_page_takes_as_many_queries_for_one_model_as_for_many(ada, researche
 
 
 @pytest.mark.real_data
+@pytest.mark.long
 def test_published_figures_stand_beside_uploaded_ones_marked_as_published(ada, researcher, clues):
     call_command("import_clues", str(clues), "--task", "CoNLL03", "WikiANN", verbosity=0)
     conll, wikiann = Task.objects.exclude(name="toy-places").order_by("name")

@@ -25,6 +25,8 @@ from tests import factories
 from tests.analysis.tampering import Export, make_agree
 from tests.exhaustive import one_in
 
+pytestmark = pytest.mark.long
+
 
 def _rated(prefix: str, number: int) -> list[Record]:
     """Texts to rate from 1 to 3; each text is asked about twice."""
@@ -214,6 +216,7 @@ def _addresses(study):
         reverse("human_performance", args=names),
         *(reverse("human_performance_file", args=[*names, ext]) for ext in ("csv", "md", "tex")),
         reverse("study_models", args=names),
+        reverse("study_differences", args=names),
         reverse("study_models_file", args=[*names, "metrics"]),
         reverse("study_models_file", args=[*names, "scores"]),
         reverse("analysis", args=names),

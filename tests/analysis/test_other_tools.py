@@ -19,6 +19,8 @@ from tasks.formats import Record
 from tasks.models import Prediction, PredictionFile
 from tests import factories
 
+pytestmark = pytest.mark.long
+
 KINDS = ["spans", "label", "option", "options", "number", "short text", "long text"]
 ASTRAL = "🎉 Oslo e\u0301 and Lima, then Oslo."
 

@@ -37,6 +37,7 @@ def weight(client, address: str) -> int:
     )
 
 
+@pytest.mark.long
 def test_every_page_but_figures_is_below_100_kb_at_first_visit(ada, study):
     weights = {name: weight(ada, reverse(name, args=[study.name])) for name in ADDRESSES}
     heavy = {name for name, size in weights.items() if size >= MOST}

@@ -16,6 +16,8 @@ from tasks.importing import CLUES
 from tasks.paper import TASKS
 from tests import factories
 
+pytestmark = pytest.mark.long
+
 GROUPED = ["SST-2", "MNLI", "CoNLL03", "animals", "ReCoRD"]  # own tasks last in their family
 FLAT = ["SST-2", "MNLI", "CoNLL03", "ReCoRD", "animals"]
 FAMILIES = ["Sentence Classification", "Named Entity Recognition", "Machine Reading Comprehension"]

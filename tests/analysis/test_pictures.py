@@ -14,6 +14,8 @@ from tasks.models import Example
 from tests import factories
 from tests.annotation.test_no_gold_leaks import GOLDS, records
 
+pytestmark = pytest.mark.long
+
 # The line below a right answer (--right of tokens.css).
 GREEN = bytes.fromhex("11693a")
 NAMES = ("instructions", "question", "reveal")

@@ -113,6 +113,7 @@ def test_one_annotator_alone_plans_nothing_about_others():
     assert cells.count("–") == 10
 
 
+@pytest.mark.long
 @given(
     st.tuples(*[st.floats(1e-6, 0.3)] * 3),
     st.floats(0.001, 0.3),

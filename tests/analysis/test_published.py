@@ -47,6 +47,7 @@ def performance_csv(study, folder) -> list[dict]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
+@pytest.mark.long
 def test_a_task_that_only_has_the_name_is_compared_nowhere(ada, researcher, tmp_path):
     task = factories.make_task(name="SST-2", labels=factories.LABELS, shots=[10])
     study = factories.make_study(researcher, task, shots=[0, 10], annotators=1)
@@ -75,6 +76,7 @@ def test_the_hashes_that_are_shipped_are_those_of_the_published_test_files(db, c
     assert hashes == published.test_files()
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_the_published_test_file_is_compared_under_any_name(ada, researcher, clues, tmp_path):
     """With a card and training files of one's own, too; one example less, and it is not."""

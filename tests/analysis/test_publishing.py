@@ -14,6 +14,8 @@ from annotation.monitoring import report_answers
 from tests import factories
 from tests.analysis.latex_reader import problems
 
+pytestmark = pytest.mark.long
+
 HOSTILE = 'A "study": of {people} & models\t# 1'
 
 

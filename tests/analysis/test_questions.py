@@ -60,7 +60,7 @@ def test_every_interval_says_its_question(ada, study):
         assert any(row["low"] for row in rows), name
     (row,) = rows_of(ada, "study_models_file", study.name, "differences")
     assert row["question"] == RUNS
-    assert RUNS in ada.get(reverse("study_models", args=[study.name])).content.decode()
+    assert RUNS in ada.get(reverse("study_differences", args=[study.name])).content.decode()
     text = blocks.as_markdown(report.for_study(study))
     assert text.count(BOTH) >= 4
     assert f"generalise to {RUNS}" in text

@@ -30,6 +30,8 @@ from tasks.formats import Record
 from tests import factories
 from tests.analysis.tampering import is_signed, make_key
 
+pytestmark = pytest.mark.long
+
 IDA, SESSION, THERE = "1da" * 8, "5e55" * 6, "57" * 12
 PANEL_ID, PANEL_WORK = "connect-Twelve-77", "assignment-4242"
 NAME = "Idalinde Quastenflosser"

@@ -333,8 +333,8 @@ def test_what_was_done_after_opening_is_a_deviation(researcher, study):
     (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
     lines = [line.split("UTC: ")[1] for line in section.blocks[1].items]
     assert lines == [
-        "Pause: paused",
-        "Reopen: open",
+        "paused",
+        "reopened",
         "2 seats added to toy-places, 0 shots, after results could be seen",
         "list entry made: exclude workers who have seen the task: toy-places",
         f"{participation.pseudonym} excluded",

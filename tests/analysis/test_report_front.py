@@ -59,6 +59,7 @@ def test_a_program_fills_the_title_page_too(client, study, researcher):
     assert study.report_answers.get(item="licence").text == "CC0-1.0"
 
 
+@pytest.mark.long
 def test_tables_and_figures_are_numbered_in_their_order(ada, study):
     page = ada.get(reverse("report", args=[study.name])).content.decode()
     for word, place in (("Table", "caption"), ("Figure", "figcaption")):
@@ -97,6 +98,7 @@ def test_below_each_page_stand_study_design_and_version(ada, study, settings):
     assert text.count('"') == 2
 
 
+@pytest.mark.long
 def test_the_report_prints_as_a4_with_numbered_pages(ada, study, tmp_path):
     folder = tmp_path / "bundle"
     release.write_release(study, folder, browser=screenshots.browser())

@@ -17,6 +17,8 @@ from tasks.models import Job
 from tests import factories
 from tests.analysis.reports import make_study
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):

@@ -16,6 +16,8 @@ from tests.analysis import reports
 from tests.analysis.tampering import Export
 from tests.exhaustive import one_in
 
+pytestmark = pytest.mark.long
+
 TIME = re.compile(rounded_times.IN_TEXT.pattern)
 
 

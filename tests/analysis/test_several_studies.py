@@ -15,6 +15,8 @@ from annotation.models import Kind
 from tests import factories
 from tests.analysis.latex_reader import problems
 
+pytestmark = pytest.mark.long
+
 
 def done(study):
     for scenario in study.scenarios.all():

@@ -4,8 +4,11 @@ import threading
 from collections.abc import Callable
 
 from django.db import connection, connections
+from django.db.models import QuerySet
 
 from annotation import guards
+from annotation.models.compiled import CompiledQuery
+from annotation.steps import locking
 
 THREADS = 8
 
@@ -30,6 +33,12 @@ def race(calls: list[Callable[[], object]]) -> list[object]:
     for thread in threads:
         thread.join()
     return results
+
+
+def take_locks_away(monkeypatch) -> None:
+    """The control of the locks: they become ordinary reads, that of a participation too."""
+    monkeypatch.setattr(QuerySet, "select_for_update", lambda self, **_options: self)
+    monkeypatch.setattr(locking, "LOCKED", CompiledQuery(locking.LOCKED.described))
 
 
 def drop_constraint(model, name: str) -> None:

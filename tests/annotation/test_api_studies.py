@@ -163,7 +163,7 @@ def test_the_states_of_a_study_are_those_of_the_buttons(program, task):
         assert program.post(f"/studies/by-api/{action}/").json()["status"] == status
     assert program.post("/studies/by-api/open/", {"now": True}).status_code == 422
     events = program.get("/studies/by-api/events/").json()["results"]
-    assert [event["what"] for event in events][-1] == "Close for good: closed"
+    assert [event["what"] for event in events][-1] == "closed for good"
 
 
 def test_an_unchanged_study_is_304(program, task):
@@ -186,6 +186,7 @@ def run(program, job: dict) -> dict:
     raise AssertionError(job)
 
 
+@pytest.mark.long
 def test_robots_go_into_a_clone_that_is_a_rehearsal_and_into_no_other_study(program, task):
     program.post("/studies/", DESIGN)
     program.post("/studies/by-api/open/")

@@ -50,6 +50,7 @@ def zipped(folder: Path) -> SimpleUploadedFile:
     return SimpleUploadedFile("task.zip", file.getvalue())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["files", "archive"])
 def test_a_task_is_imported_as_the_command_imports_it(program, way):
     sent = files_of(DEMO) if way == "files" else zipped(DEMO)
@@ -231,6 +232,7 @@ def test_the_job_of_the_analysis_is_begun_and_run_by_program(program, researcher
     assert entry["pending"] is None
 
 
+@pytest.mark.long
 def test_the_release_bundle_by_program(program, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], name="told")
     factories.work_through(factories.seat(study.scenarios.get()))

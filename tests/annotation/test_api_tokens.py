@@ -159,6 +159,7 @@ def test_the_last_use_is_written_at_most_once_an_hour(researcher):
     assert ApiToken.objects.get().last_used_at >= first
 
 
+@pytest.mark.long
 def test_the_101st_request_in_a_minute_is_429_and_says_when_to_go_on(researcher, other_researcher):
     client, headers = Client(), factories.bearer(researcher)
     for _ in range(100):
@@ -188,7 +189,7 @@ def test_errors_are_problem_details(researcher):
         assert (problem["status"], problem["code"]) == (status, code)
         assert problem["detail"].endswith(".")
     assert problem["fields"] == {
-        "limti": ["'limti' is no parameter here; known: cursor, page_size, status."]
+        "limti": ["'limti' is no parameter here; known: cursor, page_size, status, tag."]
     }
     assert Client().get(STUDIES)["Content-Type"] == "application/problem+json"
 

@@ -18,7 +18,7 @@ from tests.analysis import reports
 
 PAGES = [
     "human_performance", "training_table", "analysis", "sensitivity", "figures", "examples",
-    "gold_audit", "study_models", "report",
+    "gold_audit", "study_models", "study_differences", "report",
 ]  # fmt: skip
 
 

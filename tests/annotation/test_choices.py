@@ -2,6 +2,7 @@
 
 import pytest
 from django.apps import apps
+from django.contrib.auth import get_user_model
 from django.db import IntegrityError, connection, models, transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -23,6 +24,7 @@ from annotation.models import (
     Webhook,
 )
 from annotation.models.model_annotator import ModelRun
+from annotation.study import comments
 from tasks.models import Job
 from tasks.models.choices import LanguageField
 from tests import factories
@@ -37,9 +39,10 @@ FIELDS = {
 }
 
 
-@pytest.fixture
-def rows(researcher, other_researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     """At least one row of every model that has a field with choices."""
+    researcher, other_researcher = module_researcher, get_user_model().objects.create_user("grace")
     task = factories.make_task()
     study = factories.make_study(researcher, task, shots=[2])
     factories.predict(researcher, "toy", task, 2, 1)
@@ -56,6 +59,7 @@ def rows(researcher, other_researcher):
     PaymentBatch.objects.create(study=study, method="hand")
     Job.objects.create(kind="bootstrap", key="k", parameters={}, total=1)
     ArmTaken.objects.create(study=study, worker_key="k", arm="direct")
+    comments.add(study, task.test_split.examples.first(), "a test", researcher, "wrong")
     UpstreamExample.objects.create(
         study=study, arm="sham", task=task, example=task.test_split.examples.first(), position=0
     )
@@ -78,6 +82,10 @@ def rows(researcher, other_researcher):
         user=researcher, study=study, about="first", subject="s", what="w", page="study",
         created_at=now,
     )  # fmt: skip
+
+
+@pytest.fixture
+def rows(stored, db):
     guards.lift(connection)  # it is the constraint that has to refuse
 
 

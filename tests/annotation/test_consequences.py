@@ -1,5 +1,6 @@
 """What follows from a design: beside its form as it is typed, and asked once more at opening."""
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -29,7 +30,12 @@ def test_seats_minutes_and_cost_follow_from_what_is_typed_and_nothing_is_stored(
     assert "<b>10</b>" in page  # 5 annotators at 0 and at 2 shots
     assert "<b>120.00 USD</b> for all seats at the cap" in page  # 12.00 an hour, one hour at most
     assert "the budget stops at 72.00 USD" in page
-    assert "toy-places, 2 shots: 3 min for 6 examples" in page
+    assert '<th scope="rowgroup" colspan="5">toy-places</th>' in page
+    cells = re.findall(r"<tr>(<td>.*?)</tr>", page)
+    assert [re.findall(r"<td>(.*?)</td>", cell) for cell in cells] == [
+        ["0", "4 x 6", "3", "20", "5"],
+        ["2", "6 x 6", "3", "20", "5"],
+    ]
     assert "About 20 minutes. Pay: 12.00" in page
     assert "<html" not in page
     assert not Study.objects.exists()

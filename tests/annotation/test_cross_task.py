@@ -398,6 +398,7 @@ def test_the_preview_of_an_arm_begins_with_its_upstream_step(researcher, client,
     assert client.get(nothing).status_code == 404
 
 
+@pytest.mark.long
 def test_robots_with_a_transfer_walk_every_arm(researcher):
     study = make_cross_task(researcher, rehearsal=True)
     lifecycle.change_status(study, "open")

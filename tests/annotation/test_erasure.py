@@ -12,6 +12,7 @@ from django.utils import timezone
 from annotation.models import (
     Answer,
     AnswerSpan,
+    AuditEntry,
     Decision,
     Exposure,
     Invitation,
@@ -172,7 +173,7 @@ def test_identities_go_after_their_day(ada, study):
     assert ada.post(address, {"until": yesterday.isoformat()}).status_code == 302
     study.refresh_from_db()
     assert study.identities_until == yesterday
-    assert erasure.purge_due(yesterday) == []  # the day itself is not over
+    assert erasure.delete_due(yesterday) == []  # the day itself is not over
     told = io.StringIO()
     call_command("purge_identities", "--due", stdout=told)
     assert told.getvalue() == f"{study.name}: 1 identities deleted\n"
@@ -180,7 +181,7 @@ def test_identities_go_after_their_day(ada, study):
     assert "Ida" not in study_link.name
     study.refresh_from_db()
     assert study.identities_until is None
-    assert erasure.purge_due(date.max) == []
+    assert erasure.delete_due(date.max) == []
     assert Answer.objects.exists()
     with pytest.raises(CommandError, match="Name a study, or --due"):
         call_command("purge_identities")
@@ -188,16 +189,50 @@ def test_identities_go_after_their_day(ada, study):
 
 def test_a_day_waits_for_who_works_and_for_who_is_owed(study):
     factories.make_study(study.owner, factories.make_task(name="other"))
-    erasure.keep_identities_until(study, date(2020, 1, 1), study.owner)
+    erasure.keep_until(study, date(2020, 1, 1), None, study.owner)
     scenario = study.scenarios.get()
     lifecycle.add_seats(scenario, 1, study.owner, confirmed=True)
     working = factories.seat(scenario)
-    ((name, what),) = erasure.purge_due(date(2020, 1, 2))
+    ((name, what),) = erasure.delete_due(date(2020, 1, 2))
     assert (name, what.split(":")[0]) == (study.name, "waits")
     with pytest.raises(identities.PurgeError):
         identities.purge(study)
     assert Participation.objects.get(pk=working.pk).status == "working"
     assert [event.what for event in study.events.all()][-2:][0].startswith("identities are deleted")
+
+
+def test_a_study_is_deleted_after_its_day_once_it_is_closed(ada, study, researcher):
+    today = timezone.now().date()
+    address = reverse("retention", args=[study.name])
+    refused = ada.post(address, {"answers_until": today.isoformat()})
+    assert refused.status_code == 422
+    assert "Choose a day to come" in refused.content.decode()
+    day = today + timedelta(days=7)
+    assert ada.post(address, {"answers_until": day.isoformat()}).status_code == 302
+    assert day.isoformat() in ada.get(address).content.decode()
+    collecting.collect()
+    notice = Notice.objects.get(user=researcher, about="retention")
+    assert notice.what == f"The study is deleted after {day}, with all answers"
+    assert erasure.delete_due(day) == []  # the day itself is not over
+    ((name, what),) = erasure.delete_due(day + timedelta(days=1))
+    assert (name, what.split(":")[0]) == (study.name, "waits")
+    assert Answer.objects.exists()
+    # Meanwhile the other day can be set: only another day that is over is refused.
+    Study.objects.filter(pk=study.pk).update(answers_until=today)
+    days = {"until": day.isoformat(), "answers_until": today.isoformat()}
+    assert ada.post(address, days).status_code == 302
+    days["answers_until"] = (today - timedelta(days=1)).isoformat()
+    assert ada.post(address, days).status_code == 422
+    Study.objects.filter(pk=study.pk).update(answers_until=day, identities_until=None)
+    closed(study)
+    number = Answer.objects.count()
+    done = erasure.delete_due(day + timedelta(days=1))
+    assert done == [(study.name, f"deleted, with {number} answers")]
+    assert not Answer.objects.exists()
+    assert StudyTombstone.objects.get().by == study.owner
+    entry = AuditEntry.objects.filter(study=study).latest("pk")
+    assert (entry.what, entry.by) == ("deleted, with all answers, as its day was over", None)
+    assert erasure.delete_due(date.max) == []
 
 
 def test_a_program_sets_the_day_and_deletes(client, study, researcher):
@@ -208,8 +243,13 @@ def test_a_program_sets_the_day_and_deletes(client, study, researcher):
         address = reverse(name, args=[study.name])
         return client.post(address, sent, content_type="application/json", headers=key)
 
-    assert post("api_retention", {"until": "2030-01-01"}).status_code == 200
-    assert Study.objects.get(pk=study.pk).identities_until == date(2030, 1, 1)
+    days = {"until": "2030-01-01", "answers_until": "2040-01-01"}
+    assert post("api_retention", days).status_code == 200
+    stored = Study.objects.get(pk=study.pk)
+    assert (stored.identities_until, stored.answers_until) == (date(2030, 1, 1), date(2040, 1, 1))
+    Study.objects.filter(pk=study.pk).update(answers_until=date(2020, 1, 1))
+    assert post("api_retention", days | {"answers_until": "2020-01-01"}).status_code == 200
+    assert post("api_retention", days | {"answers_until": "2020-01-02"}).status_code == 422
     assert post("api_erase", {"typed": "x"}).status_code == 422
     assert post("api_erase", {"typed": study.name}).status_code == 200
     assert not Answer.objects.exists()

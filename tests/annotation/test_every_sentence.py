@@ -33,6 +33,8 @@ from tests.pseudo import (
     study_of,
 )
 
+pytestmark = pytest.mark.long
+
 QUESTIONS = greek("Which?\n- This\n* That\n\nWhat?\n* One\n- Two")
 
 
@@ -101,7 +103,6 @@ def wrong(turn) -> list[str]:
     return given[turn.position % len(given)]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", ["sst-2", "mnli", "conll03", "wikiann", "squadv2", "record"])
 def test_a_whole_journey_of_each_clues_task(reader, researcher, name):
     card = card_of(name)

@@ -252,6 +252,7 @@ def start_command(state):
     return process, exports
 
 
+@pytest.mark.long
 def test_the_command_says_what_to_export_and_keeps_its_books(tmp_path):
     state = tmp_path / "fake.json"
     process, exports = start_command(state)

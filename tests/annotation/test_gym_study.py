@@ -22,7 +22,8 @@ TASKS = (
 )  # fmt: skip
 PAGES = ("human_performance", "training_table", "gold_audit", "report", "preregistration")
 PAGES_OF_A_KIND = (
-    "examples", "analysis", "study_models", "leaderboard", "figures", "sensitivity",
+    "examples", "analysis", "study_models", "study_differences", "leaderboard", "figures",
+    "sensitivity",
 )  # fmt: skip
 
 
@@ -66,6 +67,7 @@ def _export_is_right(study, folder) -> None:
     assert set(rows) == {task.name for task in study.tasks.all()}
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_people_and_models_are_scored_on_the_same_part_of_a_test_and_tables_say_so(ada, researcher):
     call_command("import_gym", str(GYM), tasks=["glue-rte"], test=6, seed=3, stdout=io.StringIO())

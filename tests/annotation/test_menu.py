@@ -79,6 +79,7 @@ def test_pages_without_an_entry_of_their_own_have_the_menu_too(ada, study):
     assert links(person) == links(example_page)
 
 
+@pytest.mark.long
 def test_a_draft_has_no_bundle_yet_and_its_design_form_stands_in_the_frame(ada, researcher):
     draft = factories.make_study(researcher, factories.make_task(), status="draft")
     offered = links(page(ada, reverse("study", args=[draft.name])))

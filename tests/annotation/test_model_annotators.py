@@ -314,7 +314,7 @@ def test_a_seated_model_is_compared_with_people_example_by_example(study, compar
 
 
 def test_its_examples_stand_beside_peoples(study, compared, ada):
-    page = ada.get(reverse("study_models", args=[study.name])).content.decode()
+    page = ada.get(reverse("study_differences", args=[study.name])).content.decode()
     assert "differ most after 2 shots" in page
     (row,) = differences(ada, study)
     address = reverse("study_models_file", args=[study.name, "examples"])

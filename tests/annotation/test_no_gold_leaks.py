@@ -148,7 +148,7 @@ def same_orders(monkeypatch, settings):
         monkeypatch.setattr(Study._meta.get_field(field), "default", Study.Order.FILE_ORDER)
 
 
-@pytest.mark.parametrize("kind", factories.KINDS)
+@pytest.mark.parametrize("kind", one_in(2, factories.KINDS))
 def test_nothing_derived_from_gold_is_shown_before_the_answer_is_stored(
     researcher, same_orders, kind
 ):

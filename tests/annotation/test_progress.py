@@ -350,6 +350,7 @@ def queries(client, address: str, **options) -> int:
     return len(captured)
 
 
+@pytest.mark.long
 def test_one_annotator_or_many_take_the_same_number_of_queries(ada, researcher):
     few = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=2)
     many = factories.make_study(

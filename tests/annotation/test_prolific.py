@@ -207,6 +207,7 @@ def test_pages_are_followed_to_the_404_past_the_end(fake, published, monkeypatch
     assert {row["participant_id"] for row in rows} == {IDA, BO}
 
 
+@pytest.mark.long
 def test_reads_are_retried_and_a_lasting_failure_is_reported(fake, published):
     fake.mode(fail_next=2)
     assert prolific_client.Client(patient=True).me()["id"]
@@ -300,6 +301,7 @@ def test_the_api_is_believed_not_the_event(fake, published):
     assert seat.status == "arrived"
 
 
+@pytest.mark.long
 def test_while_the_api_does_not_answer_the_event_waits(fake, published):
     session, seat = arrive(fake, published)
     fake.return_submission(session)

@@ -162,6 +162,7 @@ def rows_changed(**fields):
     return answers
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "fields",
     [

@@ -176,6 +176,7 @@ def our_flow(fake, researcher):
 
 
 @pytest.mark.django_db
+@pytest.mark.long
 def test_every_request_of_ours_and_its_reply_are_as_documented(ours, fake, recorder, researcher):
     our_flow(fake, researcher)
     asked = {judge().operation(each)[0].removeprefix("/api/v1/") for each in recorder.seen}

@@ -214,6 +214,7 @@ def test_without_a_secret_there_is_a_new_one(db, fake, capsys):
     assert capsys.readouterr().out == f"export PROLIFIC_WEBHOOK_SECRET={secrets(fake)[0]}\n"
 
 
+@pytest.mark.long
 def test_a_failed_subscription_is_reported(db, fake):
     fake.mode(fail_next=50)
     with pytest.raises(CommandError, match="503"):

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from annotation.models import (
     Participation,
@@ -23,7 +23,13 @@ from tasks.models import Prediction, PredictionFile
 from tasks.predictions import store as prediction_store
 from tasks.predictions.store import PredictionsError
 from tests import factories
-from tests.annotation.races import THREADS, drop_constraint, race, restore_constraint
+from tests.annotation.races import (
+    THREADS,
+    drop_constraint,
+    race,
+    restore_constraint,
+    take_locks_away,
+)
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -31,7 +37,7 @@ pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 @pytest.fixture
 def no_locks(monkeypatch):
     """The control: locks become ordinary reads."""
-    monkeypatch.setattr(QuerySet, "select_for_update", lambda self, **_options: self)
+    take_locks_away(monkeypatch)
 
 
 # Predictions -------------------------------------------------------------------------------------

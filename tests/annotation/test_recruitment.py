@@ -69,6 +69,7 @@ def test_the_same_worker_gets_the_same_seat_again(study):
     assert study.participations.count() == 1
 
 
+@pytest.mark.long
 def test_ties_are_decided_by_the_studys_seed(researcher):
     def first_seats(seed: int) -> list[int]:
         study = factories.make_study(

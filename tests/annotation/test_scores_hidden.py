@@ -84,6 +84,7 @@ def telling(client, study) -> set[str]:
     return told
 
 
+@pytest.mark.long
 def test_no_address_tells_a_test_score_before_the_study_is_closed(ada, study, researcher):
     exclusion.decide(wrong_one(study), False, "clicked through", researcher)
     exclusion.decide(wrong_one(study), True, "did not", researcher)

@@ -257,6 +257,7 @@ def test_a_design_file_asks_for_it(tmp_path, researcher):
     assert design_file.read(path).fields["screening_examples"] == 4
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", ["CoNLL03", "SQuADv2"])
 def test_the_other_splits_of_a_published_task_have_enough(researcher, name):

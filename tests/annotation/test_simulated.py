@@ -8,6 +8,8 @@ from annotation.simulation.robots import Knowledge
 from tasks.formats import Record
 from tests import factories
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def study(researcher):
@@ -49,7 +51,6 @@ def test_noisy_lies_between_right_and_wrong(study):
     assert 0 < mean("toy-places") < 1
 
 
-@pytest.mark.long
 def test_the_same_seed_makes_the_same_mistakes(researcher):
     task = factories.make_task(test_size=20)
     walks = []

@@ -104,6 +104,7 @@ def work_all(client, study) -> None:
     assert job.is_done
 
 
+@pytest.mark.long
 def test_robots_who_waited_and_were_admitted_go_on_by_the_next_click(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=3, qualification="researcher",
@@ -162,6 +163,7 @@ def test_a_real_study_has_no_robots_by_any_door(ada, client, study, researcher):
     assert not Participation.objects.exists()
 
 
+@pytest.mark.long
 def test_nothing_of_a_rehearsal_stands_in_the_study_that_it_was_cloned_from(ada, study):
     names = [
         ("study", ()), ("human_performance", ()), ("human_performance_file", ("tex",)),

@@ -75,6 +75,7 @@ ALLOWED = [
     ("study_clone", (), {"name": "A B"}, READERS),
     ("study_archive", (), {}, OWNERS),
     ("study_unarchive", (), {}, OWNERS),
+    ("study_tags", (), {"tags": "pilot"}, OWNERS),
     ("study_delete", (), {}, OWNERS),
     ("robots", (), None, OWNERS),
     ("robots", (), {"policy": "gold"}, OWNERS),
@@ -139,6 +140,7 @@ ALLOWED = [
     ("gold_audit_file", (), None, READERS),
     ("example", ("example",), None, READERS),
     ("study_models", (), None, READERS),
+    ("study_differences", (), None, READERS),
     ("study_models_file", ("scores",), None, READERS),
     ("leaderboard", (), None, READERS),
     ("leaderboard_file", (), None, READERS),
@@ -207,6 +209,7 @@ WITHOUT_A_STUDY = {
     "dataset_import", "dataset_columns", "gym_import", "gym_tasks", "gym_run",
     "task_checks", "task_team", "task_examples", "task_card", "task_files", "task_edit",
     "task_archive", "task_unarchive", "model_archive", "model_unarchive",
+    "task_tags", "model_tags",
     "task_import", "task_upload", "task_upload_files",
     "task_upload_run", "task_upload_confirm", "task_upload_discard", "task_upload_preview",
 }  # fmt: skip

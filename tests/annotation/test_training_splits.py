@@ -23,7 +23,7 @@ from tasks.formats import SplitFile
 from tasks.importing import import_task
 from tests import factories
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.engines, pytest.mark.long]
 
 
 def task_of_splits(name: str = "toy-places", numbers: int = 3):

@@ -326,14 +326,14 @@ def test_after_each_swap_the_focus_is_on_the_news_and_a_question_begins_at_its_t
 
 def test_the_page_always_says_which_step_how_many_and_how_long(desk):
     one = desk(TWO, "Rome.", gold=["Oslo"])
-    where, way = one.page.locator("#turn header"), one.page.get_by_role("img")
+    where, done = one.page.locator("#turn header"), one.page.locator(".turn-done").first
     assert "Training step" in where.text_content()
     assert "1 of 2" in where.inner_text()
-    assert "0 of 2 examples" in way.get_attribute("aria-label")
+    assert done.get_attribute("width") == "0.0%"
     assert "0 min" in where.inner_text()
     one.word("Oslo").dblclick()
     one.reveal()
-    assert "1 of 2 examples" in way.get_attribute("aria-label")
+    assert float(done.get_attribute("width").removesuffix("%")) > 0
     assert one.page.title().startswith("Right: Training step, 1 of 2")
 
 

@@ -55,6 +55,7 @@ def upload_model(page, name: str, files: list) -> None:
 
 
 # SQLite in memory, as tests have it, blocks writes while the watched page is being read.
+@pytest.mark.long
 @pytest.mark.postgres
 @pytest.mark.real_data
 def test_a_human_evaluation_from_import_to_a_verified_bundle(page, clues, db, tmp_path):

@@ -16,10 +16,10 @@ def blocks() -> list[str]:
 
 
 @pytest.fixture
-def in_its_folder(served, home, monkeypatch):
+def in_its_folder(server, home, monkeypatch):
     """A folder to work in, and the login in the environment."""
-    monkeypatch.setenv("HANDFUL_SERVER", served[0])
-    monkeypatch.setenv("HANDFUL_TOKEN", served[1])
+    monkeypatch.setenv("HANDFUL_SERVER", server[0])
+    monkeypatch.setenv("HANDFUL_TOKEN", server[3])
     monkeypatch.chdir(home)
     return home
 

@@ -23,7 +23,7 @@ def from_the_wheel():
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """Address of a server, a token that reads and runs, and one that may pay as well."""
+    """Address of a server, and the three tokens of serve.py."""
     own = tmp_path_factory.mktemp("server")
     (own / "var").mkdir(mode=0o700)
     places = {"HANDFUL_VAR": str(own / "var"), "STATIC_ROOT": str(own / "static")}
@@ -35,7 +35,7 @@ def server(tmp_path_factory):
         )  # fmt: skip
         try:
             told = process.stdout.readline().split()
-            assert len(told) == 3, (own / "log").read_text()
+            assert len(told) == 4, (own / "log").read_text()
             wait_for(told[0], process)
             yield told
         finally:

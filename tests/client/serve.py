@@ -1,6 +1,6 @@
 """A server with a researcher, a token, two tasks and a rehearsal that was worked through.
 
-Run in Handful's own environment; prints its address and two tokens, then serves.
+Run in Handful's own environment; prints its address and three tokens, then serves.
 """
 
 import io
@@ -16,7 +16,9 @@ QUIET = {"stdout": io.StringIO()}
 
 
 def prepare() -> list[str]:
-    """Fill the database; a token that reads and runs, and one that may pay as well."""
+    """Fill the database; a token that reads and runs, one that may pay as well, and another of the
+    first kind for the documents, whose requests are limited for themselves.
+    """
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     sys.path.insert(0, str(ROOT))
     django.setup()
@@ -24,6 +26,8 @@ def prepare() -> list[str]:
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
 
+    from annotation.models import Study
+    from tasks import tags
     from tests.factories import bearer
 
     call_command("migrate", verbosity=0)
@@ -36,8 +40,14 @@ def prepare() -> list[str]:
         rehearsal=True, **QUIET,
     )  # fmt: skip
     call_command("simulate_workers", "pilot", policy="noisy:0.85", seed=1, **QUIET)
+    tags.of_task("demo-questions", ["reading"], owner)
+    Study.objects.update(tags=["first pilot"])
     get_user_model().objects.create_user("bob")
-    headers = (bearer(owner, "read", "run"), bearer(owner, "read", "run", "pay"))
+    headers = (
+        bearer(owner, "read", "run"),
+        bearer(owner, "read", "run", "pay"),
+        bearer(owner, "read", "run"),
+    )
     return [header["Authorization"].removeprefix("Bearer ") for header in headers]
 
 

@@ -73,6 +73,18 @@ def test_the_zone_comes_along_to_another_browser(signed_in, arrived):
     assert "2026-07-01 16:30 EDT" in shown
 
 
+def test_the_zone_reaches_a_browser_that_is_signed_in_already_within_the_hour(signed_in, arrived):
+    other = Client()
+    other.post(reverse("login"), {"login": "ada", "password": "right horse"})
+    choose(signed_in, "America/New_York")
+    people = reverse("people", args=[arrived.study.name])
+    session = other.session
+    session["renewed_at"] -= 3600
+    session.save()
+    assert "2026-07-01 20:30 UTC" in other.get(people).content.decode()
+    assert "2026-07-01 16:30 EDT" in other.get(people).content.decode()
+
+
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../etc/passwd", "Etc/GMT+3"])
 def test_what_is_no_zone_is_refused_and_changes_nothing(signed_in, zone):
     reply = choose(signed_in, zone)

@@ -102,6 +102,7 @@ def test_renewing_keeps_what_is_unchanged_and_empties_what_is_not(catalogues, co
     assert len(list(catalogues.check("de", changed))) == 1
 
 
+@pytest.mark.long
 def test_an_offered_language_has_a_catalogue(catalogues, settings, tmp_path, capsys, monkeypatch):
     settings.LOCALE_PATHS = [tmp_path]
     settings.LANGUAGES = [("en", "English")]
@@ -112,6 +113,7 @@ def test_an_offered_language_has_a_catalogue(catalogues, settings, tmp_path, cap
     assert "zh_Hans: there is no catalogue" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_sentences_are_found_without_the_programs_of_gettext(catalogues, monkeypatch):
     """In templates and Python, singular and plural, in any Python that reads this."""
     monkeypatch.setenv("PATH", str(Path(shutil.which("git")).parent))

@@ -10,8 +10,9 @@ from wsgiref.util import setup_testing_defaults
 
 import pytest
 from django.core.wsgi import get_wsgi_application
-from django.db import OperationalError, connection, connections, transaction
+from django.db import DatabaseError, OperationalError, connection, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.postgresql import base
 from django.test import RequestFactory
 from django.urls import reverse
 
@@ -41,9 +42,9 @@ def process_of(own: BaseDatabaseWrapper) -> int:
 
 
 def cut(process: int) -> bool:
-    """Cut a connection from the server's side, as a restart of the database does."""
+    """Cut a connection at the server, as a restart of the database does, and wait until it is."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(%s)", [process])
+        cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [process])
         return cursor.fetchone()[0]
 
 
@@ -79,6 +80,40 @@ def test_a_restarted_database_costs_no_annotator_an_error(researcher, checked):
     server.join()
     assert seen == [200, 302 if checked else 503]
     assert Answer.objects.count() == int(checked)
+
+
+def test_a_kept_connection_is_asked_only_where_the_server_has_said_something(monkeypatch):
+    asked: list[int] = []
+    ask = base.DatabaseWrapper.is_usable
+    monkeypatch.setattr(
+        base.DatabaseWrapper, "is_usable", lambda own: asked.append(process_of(own)) or ask(own)
+    )
+    own = connections.create_connection("default")
+    assert not own.is_usable()
+    own.connect()
+    assert own.is_usable()
+    assert asked == []
+    process = process_of(own)
+    assert cut(process)
+    assert not own.is_usable()
+    assert asked == [process]
+    own.close()
+
+
+def test_a_connection_whose_transaction_failed_is_as_little_usable_as_by_django():
+    """Django's checks of constraints at the end of a test, for one, ask before they go on."""
+    own = connections["default"]
+
+    def answers() -> list[bool]:
+        return [own.is_usable(), base.DatabaseWrapper.is_usable(own)]
+
+    with transaction.atomic():
+        assert answers() == [True, True]
+        with pytest.raises(DatabaseError, match="nowhere"), own.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM nowhere")
+        assert answers() == [False, False]
+        transaction.set_rollback(True)
+    assert answers() == [True, True]
 
 
 @pytest.mark.parametrize(("value", "off"), [("1", True), ("", False)])

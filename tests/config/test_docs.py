@@ -229,13 +229,25 @@ def test_what_the_server_needs_is_locked_without_what_only_benchmarks_use():
 
 
 LOCKS = ("requirements.lock", "requirements-dev.lock", "deploy/requirements.lock")
+OF_SUITES = [
+    str(path.relative_to(ROOT)) for path in ROOT.glob("tests/*/requirements.txt")
+] + ["client/requirements-inspect.lock"]  # fmt: skip
+
+
+def pins_of(lock: str) -> list[str]:
+    return re.split(r"\n(?=\S)", (ROOT / lock).read_text().strip())
+
+
+@pytest.mark.parametrize("lock", [*LOCKS, *OF_SUITES])
+def test_every_pin_has_the_hashes_of_its_files(lock):
+    """`make pins` writes them; pip refuses a lock in which one lacks them."""
+    assert [pin.split()[0] for pin in pins_of(lock) if "--hash=sha256:" not in pin] == []
+    assert lock in LOCKS or f" {lock}" in (ROOT / "Makefile").read_text().partition("OF_SUITES")[2]
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_every_pin_has_the_hashes_of_its_files_and_is_the_same_in_every_lock(lock):
-    """`make pins` writes them; pip refuses a lock in which one lacks them."""
-    pins = re.split(r"\n(?=\S)", (ROOT / lock).read_text().strip())
-    assert [pin.split()[0] for pin in pins if "--hash=sha256:" not in pin] == []
+def test_a_pin_is_the_same_in_every_lock(lock):
+    pins = pins_of(lock)
     everything = (ROOT / "requirements-dev.lock").read_text()
     assert [pin for pin in pins if f"{pin.split()[0]} " not in everything] == []
 

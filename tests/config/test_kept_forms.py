@@ -333,6 +333,13 @@ def test_a_page_that_lies_open_and_a_page_of_annotators_do_not_renew_it(ada, stu
     assert hours_left() < 2
 
 
+def test_the_session_of_a_closed_account_leads_to_the_sign_in(ada, researcher):
+    researcher.is_active = False
+    researcher.save()
+    used(ada, 7200)
+    assert ada.get(reverse("studies")).url.startswith(reverse("login"))
+
+
 def test_a_program_with_a_token_gets_no_session(researcher):
     reply = Client().get(reverse("api_studies"), headers=factories.bearer(researcher))
     assert reply.status_code == 200

@@ -131,13 +131,13 @@ def test_owners_are_told_a_week_before_and_the_log_says_what_was_deleted(researc
         return list(about.values_list("what", flat=True))
 
     assert told() == []  # no day is set: nothing goes by itself
-    assert erasure.purge_due(today + timedelta(days=9999)) == []
-    erasure.keep_identities_until(study, today + timedelta(days=8), researcher)
+    assert erasure.delete_due(today + timedelta(days=9999)) == []
+    erasure.keep_until(study, today + timedelta(days=8), None, researcher)
     assert told() == []
     day = today + timedelta(days=7)
-    erasure.keep_identities_until(study, day, researcher)
+    erasure.keep_until(study, day, None, researcher)
     assert told() == told() == [f"Ids of annotators are deleted after {day}"]
-    erasure.keep_identities_until(study, today - timedelta(days=1), researcher)
+    erasure.keep_until(study, today - timedelta(days=1), None, researcher)
     call_command("tick", "identities", verbosity=0)
     assert study.personal_links.get().name.startswith("purged-")
     entry = AuditEntry.objects.filter(study=study).latest("pk")

@@ -107,6 +107,7 @@ def test_a_bare_reply_has_every_fault():
     assert len(faults(bare)) == 16
 
 
+@pytest.mark.long
 def test_every_address_is_protected(values, researcher, https):  # noqa: F811
     found, statuses = {}, set()
     for route in ADDRESSES:

@@ -71,6 +71,7 @@ def wait_for(what, process: subprocess.Popen) -> None:
     raise AssertionError("waited for 60 s")
 
 
+@pytest.mark.long
 def test_the_server_outlives_a_killed_worker_and_starts_another(server, port):
     wait_for(lambda: answers(port), server)
     before = workers(server)
@@ -91,6 +92,7 @@ def test_every_place_that_starts_the_server_restarts_workers_and_listens_at_home
         assert "0.0.0.0" not in text
 
 
+@pytest.mark.long
 def test_a_deployment_with_the_variables_of_the_readme_passes_every_check(tmp_path):
     secrets = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
     # Tests of the browser set it for the whole run.
@@ -127,3 +129,31 @@ def test_the_demo_refuses_a_port_that_is_taken(port):
         taken.listen()
         with pytest.raises(CommandError, match=f"port {port} .*in use.*choose another port"):
             call_command("demo", port=port)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(400)  # 24 simulated annotators work before there is a link
+def test_the_links_of_the_demo_lead_somewhere_once_they_are_printed(port, tmp_path):
+    places = {"HANDFUL_VAR": str(tmp_path), "STATIC_ROOT": str(tmp_path / "static")}
+    environment = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"} | places
+    command = [sys.executable, "manage.py", "demo", "--port", str(port)]
+    with (tmp_path / "errors").open("w") as errors:
+        demo = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+    try:
+        printed = ""
+        while "Stop with Ctrl+C." not in printed:
+            line = demo.stdout.readline()
+            assert line, printed + (tmp_path / "errors").read_text()
+            printed += line
+        links = re.findall(r"http://\S+", printed)
+        assert len(links) == 3
+        titles = ("Four small reading tasks", "Sign in", "Sign in")
+        for link, title in zip(links, titles, strict=True):
+            with urllib.request.urlopen(link, timeout=60) as page:
+                assert title in page.read().decode()
+    finally:
+        os.killpg(demo.pid, signal.SIGKILL)
+        demo.wait(60)

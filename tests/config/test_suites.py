@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,19 @@ def test_every_test_is_in_a_suite(request):
 
 def test_a_test_that_no_suite_holds_is_named():
     assert left_out({"a": {"browser"}, "b": {"browser", "sqlite"}}) == ["b"]
+
+
+def test_suites_that_use_these_tests_know_their_markers():
+    """A marker that such a suite does not know stops it before its first test."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        options = tomllib.load(file)["tool"]["pytest"]["ini_options"]
+    known = {marker.split(":")[0] for marker in options["markers"]}
+    told = {
+        path.parent.name: set(re.findall(r"^    (\w+): as in pyproject", path.read_text(), re.M))
+        for path in (ROOT / "tests").glob("*/pytest.ini")
+    }
+    told = {suite: markers for suite, markers in told.items() if markers}
+    assert told == dict.fromkeys(["browsers", "r", "tools", "workers"], known)
 
 
 def test_what_is_not_for_the_browser_runs_on_both_databases():

@@ -18,7 +18,7 @@ import psycopg2
 import pytest
 from django.db import connection
 
-from annotation import guards
+from annotation import guards_in_migrations
 from tasks import retired
 
 pytestmark = pytest.mark.long
@@ -145,7 +145,7 @@ def test_migrate_puts_guards_back_that_an_upgrade_of_an_earlier_release_lost(ans
 def test_migrating_backwards_is_refused_with_a_sentence_before_anything_changes(answered):
     back = manage(answered, "migrate", "-v0", "annotation", "zero")
     assert back.returncode == 1
-    assert back.stderr.strip() == f"CommandError: {guards.NO_WAY_BACK}"
+    assert back.stderr.strip() == f"CommandError: {guards_in_migrations.NO_WAY_BACK}"
     applied = manage(answered, "showmigrations", "annotation").stdout
     assert "[X] 0001" in applied
     assert "[ ]" not in applied

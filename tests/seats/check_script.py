@@ -25,7 +25,7 @@ def served(tmp_path):
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
     )
     try:
-        server, token, _may_pay = process.stdout.readline().split()
+        server, token, *_others = process.stdout.readline().split()
         yield {"HANDFUL_SERVER": server, "HANDFUL_TOKEN": token}
     finally:
         process.terminate()

@@ -108,6 +108,7 @@ def test_predictions_on_a_full_disk_are_named_and_leave_nothing(ada, disk, monke
 
 
 @pytest.mark.small_disk
+@pytest.mark.long
 def test_a_bundle_on_a_full_disk_is_named_leaves_nothing_and_is_made_when_there_is_room(
     ada, disk, researcher
 ):

@@ -98,6 +98,7 @@ def test_utf_16_is_told_to_be_saved_as_utf_8(ada):
     assert "save the file as UTF-8" in problem(page)
 
 
+@pytest.mark.long
 def test_what_takes_too_long_is_stopped_and_named(ada, one_second):
     page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": SLOW}))
     assert problem(page) == (
@@ -108,6 +109,7 @@ def test_what_takes_too_long_is_stopped_and_named(ada, one_second):
     assert not Task.objects.exists()
 
 
+@pytest.mark.long
 def test_what_takes_too_much_memory_is_stopped_and_named(ada, monkeypatch):
     monkeypatch.setattr(checking, "MEMORY", 60_000_000)
     test = "".join(line(id=str(n), context="We saw Oslo. " + "x" * 500) for n in range(30_000))
@@ -220,6 +222,7 @@ def test_small_predictions_wait_as_a_job_while_another_upload_is_checked(ada, bu
     assert (job.state, job.done) == ("waiting", 0)
 
 
+@pytest.mark.long
 def test_other_threads_go_on_while_a_check_waits_for_its_process(one_second, tmp_path):
     path = tmp_path / "toy_test.jsonl"
     path.write_text(SLOW)

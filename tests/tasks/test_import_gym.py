@@ -134,6 +134,7 @@ def test_a_text_that_is_blank_names_the_line_of_the_gyms_file(tmp_path):
         making.make(making.see(folder))
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_all_33_real_tasks_can_be_made():
     kinds = set()

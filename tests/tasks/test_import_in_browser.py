@@ -41,6 +41,7 @@ def var(settings, tmp_path) -> Path:
 @pytest.mark.real_data
 @pytest.mark.parametrize(("name", "folder"), [("MNLI", "MNLI"), ("CoNLL03", "CoNLL2003")])
 @pytest.mark.parametrize("as_zip", [False, True])
+@pytest.mark.long
 def test_a_task_of_clues_comes_in_as_from_the_terminal(ada, clues, var, name, folder, as_zip):
     contents = published(clues, folder)
     if as_zip:
@@ -65,6 +66,7 @@ def test_a_task_of_clues_comes_in_as_from_the_terminal(ada, clues, var, name, fo
 
 
 @pytest.mark.real_data
+@pytest.mark.long
 def test_training_files_are_renumbered_if_asked_for(ada, clues):
     page = settle(ada, send(ada, published(clues, "ReCoRD"), "ReCoRD"))
     assert page.context["may_rechain"]
@@ -76,6 +78,7 @@ def test_training_files_are_renumbered_if_asked_for(ada, clues):
 
 
 @pytest.mark.real_data
+@pytest.mark.long
 def test_the_wrong_card_is_recognised_by_the_file_names(ada, clues):
     page = settle(ada, send(ada, published(clues, "SST-2"), "MNLI"))
     assert "the card of MNLI expects files named mnli_..." in text(page)
@@ -100,6 +103,7 @@ def test_without_htmx_and_with_it_the_same_happens(ada):
     assert reply["HX-Redirect"] == reverse("task_upload", args=[TaskUpload.objects.get().pk])
 
 
+@pytest.mark.long
 def test_an_upload_says_what_it_will_change(ada):
     act(ada, settle(ada, send(ada, GOOD)), "confirm")
     page = settle(ada, send(ada, GOOD))
@@ -248,6 +252,7 @@ def test_examples_are_shown_as_annotators_will_see_them_and_nothing_is_stored(ad
 
 
 @pytest.mark.real_data
+@pytest.mark.long
 def test_the_ten_examples_are_from_all_over_the_files(ada, clues):
     page = settle(ada, send(ada, published(clues, "MNLI"), "MNLI"))
     shown = page.context["shown"]

@@ -81,6 +81,7 @@ def start(var: Path, name: str) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_server_with_another_database_does_not_start_on_the_same_folder(tmp_path):
     var = tmp_path / "shared"
     first = start(var, "first")

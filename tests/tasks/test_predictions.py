@@ -203,6 +203,7 @@ def test_somebody_elses_model_cannot_be_added_to(researcher, other_researcher, t
         factories.predict(researcher, "toy", task, 2, 2)
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_the_published_empty_rows_are_those_of_always_no_answer(researcher, db, clues):
     """BERT's 51.3 and 62.8 in Table 6: docs/statistics.md#worked-examples."""

@@ -4,6 +4,7 @@ import os
 import secrets
 import socket
 import sys
+import time
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,25 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
 from django.urls import reverse
 
 from annotation.management.commands.simulate_workers import free_seats
 from annotation.models import Study
 
 TASKS = ("sentiment", "inference", "entities", "questions")
+
+
+def _listens(host: str, port: int, server: int) -> bool:
+    """Wait until somebody listens there; False if the process of the server ends before."""
+    while os.getppid() == server:
+        try:
+            socket.create_connection((host, port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return True
+    return False
 
 
 class Command(BaseCommand):
@@ -36,14 +50,22 @@ class Command(BaseCommand):
         password = self._researcher()
         study = Study.objects.filter(name="demo").first() or self._study()
         root = f"http://{host}:{port}"
-        self.stdout.write(
+        links = (
             f"\nAnnotators:  {root}{reverse('landing', args=[study.link_code])}\n"
             f"Dashboard:   {root}{reverse('study', args=[study.name])}\n"
             f"Table:       {root}{reverse('human_performance', args=[study.name])}\n"
             f"Login:       demo / {password}\n\n"
             "The results so far are simulated; the seats for people are free. Stop with Ctrl+C.\n"
         )
+        self.stdout.write("Starting the server ...")
         self.stdout.flush()
+        connection.close()
+        server = os.getpid()
+        if os.fork() == 0:  # this process becomes the server; another tells when it listens
+            if _listens(host, port, server):
+                self.stdout.write(links)
+                self.stdout.flush()
+            os._exit(0)
         granian = Path(sys.executable).with_name("granian")
         os.execv(
             granian,

@@ -17,7 +17,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", nargs="?", help="name of the study")
         parser.add_argument(
-            "--due", action="store_true", help="of every study whose date of deletion is over"
+            "--due",
+            action="store_true",
+            help="of every study whose day is over; and every study that is to be deleted by now",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -25,7 +27,7 @@ class Command(BaseCommand):
         if options["due"] == bool(options["study"]):
             raise CommandError("Name a study, or --due.")
         if options["due"]:
-            for name, what in erasure.purge_due():
+            for name, what in erasure.delete_due():
                 self.stdout.write(f"{name}: {what}")
             return
         study = Study.objects.filter(name=options["study"]).first()

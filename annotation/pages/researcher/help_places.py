@@ -29,7 +29,9 @@ _PAGES = {
     "researchers/analysis/#examples": ("examples", "example", "gold_audit"),
     "researchers/analysis/#figures": ("figures", "figure_table"),
     "researchers/analysis/#several-studies": ("compare",),
-    "researchers/analysis/#models": ("study_models", "models", "model", "model_upload"),
+    "researchers/analysis/#models": (
+        "study_models", "study_differences", "models", "model", "model_upload",
+    ),
     "researchers/analysis/#leaderboard": ("leaderboard",),
     "researchers/analysis/#sensitivity": ("sensitivity",),
     "researchers/analysis/#planner": ("planner",),

@@ -57,10 +57,10 @@ OF_A_STUDY = {
         _part("Leaderboard", "leaderboard"),
         _part("Cross-task", "cross_task", unless="no_arms"),
         Entry("Analysis", "analysis", "read"),
-        Entry("Figures", "figures", "read"),
+        Entry("Figures", "figures", "read", below=("figure_table",)),
         Entry("Examples", "examples", "read", below=("example", "example_comment")),
         _part("Gold audit", "gold_audit"),
-        Entry("Models", "study_models", "read"),
+        Entry("Models", "study_models", "read", below=("study_differences",)),
         Entry("Sensitivity", "sensitivity", "read"),
     ],
     "Publish": [

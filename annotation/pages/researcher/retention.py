@@ -19,14 +19,15 @@ from annotation.steps import erasure
 @login_required
 @require_http_methods(["GET", "POST"])
 def retention(request: ResearcherRequest, name: str) -> HttpResponse:
-    """GET shows both forms; POST sets the day after which identities are deleted."""
+    """GET shows both forms; POST sets the days after which something is deleted."""
     study = study_of(request, name, right_to("retention"))
     if request.method == "GET":
         return _page(request, study)
-    form = RetentionForm(request.POST)
+    form = RetentionForm.of(study, request.POST)
     if not form.is_valid():
         return _page(request, study, form)
-    erasure.keep_identities_until(study, form.cleaned_data["until"], request.user)
+    days = form.cleaned_data
+    erasure.keep_until(study, days["until"], days["answers_until"], request.user)
     messages.success(request, "Saved.")
     return redirect("retention", study.name)
 
@@ -62,6 +63,6 @@ def deleted(request: ResearcherRequest) -> HttpResponse:
 
 
 def _page(request: ResearcherRequest, study: Study, sent: OnPage | None = None) -> HttpResponse:
-    blank = (RetentionForm(initial={"until": study.identities_until}), EraseForm())
+    blank = (RetentionForm.of(study), EraseForm())
     context = {"study": study, "sent": sent, "kept": erasure.KEPT} | by_key(*blank, sent=sent)
     return render(request, "researcher/retention.html", context, status=422 if sent else 200)

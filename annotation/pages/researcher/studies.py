@@ -21,10 +21,13 @@ from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher import first_study
 from annotation.pages.researcher.forms.annotators import TogetherForm
 from annotation.pages.researcher.forms.study import StudyForm
+from annotation.pages.tags import TagsForm
 from annotation.rights import right_to
 from annotation.study import (
     admission,
+    cloning,
     consequences,
+    cross_task,
     data_warnings,
     design,
     design_file,
@@ -54,6 +57,7 @@ def studies(request: ResearcherRequest) -> HttpResponse:
         overview.text,
         overview.FILTERS,
         is_archived=lambda row: row.study.archived_at is not None,
+        tags=lambda row: row.study.tags,
     )
     if listing.wants_csv(request.GET):
         return shown.as_csv("studies.csv")
@@ -69,10 +73,19 @@ def studies(request: ResearcherRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def study_new(request: ResearcherRequest) -> HttpResponse:
-    """A new draft; `?task=NAME` has chosen that task already, the newest version or `@VERSION`."""
-    name = request.GET.get("task", "")
+    """A new draft.
+
+    `?task=NAME` has chosen that task already, the newest version or `@VERSION`; `?like=NAME` has
+    filled in the design of that study.
+    """
+    if like := request.GET.get("like", ""):
+        source = study_of(request, like, right_to("study_clone"))
+        draft = cloning.copied(source, request.user)
+        draft.name, draft.rehearsal = "", False
+        lists = {name: list(getattr(source, name).all()) for name in design.LISTS}
+        return _edit(request, draft, lists, source)
     chosen = []
-    if name:
+    if name := request.GET.get("task", ""):
         with contextlib.suppress(design_file.DesignFileError):
             chosen = [design_file.task_named(name)]
     return _edit(request, Study(owner=request.user), {"tasks": chosen} if chosen else None)
@@ -89,13 +102,18 @@ def study_edit(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _edit(
-    request: ResearcherRequest, study: Study, initial: dict[str, Any] | None = None
+    request: ResearcherRequest,
+    study: Study,
+    initial: dict[str, Any] | None = None,
+    source: Study | None = None,
 ) -> HttpResponse:
     form = StudyForm(request.POST or None, instance=study, initial=initial)
     is_new = study.pk is None
     context: dict[str, Any] = {
         "form": form, "is_new": is_new, "has_tasks": Task.objects.exists(),
-        "study": None if is_new else study, "draft": study,
+        "study": None if is_new else study, "draft": study, "source": source,
+        "sources": _sources(request) if is_new else [],
+        "left_out": _left_out(source) if source else [],
     }  # fmt: skip
     calculates = "calculate" in request.POST
     if calculates and request.htmx:
@@ -116,6 +134,18 @@ def _edit(
         except design.DesignError:
             return render(request, "researcher/frozen.html", {"study": study}, status=409)
     return render(request, "researcher/study_edit.html", context, status=status)
+
+
+def _left_out(source: Study) -> list[str]:
+    """The tasks of a design that a new study is not offered, as they are archived."""
+    tasks = [*source.tasks.order_by("name"), *cross_task.trained_first(source)]
+    return [str(task) for task in tasks if task.archived_at]
+
+
+def _sources(request: ResearcherRequest) -> list[Study]:
+    """The studies whose design this researcher may start from."""
+    readable = Study.objects.visible_to(request.user, right_to("study_clone"))
+    return list(readable.filter(archived_at=None).only("name"))
 
 
 @login_required
@@ -227,7 +257,7 @@ def design_page(study: Study) -> dict[str, Any]:
         "study": study, "tasks": tasks, "warnings": data_warnings.of_design(study, tasks),
         "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
         "restrictions": restrictions.in_force(study),
-        "can_be_deleted": lifecycle.can_be_deleted(study),
+        "can_be_deleted": lifecycle.can_be_deleted(study), "tags_form": TagsForm.of(study.tags),
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from annotation.pages.fields import PageForm, by_key
 from annotation.pages.researcher.forms.cards import CardTextsForm
 from annotation.pages.researcher.forms.tasks import MAX_CHECKS, ChecksForm
 from annotation.pages.researcher.forms.team import TaskMemberForm
+from annotation.pages.tags import TagsForm
 from annotation.steps import attention_checks
 from tasks import (
     archive,
@@ -21,6 +22,7 @@ from tasks import (
     disk,
     exporting,
     listing,
+    tags,
     teams,
     upload_jobs,
     uploads,
@@ -44,6 +46,7 @@ def tasks(request: ResearcherRequest) -> HttpResponse:
         _text,
         _families(rows),
         is_archived=lambda row: bool(row.archived_at),
+        tags=lambda row: row.tags,
     )
     if listing.wants_csv(request.GET):
         return shown.as_csv("tasks.csv")
@@ -60,6 +63,7 @@ COLUMNS = [
     Column("language", "Language", get=lambda task: task.card.language),
     Column("imported_at", "Imported (UTC)", show=lambda at: f"{at:%Y-%m-%d}"),
     Column("owner", "Owner", get=lambda task: str(task.imported_by or "")),
+    Column("tags", get=lambda task: tags.in_words(task.tags)),
 ]
 
 
@@ -107,7 +111,7 @@ def _task_page(
         "members": TaskMember.objects.filter(task_name=its.name).select_related("user"),
         "may_change": teams.may_change(its.name, request.user),
     }
-    context |= by_key(TaskMemberForm(), ChecksForm(), sent=sent)
+    context |= by_key(TaskMemberForm(), ChecksForm(), TagsForm.of(its.tags), sent=sent)
     status = status if sent or problem else 200
     return render(request, "researcher/task.html", context, status=status)
 
@@ -217,6 +221,21 @@ def task_archive(
     its = get_object_or_404(Task, name=name, version=version)
     try:
         archive.archive_task(its, is_archived, request.user)
+    except teams.NotInTeam as error:
+        return _task_page(request, its, problem=str(error), status=403)
+    return redirect("task", name, version)
+
+
+@login_required
+@require_POST
+def task_tags(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
+    """Set the tags of a task, of all its versions."""
+    its = get_object_or_404(Task, name=name, version=version)
+    form = TagsForm(request.POST)
+    if not form.is_valid():
+        return _task_page(request, its, form)
+    try:
+        tags.of_task(name, form.cleaned_data["tags"], request.user)
     except teams.NotInTeam as error:
         return _task_page(request, its, problem=str(error), status=403)
     return redirect("task", name, version)

@@ -8,7 +8,7 @@ question page is built from context, question, options and card alone, never fro
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
@@ -29,6 +29,12 @@ from tasks.models import Example
 from tasks.spans import AnswerError
 from tasks.tokens import CHAR, tokens
 
+PLACES = {
+    "try-out": gettext_lazy("Try-out, example %(number)s of %(total)s"),
+    "training": gettext_lazy("Training step, example %(number)s of %(total)s"),
+    "screening": gettext_lazy("Screening step, example %(number)s of %(total)s"),
+    "annotation": gettext_lazy("Annotation step, example %(number)s of %(total)s"),
+}
 # Before the place in the title of the window.
 VERDICTS = {
     "right": gettext_lazy("Right: %(where)s"),
@@ -149,7 +155,7 @@ class TurnPage:
         """What the scripts of this page say, where it is not English."""
         return sentences_of("work", self.widget.element, *["label-search"] * self.is_searched)
 
-    @property
+    @cached_property
     def widget(self) -> Widget:
         """What this kind of answer needs on the page."""
         return WIDGETS[self.card.answered_by]
@@ -186,6 +192,12 @@ class TurnPage:
     @property
     def instructions(self) -> list[str]:
         return paragraphs(self.card.instructions)
+
+    @property
+    def place(self) -> str:
+        """Which example of which step, in full."""
+        place = PLACES.get("try-out" if self.trying else self.step, PLACES["annotation"])
+        return place % {"number": self.number, "total": self.total}
 
     def where(self) -> str:
         """Which example of which step, and the verdict once it is known: the window's title."""
@@ -259,7 +271,7 @@ class TurnPage:
         windows = self.card.help_windows
         return tuple(sorted(windows, key=lambda help: help.title != self.asked_window))
 
-    @property
+    @cached_property
     def asked_window(self) -> str:
         """The title of the window on the kind that is asked for; "" where the card has no kinds."""
         rule = self.card.rule_for(self.example.question, ())
@@ -269,27 +281,27 @@ class TurnPage:
     def question(self) -> str:
         return self.card.wording(self.example.question)
 
-    @property
+    @cached_property
     def asked(self) -> QuestionType | None:
         """The kind that is asked for, where the card tells kinds apart."""
         return asked_kind(self.card, self.example.question)
 
-    @property
+    @cached_property
     def asked_number(self) -> int:
         return kind_number(self.card, self.asked)
 
-    @property
+    @cached_property
     def question_shown(self) -> SafeString:
         return question_markup(
             self.question, self.asked.name if self.asked else "", self.asked_number
         )
 
-    @property
+    @cached_property
     def question_markup(self) -> SafeString | str:
         card = self.card
         return token_markup(self.question, card.granularity) if card.question_selectable else ""
 
-    @property
+    @cached_property
     def segments(self) -> list[Segment]:
         names, granularity = self.card.segments, self.card.granularity
         return [
@@ -333,7 +345,7 @@ class TurnPage:
         stated = {"lowest": card.lowest, "highest": card.highest, "step": card.step}
         return {name: written(value) for name, value in stated.items() if value is not None}
 
-    @property
+    @cached_property
     def digits(self) -> range:
         """The digits that choose a label or an option; none where two would be needed."""
         choices = len(self.card.labels or self.example.options)

@@ -6,6 +6,7 @@ the study's estimate. Pure functions of what is counted anyway: nothing is store
 
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cached_property
 
 ENOUGH = 5  # answers that make a pace
 BREAK_EVERY = 50  # examples
@@ -25,7 +26,7 @@ class Way:
     hourly_rate: Decimal = Decimal(0)
     max_paid_seconds: int | None = None
 
-    @property
+    @cached_property
     def seconds_left(self) -> float | None:
         """At the own pace, else by the study's estimate; None where neither is known."""
         to_come = self.total - self.answered
@@ -35,13 +36,13 @@ class Way:
             return None
         return self.estimated * to_come / self.total
 
-    @property
+    @cached_property
     def minutes_left(self) -> int | None:
         """In whole minutes, at least 1 while anything is to come."""
         left = self.seconds_left
         return None if left is None else max(int(self.answered < self.total), round(left / 60))
 
-    @property
+    @cached_property
     def expected_pay(self) -> Decimal | None:
         """For all of it at this pace, with the cap; None where no rate or no time is known."""
         if not self.hourly_rate or self.seconds_left is None:

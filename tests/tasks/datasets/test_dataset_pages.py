@@ -15,6 +15,8 @@ from tests.tasks.browser_import import act, settle, stored_folders, text
 from tests.tasks.datasets import files
 from tests.tasks.datasets.test_make_task import MOODS, PLACES, make
 
+pytestmark = pytest.mark.long
+
 DRAW = {"shots": "2 4", "splits": "1", "test": "20", "seed": "7", "name": "moods"}
 CHOICE = {**DRAW, "kind": "choice", "text": ["text"], "gold": "mood"}
 

@@ -433,6 +433,7 @@ def test_a_task_is_exported_as_files_that_import_as_the_same_task(moods, db, tmp
 
 
 @pytest.mark.real_data
+@pytest.mark.long
 def test_all_six_tasks_of_clues_are_exported_with_their_content_hashes(db, clues, tmp_path):
     call_command("import_clues", str(clues), "--rechain", verbosity=0)
     for task in Task.objects.all():

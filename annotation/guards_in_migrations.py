@@ -1,0 +1,104 @@
+"""What goes with each migration: its tables are its own while it runs, and the guards make way.
+
+On PostgreSQL a migration first takes every table, giving way to whoever holds one and asks for
+another, so that `migrate` can run beside people who answer: they wait for it, and neither side is
+stopped. Then the guards are lifted, and put back at its end.
+"""
+
+import random
+import time
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.db import OperationalError, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.operations.base import Operation
+
+from annotation.guards import PARTICIPATION, Guard, lift
+
+NO_WAY_BACK = (
+    "Migrations cannot be reversed, so nothing was changed: restore the backup made"
+    " before the upgrade (docs/operating.md)."
+)
+PATIENCE = 120  # seconds; a backup of a large study reads its tables for about as long
+LOCKED_BY_OTHERS = ("55P03", "40P01")  # PostgreSQL's codes: lock not available, deadlock
+TABLES_ARE_HELD = (
+    "Other transactions kept tables for two minutes, so this migration changed nothing (those"
+    " before it stand). Wait until the backup or the long query has ended, then run migrate again"
+    " before any restart: SELECT pid, state, query FROM pg_stat_activity names it."
+)
+
+
+def take_all_tables(connection: BaseDatabaseWrapper) -> None:
+    """Lock every table of ours until the transaction ends, and never stand in a circle.
+
+    People who answer lock the same tables in another order. Whoever waits for one of them while it
+    holds another gives way here, before PostgreSQL sees a deadlock and stops either side: all locks
+    go back and are asked for again. What holds a participation's row first, as each step does, is
+    let through by the order.
+    Raises CommandError where one transaction of another's keeps a table for PATIENCE seconds.
+    """
+    # Those of the installed apps: others of the same database may belong to somebody else.
+    names = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    names.sort(key=lambda name: (name != PARTICIPATION, name))
+    tables = ", ".join(connection.ops.quote_name(name) for name in names)
+    give_up = time.monotonic() + PATIENCE
+    while names:
+        try:
+            with transaction.atomic(connection.alias), connection.cursor() as cursor:
+                cursor.execute("SHOW lock_timeout")
+                usual = cursor.fetchone()[0]
+                cursor.execute("SET LOCAL lock_timeout = '100ms'")  # a deadlock is seen after 1 s
+                cursor.execute(f"LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE")
+                cursor.execute("SELECT set_config('lock_timeout', %s, true)", [usual])
+            return
+        except OperationalError as error:
+            if getattr(error.__cause__, "pgcode", "") not in LOCKED_BY_OTHERS:
+                raise
+            if time.monotonic() > give_up:
+                raise CommandError(TABLES_ARE_HELD) from error
+        time.sleep(random.uniform(0.1, 0.5))
+
+
+class Lift(Operation):
+    """The first operation of a migration of our tables: the guards go, in its transaction."""
+
+    def __init__(self) -> None:
+        self.stood: list[Guard] = []
+
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        """The models stay as they are."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, *_states: Any) -> None:
+        if schema_editor.connection.vendor == "postgresql":
+            take_all_tables(schema_editor.connection)
+        self.stood = lift(schema_editor.connection)
+
+
+class PutBack(Lift):
+    """The last one: what stood before stands again, where its table still exists."""
+
+    def __init__(self, lifted: Lift) -> None:
+        self.lifted = lifted
+
+    def database_forwards(self, app_label: str, schema_editor: Any, *_states: Any) -> None:
+        with schema_editor.connection.cursor() as cursor:
+            tables = schema_editor.connection.introspection.table_names(cursor)
+            for guard in self.lifted.stood:
+                if guard.table in tables:
+                    cursor.execute(guard.trigger)  # a function outlives its trigger
+
+
+def go_with_each_migration(plan: Any, **_kwargs: Any) -> None:
+    """Receiver of pre_migrate: lift the guards inside each migration of our tables, no longer.
+
+    SQLite cannot rebuild a table that a trigger names, and data migrations fill guarded columns.
+    Killed or failing, a migration takes the lifting back with the rest of its transaction.
+    Raises CommandError for a plan that goes backwards, before anything is changed.
+    """
+    if any(backwards for _migration, backwards in plan):
+        raise CommandError(NO_WAY_BACK)
+    for migration, _backwards in plan:
+        if migration.app_label in ("annotation", "tasks"):
+            lifting = Lift()
+            migration.operations = [lifting, *migration.operations, PutBack(lifting)]
