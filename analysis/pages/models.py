@@ -297,7 +297,7 @@ def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
     if pairings:
         chosen = _chosen(request, pairings)
         pairs = differences.pairs(study, kind, chosen)[:SHOWN]
-        predicted = differences.predicted_texts(study, chosen, [pair.example for pair in pairs])
+        predicted = differences.predicted_texts(chosen, [pair.example for pair in pairs])
         shown = models_columns.pair_columns(chosen)
         context |= {
             "chosen": chosen,

@@ -232,9 +232,7 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
     return sorted(paired, key=lambda pair: (-abs(pair.difference), pair.example.position))
 
 
-def predicted_texts(
-    study: Study, pairing: Difference, examples: Sequence[Example]
-) -> dict[int, list]:
+def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[int, list]:
     """Key of the example -> (predicted texts, in how many of the runs), commonest first.
 
     Sets of texts, as they are scored: order and repetition do not tell two predictions apart.
@@ -248,7 +246,7 @@ def predicted_texts(
     answers = Answer.objects.filter(
         turn__participation__in=seats, turn__step=Step.ANNOTATION, turn__example__in=examples
     ).order_by("turn_id")
-    for _participation, example, _label, texts, _s1 in given_texts(study, answers):
+    for _participation, example, _label, texts, _s1 in given_texts(answers):
         by_example[example][tuple(sorted(set(texts)))] += 1
     return {example: counts.most_common() for example, counts in by_example.items()}
 

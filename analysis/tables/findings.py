@@ -97,7 +97,7 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
             "pk", "scenario__task__name", "scenario__shots", "pseudonym", "scenario__task_id"
         )
     }
-    answers = list(given_texts(study, given))
+    answers = list(given_texts(given))
     # By their keys: as a subquery of the answers, PostgreSQL may read all answers for each example.
     shown = Example.objects.filter(pk__in={example for _person, example, *_ in answers}).order_by()
     examples = {

@@ -61,7 +61,7 @@ def annotators(study: Study) -> pd.DataFrame:
     tasks = list(study.tasks.all())
     people["set_s1"] = people["participation"].map(_as_one_set(study, tasks)).astype(float)
     completed = people.loc[people["status"] == Status.COMPLETED, "participation"]
-    primary = test_sets.primary(study, [int(pk) for pk in completed], tasks)
+    primary = test_sets.primary([int(pk) for pk in completed], tasks)
     people["score"] = [
         primary[pk].value if pk in primary else mean
         for pk, mean in zip(people["participation"], people["mean_s1"], strict=True)
@@ -95,7 +95,7 @@ def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
         if example not in golds:
             scores[participation].append(stored)
     for participation, example, _label, texts, _s1 in given_texts(
-        study, answers.filter(turn__example__in=golds)
+        answers.filter(turn__example__in=golds)
     ):
         scores[participation].append(s1(texts, golds[example]))
     return {pk: math.fsum(values) / len(values) for pk, values in scores.items()}

@@ -118,7 +118,7 @@ def _answered(study: Study, kind: str) -> list[Unit]:
     given = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
     return _units(
         (tasks[person], example, frozenset(texts), s1)
-        for person, example, _label, texts, s1 in given_texts(study, given)
+        for person, example, _label, texts, s1 in given_texts(given)
     )
 
 

@@ -108,7 +108,7 @@ def _of_people(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
             "kind", "scenario__shots", "pseudonym"
         ).values_list("pk", "kind", "pseudonym", "scenario__shots", "scenario__split_number")
     }
-    answers = test_sets.answers_of_people(study, file, list(people))
+    answers = test_sets.answers_of_people(file, list(people))
     for metric in test_sets.metrics_of(study, file.task):
         for pk, (kind, pseudonym, shots, split) in people.items():
             score = over_test_set(metric, answers[pk])

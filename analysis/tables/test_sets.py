@@ -81,9 +81,7 @@ def in_words(tasks: Iterable[Task]) -> str:
     return ", ".join(f"{metric} ({', '.join(own)})" for metric, own in names.items())
 
 
-def answers_of_people(
-    study: Study, file: TestFile, participations: Sequence[int]
-) -> dict[int, Answers]:
+def answers_of_people(file: TestFile, participations: Sequence[int]) -> dict[int, Answers]:
     """Participation -> its answers to the test file; of those who answered all of it."""
     given: dict[int, dict[int, Sequence[str]]] = defaultdict(dict)
     answers = Answer.objects.filter(
@@ -91,7 +89,7 @@ def answers_of_people(
         turn__participation__scenario__task=file.task,
         turn__step=Step.ANNOTATION,
     )
-    for participation, example, _label, texts, _s1 in given_texts(study, answers):
+    for participation, example, _label, texts, _s1 in given_texts(answers):
         given[participation][example] = texts
     return _complete((pk, file.answers(own)) for pk, own in given.items())
 
@@ -112,13 +110,13 @@ def _complete(pairs: Iterable[tuple[int, Answers | None]]) -> dict[int, Answers]
 
 
 def primary(
-    study: Study, participations: Sequence[int], tasks: Iterable[Task], is_linear: bool = False
+    participations: Sequence[int], tasks: Iterable[Task], is_linear: bool = False
 ) -> dict[int, SetScore]:
     """Participation -> its score under its task's metric; of those whose metric is not S1."""
     scores: dict[int, SetScore] = {}
     for task in tasks:
         if task.card.metric != S1:
-            answers = answers_of_people(study, TestFile(task), participations)
+            answers = answers_of_people(TestFile(task), participations)
             scores |= {
                 pk: over_test_set(task.card.metric, own, is_linear) for pk, own in answers.items()
             }
@@ -164,7 +162,7 @@ def parts(study: Study, participations: Sequence[int]) -> dict[tuple[int, int], 
     if not files:
         return values
     chosen = [file.task for file in files.values()]
-    scores = primary(study, participations, chosen, is_linear=True)
+    scores = primary(participations, chosen, is_linear=True)
     tasks = study.participations.filter(pk__in=scores).values_list("pk", "scenario__task_id")
     for pk, task in tasks:
         examples = files[task].examples

@@ -56,6 +56,17 @@ def test_examples_are_read_without_their_answers(study):
     assert "annotation_" not in of_examples[0]
 
 
+def test_spans_are_read_without_what_surrounds_them(study):
+    """Of tables without statistics PostgreSQL read all spans once for each answer."""
+    with CaptureQueriesContext(connection) as asked:
+        assert len(findings.answered(study, Kind.PERSON)) == 24
+    read = [query["sql"] for query in asked.captured_queries]
+    of_spans = [sql for sql in read if 'FROM "annotation_answerspan"' in sql]
+    assert len(of_spans) == 1
+    assert "JOIN" not in of_spans[0]
+    assert of_spans[0].count("SELECT") == 1
+
+
 def test_people_are_resampled_from_ten_people_on(researcher):
     """Of three a percentile interval covers 75 %: it is not shown, and the reason is."""
     study = factories.make_study(

@@ -287,7 +287,7 @@ def test_the_examples_that_differ_most_come_first(study, toy):
     assert [pair.example.source_id for pair in pairs[:2]] == ["test-2", "test-5"]
     assert [pair.difference for pair in pairs] == pytest.approx([50, 50, 0, 0, 0, 0])
     examples = [pair.example for pair in pairs]
-    texts = differences.predicted_texts(study, difference, examples)
+    texts = differences.predicted_texts(difference, examples)
     assert texts[examples[0].pk] == [((), 2)]
     example = next(example for example in examples if len(example.gold) == 1)
     assert sorted(texts[example.pk]) == [((), 1), (tuple(example.gold), 1)]
