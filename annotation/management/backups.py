@@ -273,5 +273,5 @@ def _age() -> Any:
         return importlib.import_module("pyrage")
     except ModuleNotFoundError:
         raise CommandError(
-            "Encrypted backups need the extra age: pip install 'handful-server[age]'"
+            "Encrypted backups need pyrage: pip install pyrage"
         ) from None

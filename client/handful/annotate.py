@@ -5,7 +5,7 @@ from typing import Any
 
 DESCRIPTION = (
     "A language model takes a seat in each scenario of an open study, by the steps of people."
-    " Needs handful[inspect]."
+    " Needs Inspect AI (pip install inspect-ai)."
 )
 
 

@@ -24,7 +24,7 @@ class Rows(Iterable[Record]):
         try:
             import pandas  # noqa: PLC0415, an extra
         except ImportError:
-            raise HandfulError("Data frames need pandas: pip install 'handful[pandas]'") from None
+            raise HandfulError("Data frames need pandas: pip install pandas") from None
         return pandas.DataFrame(list(self))
 
     def as_text(self, *columns: str) -> str:

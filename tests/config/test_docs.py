@@ -294,3 +294,38 @@ def test_a_word_that_is_not_used_is_found_in_every_kind_of_text(tmp_path):
     assert '"""Doc."""' in texts
     assert "# a comment" in texts
     assert "anew" not in texts  # a name is not a text
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name)
+def test_no_document_has_the_same_heading_twice(path):
+    headings = re.findall(r"^#{1,6} (.+)$", re.sub(r"```.*?```", "", text(path), flags=re.S), re.M)
+    if path.name == "CHANGELOG.md":  # the kinds of change are repeated under each release
+        return
+    assert [each for each in set(headings) if headings.count(each) > 1] == []
+
+
+def test_nothing_tells_readers_to_install_a_package_name_that_is_not_ours():
+    """`handful` and `handful-server` are in no package index: anyone could register them."""
+    from_an_index = re.compile(
+        r"pip install [^\n]*?(?<![\w./-])handful(-server)?(?!\S* @ )(?![\w./-])"
+    )
+    sources = [
+        *DOCUMENTS,
+        *code_files(),
+        *(ROOT / "client").rglob("*.py"),
+        ROOT / "client/README.md",
+    ]
+    assert from_an_index.search("pip install 'handful[pandas]'")
+    assert from_an_index.search("pip install handful-server")
+    assert not from_an_index.search("pip install ./client[pandas]")
+    assert [name(path) for path in sources if from_an_index.search(text(path))] == []
+
+
+def test_the_citation_names_authors_version_and_a_placeholder_for_the_repository():
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert "name: The Handful developers" in citation
+    assert "# A placeholder:" in citation.split("repository-code:")[0].splitlines()[-1]
+
+
+def test_the_client_does_not_call_another_repository_its_own():
+    assert "github.com" not in text(ROOT / "client" / "README.md")
