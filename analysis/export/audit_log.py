@@ -51,7 +51,7 @@ def rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
 def _names(entry: AuditEntry) -> list[str]:
     """The user names that stand in an entry, in the order in which they are numbered."""
     names = [entry.by.get_username()] if entry.by else []
-    if entry.topic == Topic.TEAM:
+    if entry.topic == Topic.TEAM and entry.about:  # an invitation is about no account yet
         names.append(entry.about)
     # As the log said it before it knew whom an entry is about.
     old = re.match(r"(.+?) (?:joined the team as|left the team, was|is \w+ now, was) ", entry.what)

@@ -20,7 +20,7 @@ from annotation.money import budget
 from annotation.recruitment import expiry
 from annotation.rights import POSTS
 from annotation.steps import exclusion, withdrawal
-from annotation.study import design, lifecycle, team
+from annotation.study import design, invitations, lifecycle, team
 from tasks import jobs
 from tasks.models import Job, PredictionFile, Task
 from tasks.predictions import upload_job
@@ -425,6 +425,17 @@ def test_the_log_of_the_server_is_for_superusers(ada, world, researcher):
     shown = ada.get(reverse("site_log")).content.decode()
     assert "signed in" in shown
     assert "task imported" in shown
+
+
+def test_an_invitation_leaves_the_published_log_readable(world):
+    entry = {"what": "seats added", "by": world.owner, "topic": Topic.STUDY}
+    AuditEntry.objects.record(study=world, after={"seats": 3}, **entry)
+    before = list(audit_log.rows(world, str))
+    invitations.invite(world, "analyst", "", world.owner)
+    *rows, invited = audit_log.rows(world, str)
+    assert rows == before
+    assert '{"seats": 3}' in rows[-1]
+    assert invited[3] == "somebody was invited as analyst"
 
 
 def test_for_publication_researchers_are_numbers(world):
