@@ -19,6 +19,7 @@ from tasks.formats import FormatError
 from tasks.models import TaskUpload
 
 FOLDER, SEEN, MADE, ORIGIN = ".dataset", ".columns.json", ".made", ".made_from.json"
+FIELDS = ".fields.json"
 
 
 class DatasetRefused(ValueError):
@@ -80,6 +81,22 @@ def seen(upload: TaskUpload) -> dict[str, Any]:
     """What `process.columns` said of it, and `reading`."""
     content = (uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8")
     return json.loads(content)
+
+
+def fields(upload: TaskUpload) -> dict[str, Any]:
+    """The form of the columns as it was last sent, by field; {} before that."""
+    place = uploads.folder_of(upload) / FIELDS
+    return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
+
+
+def store_fields(upload: TaskUpload, values: dict[str, Any]) -> None:
+    """Store what the form of the columns was sent with. Raises DatasetRefused."""
+    try:
+        with disk.named():
+            text = json.dumps(values)
+            (uploads.folder_of(upload) / FIELDS).write_text(text, encoding="utf-8")
+    except disk.DiskFull as error:
+        raise DatasetRefused(str(error)) from None
 
 
 def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:

@@ -272,6 +272,4 @@ def _age() -> Any:
     try:
         return importlib.import_module("pyrage")
     except ModuleNotFoundError:
-        raise CommandError(
-            "Encrypted backups need pyrage: pip install pyrage"
-        ) from None
+        raise CommandError("Encrypted backups need pyrage: pip install pyrage") from None

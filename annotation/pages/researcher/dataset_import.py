@@ -45,16 +45,18 @@ def dataset_import(request: ResearcherRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """GET shows the columns and proposes what they are; POST makes the files of the task."""
+    """GET shows the form as last sent, or a proposal; POST makes the files of the task."""
     upload = upload_of(request, pk)
     path = dataset_uploads.path_of(upload)
     if path is None:
         raise Http404
     seen = dataset_uploads.seen(upload)
     names = [name for name, _values in seen["columns"]]
-    form = ColumnsForm(names, path.name, request.POST if request.method == "POST" else None)
+    data = request.POST if request.method == "POST" else None
+    form = ColumnsForm(names, path.name, data, initial=dataset_uploads.fields(upload))
     if form.is_bound and form.is_valid():
         try:
+            dataset_uploads.store_fields(upload, {field.name: field.value() for field in form})
             wanted = form.wanted(Reading(**seen["reading"]))
             dataset_uploads.make(upload, wanted, request.user)
         except (dataset_uploads.DatasetRefused, FormatError) as error:

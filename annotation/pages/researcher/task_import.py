@@ -234,7 +234,8 @@ def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> Ht
             context=example["context"],
             question=example["question"],
             gold=example["gold"],
-            explanation=example.get("explanation", ""),  # an upload checked by 0.1.0 has none
+            explanation=example["explanation"],
+            options=example["options"],
         ),
         step=example["step"],
         number=of_step.index(number) + 1,

@@ -85,6 +85,31 @@ def test_options_and_numbers_are_mapped_on_the_page_too(ada, tmp_path):
     assert (card.lowest, card.highest, card.step, card.unit) == (0, 1, None, "points")
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"labels": "bad | negative | It is dull.\ngood", "instructions": "Read.", "seed": "11"}],
+)
+def test_changing_the_columns_begins_with_what_was_sent(ada, tmp_path, changes):
+    sent = {**CHOICE, **changes}
+    page = draw(ada, send(ada, files.write_csv(tmp_path / "moods.csv", MOODS)), **sent)
+    upload = page.context["upload"]
+    form = ada.get(reverse("dataset_columns", args=[upload.pk])).context["form"]
+    again = {f.name: f.value() for f in form if f.value() not in (None, "", [], False)}
+    assert again == {**sent, "text": ["text"]}
+    before = dataset_uploads.origin(upload)
+    draw(ada, page, **again)
+    assert dataset_uploads.origin(upload) == before
+
+
+def test_the_preview_of_an_import_shows_the_options_of_the_row(ada, tmp_path):
+    rows = [{"text": f"Sum {n}", "o": ["alpha", f"beta{n}"], "mood": n % 2} for n in range(60)]
+    page = send(ada, files.write_jsonl(tmp_path / "moods.jsonl", rows))
+    page = draw(ada, page, **{**CHOICE, "kind": "option", "options": ["o"], "gold_is": "index"})
+    number = page.context["shown"][0]["context"][0].split()[1]
+    preview = ada.get(reverse("task_upload_preview", args=[page.context["upload"].pk, 1]))
+    assert {"alpha", f"beta{number}"} <= set(text(preview).split())
+
+
 def test_columns_are_proposed_by_their_names_alone(ada, tmp_path):
     rows = [{"Review": "a", "x": "b", "label": "c"}]
     form = send(ada, files.write_csv(tmp_path / "my data.v2.csv", rows)).context["form"]

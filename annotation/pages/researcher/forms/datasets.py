@@ -149,7 +149,14 @@ class ColumnsForm(PageForm):
 
     rare = ("Options of each row", "Numbers and typed answers")  # folded up until they are used
 
-    def __init__(self, columns: Sequence[str], filename: str, *args: Any, **kwargs: Any):
+    def __init__(
+        self,
+        columns: Sequence[str],
+        filename: str,
+        *args: Any,
+        initial: dict[str, Any],
+        **kwargs: Any,
+    ):
         proposed = {
             "name": name_of(Path(filename)),
             "kind": "choice",
@@ -157,7 +164,7 @@ class ColumnsForm(PageForm):
             "gold": next((name for name in columns if name.lower() in GOLDS), ""),
             "shots": "10 20 30", "splits": 5, "test": 200, "seed": secrets.randbelow(2**31),
         }  # fmt: skip
-        super().__init__(*args, initial=proposed, **kwargs)
+        super().__init__(*args, initial=initial or proposed, **kwargs)
         named = [(name, name) for name in columns]
         self._choices("kind", list(KIND_NAMES.items()))
         for field in ("text", "options"):
