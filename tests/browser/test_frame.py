@@ -107,3 +107,13 @@ def test_a_long_title_without_a_blank_leaves_the_columns_of_studies_in_sight(pag
     cells = page.locator("main table thead th")
     rights = cells.evaluate_all("all => all.map((cell) => cell.getBoundingClientRect().right)")
     assert max(rights) <= 1280
+
+
+def test_a_printed_report_has_no_site_header(page, study):
+    visit(page, study)
+    page.goto(f"/studies/{study.name}/report/")
+    expect(page.locator("header.site-header")).to_be_visible()
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 673, "height": 970})  # A4 within its margins
+    expect(page.locator("header.site-header")).to_be_hidden()
+    expect(page.locator("nav.menu")).to_be_hidden()
