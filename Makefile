@@ -212,7 +212,7 @@ PIN := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-has
 PIN_HERE := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 OF_SUITES := tests/client/requirements.txt tests/clients/requirements.txt tests/deploy/requirements.txt tests/tools/requirements.txt client/requirements-inspect.lock
 # What servers use beyond the core.
-EXTRAS := --extra redis --extra celery --extra age --extra parquet --extra xlsx --extra figures
+EXTRAS := --extra redis --extra celery --extra age --extra figures
 
 lock: .venv/dev  ## pin the newest dependencies that fit
 	$(MAKE) pins UPGRADE=-U

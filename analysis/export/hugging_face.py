@@ -1,4 +1,4 @@
-"""Answers as a folder that `datasets.load_from_disk` opens, with its data card: needs pyarrow.
+"""Answers as a folder that `datasets.load_from_disk` opens, with its data card.
 
 As `DatasetDict.save_to_disk` writes it: dataset_dict.json, and for each step of the protocol a
 folder with state.json, dataset_info.json and an Arrow stream, from whose schema `datasets` takes
@@ -6,7 +6,6 @@ the types. Written a participation at a time, so that memory stays bounded.
 """
 
 import hashlib
-import importlib.util
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +19,6 @@ from analysis.export.columns import ARM, COLUMNS
 from annotation.models import Participation, Study
 from tasks.cards import Card
 
-NEEDS = "pyarrow"
 DATA = "data-00000-of-00001.arrow"
 # Column -> what it means, where that is not said in the data dictionary.
 OWN = {
@@ -66,11 +64,6 @@ In the training step the gold was revealed after each answer; in the others it w
 
 The tables of the study, and how each is computed: `export_study` without `--as`.
 """
-
-
-def can_write() -> bool:
-    """Whether pyarrow is installed."""
-    return importlib.util.find_spec("pyarrow") is not None
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:

@@ -27,7 +27,7 @@ class Format(NamedTuple):
 FORMATS = {
     "inspect": Format(inspect_logs.write, inspect_logs.can_write, inspect_logs.NEEDS),
     "lm-eval": Format(harness_samples.write),
-    "hf": Format(hugging_face.write, hugging_face.can_write, hugging_face.NEEDS),
+    "hf": Format(hugging_face.write),
     "label-studio": Format(label_studio.write),
     "doccano": Format(doccano.write),
     "conll": Format(conll.write),

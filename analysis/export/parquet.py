@@ -1,11 +1,10 @@
-"""CSVs as Parquet, with the same values: needs pyarrow (the extra `parquet`).
+"""CSVs as Parquet, with the same values: through pyarrow.
 
 Read and written in pieces, so that memory stays bounded. An empty cell is null where a number or a
 time is expected, and the empty text elsewhere.
 """
 
 import csv
-import importlib.util
 import itertools
 from datetime import datetime
 from pathlib import Path
@@ -16,13 +15,8 @@ from analysis.export.dictionary import type_of
 ROWS = 20_000  # at a time
 
 
-def can_write() -> bool:
-    """Whether pyarrow is installed."""
-    return importlib.util.find_spec("pyarrow") is not None
-
-
 def write(source: Path, target: Path) -> int:
-    """Write a CSV of an export as Parquet; return the rows. Raises ImportError without pyarrow."""
+    """Write a CSV of an export as Parquet; return the number of rows."""
     import pyarrow
     import pyarrow.parquet
 

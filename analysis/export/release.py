@@ -66,7 +66,7 @@ README = """
 | metadata for places of data sets (Croissant 1.0; the head of this file) | `croissant.json` |
 | the preregistration: the frozen design in words | `preregistration.html`, `preregistration.md` |
 | the data dictionary (Frictionless Data Package) | `datapackage.json` |
-| {parquet} | `parquet/` |
+| the same tables as Parquet | `parquet/` |
 | of each task: its card and the instructions, and the consent text | `materials/` |
 | what annotators saw: consent; of each task instructions, a question and a reveal | `seen/` |
 | what researchers did to the study and when, under numbers instead of names | `audit_log.csv` |
@@ -194,20 +194,15 @@ def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -
 
 def write_readme(folder: Path, pictured: str = NOT_PICTURED) -> None:
     """Say what else is in the folder, and whether there are pictures; again, in place of before."""
-    parquet_words = "the same tables as Parquet"
-    if not parquet.can_write():
-        parquet_words += ": not made, as pyarrow was not installed"
     printed = ", `report.pdf`" if (folder / "report.pdf").exists() else ""
     readme = folder / "README.md"
     before = readme.read_text(encoding="utf-8").partition(ALSO)[0]
-    also = README.format(parquet=parquet_words, pictures=pictured, printed=printed)
+    also = README.format(pictures=pictured, printed=printed)
     _text(readme, before + ALSO + also)
 
 
 def write_parquet(folder: Path, name: str) -> None:
-    """Write one of its CSVs as Parquet too, whole or not at all, if pyarrow is installed."""
-    if not parquet.can_write():
-        return
+    """Write one of its CSVs as Parquet too, whole or not at all."""
     (folder / "parquet").mkdir(exist_ok=True)
     target = folder / "parquet" / f"{name.removesuffix('.csv')}.parquet"
     part = target.with_suffix(".part")

@@ -1,4 +1,4 @@
-"""Parquet files, and folders saved by Hugging Face `datasets`, through pyarrow (an extra).
+"""Parquet files, and folders saved by Hugging Face `datasets`, through pyarrow.
 
 `Dataset.save_to_disk` writes state.json (the names of its Arrow files), dataset_info.json (what
 its columns are) and these files as Arrow streams; `DatasetDict.save_to_disk` writes
@@ -25,16 +25,11 @@ from tasks.datasets.table import (
 )
 from tasks.formats import FormatError, strict_json
 
-MISSING = (
-    "reading it needs pyarrow: pip install pyarrow (the extra parquet), or save the data as JSON"
-    " Lines"
-)
 INFO, STATE, SPLITS = "dataset_info.json", "state.json", "dataset_dict.json"
 
 
 def read_parquet(path: Path) -> Table:
     """The rows of a Parquet file. Raises DatasetError."""
-    _need(path.name)
     from pyarrow import parquet
 
     with _by_arrow(path.name), parquet.ParquetFile(path) as file:
@@ -52,7 +47,6 @@ def read_folder(path: Path, *, part: str = "") -> Table:
 
     Raises FormatError.
     """
-    _need(path.name)
     import pyarrow
 
     if (path / SPLITS).is_file():
@@ -87,13 +81,6 @@ def _by_arrow(name: str) -> Iterator[None]:
         raise DatasetError(
             name, "", "", f"cannot be read ({str(error)[:200]}); save it again"
         ) from None
-
-
-def _need(name: str) -> None:
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise DatasetError(name, "", "", MISSING) from None
 
 
 def _part(path: Path, wanted: str) -> str:

@@ -1,4 +1,4 @@
-"""XLSX through openpyxl (the extra `xlsx`): the values of one sheet, never its formulas."""
+"""XLSX through openpyxl: the values of one sheet, never its formulas."""
 
 import datetime
 import zipfile
@@ -15,10 +15,6 @@ from tasks.datasets.table import (
     Table,
     header,
     too_many_rows,
-)
-
-MISSING = (
-    "reading XLSX needs openpyxl: pip install openpyxl (the extra xlsx), or save the sheet as CSV"
 )
 
 
@@ -53,10 +49,8 @@ def read(path: Path, *, sheet: str = "") -> Table:
 
 
 def _open(path: Path) -> Any:
-    try:
-        import openpyxl
-    except ImportError:
-        raise DatasetError(path.name, "", "", MISSING) from None
+    import openpyxl
+
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(member.file_size for member in archive.infolist())

@@ -359,13 +359,6 @@ def as_text(value, like: str) -> str:
     return "" if value is None else str(value)
 
 
-def test_without_pyarrow_the_bundle_says_so(study, tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "can_write", lambda: False)
-    release.write_release(study, tmp_path / "out")
-    assert not (tmp_path / "out" / "parquet").exists()
-    assert "not made, as pyarrow was not installed" in (tmp_path / "out" / "README.md").read_text()
-
-
 # Pages --------------------------------------------------------------------------------------------
 
 
