@@ -70,6 +70,7 @@ POSTS = {
     "participation_score": Post("read", "api_show_score"),
     "participation_bonus": Post("pay", "api_bonus"),
     "participation_free_seat": Post("own", "api_free_seat"),
+    "participation_withdraw": Post("own", "api_withdraw"),
     "participation_review": Post("own", "api_review"),
     "pay": Post("pay", "api_pay"),
     "report": Post("own", "api_report"),

@@ -26,11 +26,12 @@ from annotation.pages.researcher.forms.annotators import (
     SeatForm,
     TickedForm,
     TogetherForm,
+    WithdrawForm,
 )
 from annotation.platforms.prolific import review as prolific_review
 from annotation.platforms.prolific.client import ProlificError
 from annotation.recruitment import expiry
-from annotation.steps import blinding, exclusion, qualification
+from annotation.steps import blinding, exclusion, qualification, withdrawal
 from tasks.columns import Column
 
 COLUMNS = [
@@ -292,6 +293,16 @@ class FreeSeat(AnnotatorTwin):
     def do(self, about: Participation, sent: dict[str, Any], request: Request) -> dict[str, str]:
         expiry.free_by_hand(about, sent["reason"], request.user)
         return {"done": "The seat is free."}
+
+
+class Withdraw(AnnotatorTwin):
+    page, form_class = "participation_withdraw", WithdrawForm
+    summary = "Withdraw an annotator who asked for it: the answers are erased"
+    conflicts = (ValueError,)
+
+    def do(self, about: Participation, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        withdrawal.withdraw_on_request(about, sent["reason"], request.user)
+        return {"done": "The answers are erased."}
 
 
 class Review(AnnotatorTwin):

@@ -74,6 +74,7 @@ urlpatterns = [
     path(ONE + "show-score/", annotators.ShowScore.as_view(), name="api_show_score"),
     path(ONE + "bonus/", annotators.Bonus.as_view(), name="api_bonus"),
     path(ONE + "free-seat/", annotators.FreeSeat.as_view(), name="api_free_seat"),
+    path(ONE + "withdraw/", annotators.Withdraw.as_view(), name="api_withdraw"),
     path(ONE + "review/", annotators.Review.as_view(), name="api_review"),
     path(STUDY + "decisions/", annotators.Decisions.as_view(), name="api_decisions"),
     path(STUDY + "behaviour/", annotators.Behaviour.as_view(), name="api_behaviour"),

@@ -8,17 +8,20 @@ keyed hash, so that nobody meets its examples twice; what was earned and what wa
 
 from datetime import datetime
 
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.models import (
     Answer,
     AnswerSpan,
+    AuditEntry,
     ExitAnswers,
     ModelRun,
     OwnAnswer,
     Participation,
     Status,
     Tombstone,
+    Topic,
 )
 from annotation.money import budget, ledger
 from annotation.recruitment import expiry, sittings
@@ -68,6 +71,25 @@ def withdraw(token: str) -> Participation:
         ledger.settle(participation)
         budget.watch(participation.study_id)
         return participation
+
+
+def withdraw_on_request(participation: Participation, reason: str, by: User) -> None:
+    """Withdraw a participant who asked the researchers for it; logged with the reason.
+
+    The answers are erased as by the participant. Raises ValueError without a reason, and for a
+    participation that has been withdrawn already.
+    """
+    reason = reason.strip()
+    if not reason:
+        raise ValueError("Give a reason: it is stored in the log.")
+    with transaction.atomic():
+        if lock(participation.token).status == Status.WITHDRAWN:
+            raise ValueError("This participant has already been withdrawn.")
+        study = withdraw(participation.token).study
+        AuditEntry.objects.record(
+            "withdrawn on request", Topic.PEOPLE, study=study, about=participation.pseudonym,
+            by=by, after={"reason": reason},
+        )  # fmt: skip
 
 
 def _erase_answers(participation: Participation, now: datetime) -> None:

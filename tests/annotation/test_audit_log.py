@@ -126,6 +126,7 @@ def works_and_is_paid(watched, study):
     do("participation_decide", done.pseudonym, about="analysis", outcome="yes", reason="not odd")
     do("participation_bonus", done.pseudonym, amount="1", reason="kind")
     do("participation_free_seat", live.pseudonym, reason="gone")
+    do("participation_withdraw", live.pseudonym, reason="asked by mail", confirm="on")
     waiting = factories.seat(study.scenarios.get())
     study.participations.filter(pk=waiting.pk).update(status="waiting")
     do("people_decide", annotators=waiting.pseudonym, outcome="no", reason="too many wrong")
@@ -230,7 +231,8 @@ DESIGN = {
 }  # fmt: skip
 WORK = {
     "participation_score", "participation_decide", "participation_bonus",
-    "participation_free_seat", "people_decide", "behaviour_exclude", "example_comment", "pay",
+    "participation_free_seat", "participation_withdraw", "people_decide", "behaviour_exclude",
+    "example_comment", "pay",
     "report", "report_run",
     "analysis_run", "release_prepare", "release_run",
 }  # fmt: skip

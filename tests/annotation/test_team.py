@@ -101,6 +101,7 @@ ALLOWED = [
     ("participation_score", ("pseudonym",), {}, READERS),
     ("participation_bonus", ("pseudonym",), {"amount": "1", "reason": "kind"}, PAYERS),
     ("participation_free_seat", ("pseudonym",), {"reason": "gone"}, OWNERS),
+    ("participation_withdraw", ("pseudonym",), {"reason": "asked", "confirm": "on"}, OWNERS),
     ("participation_review", ("pseudonym",), {"action": "return"}, OWNERS),
     ("behaviour", (), None, READERS),
     ("pay", (), None, PAYERS),

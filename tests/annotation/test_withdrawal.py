@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 from django.core.management import call_command
+from django.test import Client
 from django.urls import reverse
 
 from analysis.export import bundle_job
@@ -318,3 +319,43 @@ def test_what_was_erased_is_overwritten_in_the_file_of_sqlite(settings, tmp_path
     assert (tmp_path / "own.sqlite3").exists()
     for name, data in files_below(tmp_path).items():
         assert TOLD.encode() not in data, name
+
+
+# By a researcher, on request ----------------------------------------------------------------------
+
+
+def by_page(user, study, seat, **sent):
+    client = Client()
+    client.force_login(user)
+    address = reverse("participation_withdraw", args=[study.name, seat.pseudonym])
+    return client.post(address, sent).status_code
+
+
+def by_api(user, study, seat, **sent):
+    address = reverse("api_withdraw", args=[study.name, seat.pseudonym])
+    sent = {key: value == "on" if key == "confirm" else value for key, value in sent.items()}
+    headers = factories.bearer(user, "read", "run")
+    return Client().post(address, sent, "application/json", headers=headers).status_code
+
+
+@pytest.mark.parametrize(("send", "done"), [(by_page, 302), (by_api, 200)], ids=["page", "api"])
+def test_a_researcher_withdraws_a_participant_who_asked_for_it(
+    researcher, study, seats, send, done
+):
+    seat = seats[1]
+    assert send(researcher, study, seat, reason="asked by mail") == 422
+    assert send(researcher, study, seat, confirm="on") == 422
+    assert Answer.objects.filter(turn__participation=seat).exists()
+    assert send(researcher, study, seat, reason="asked by mail", confirm="on") == done
+    seat.refresh_from_db()
+    assert (seat.status, seat.seat_number, seat.in_analysis) == (Status.WITHDRAWN, None, False)
+    assert not Turn.objects.filter(participation=seat).exists()
+    assert Turn.objects.filter(participation=seats[0]).exists()
+    entry = study.events.last()
+    assert (entry.what, entry.about, entry.by) == (
+        "withdrawn on request", seat.pseudonym, researcher,
+    )  # fmt: skip
+    assert entry.after == {"reason": "asked by mail"}
+    again = send(researcher, study, seat, reason="asked again", confirm="on")
+    assert again == (422 if send is by_page else 409)
+    assert study.events.filter(what="withdrawn on request").count() == 1

@@ -34,6 +34,7 @@ from annotation.pages.researcher.forms.annotators import (
     SeatForm,
     TickedForm,
     TogetherForm,
+    WithdrawForm,
 )
 from annotation.pages.researcher.studies import people_page
 from annotation.pages.worker.reveal import reveal_page
@@ -46,6 +47,7 @@ from annotation.steps import (
     blinding,
     exclusion,
     qualification,
+    withdrawal,
 )
 from annotation.wording import in_words
 from tasks.comparison import compare_answer
@@ -171,6 +173,23 @@ def free_seat(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResp
 
 @login_required
 @require_POST
+def withdraw(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
+    """Withdraw an annotator who asked the researchers for it."""
+    annotator = annotator_of(request, name, pseudonym, right_to("participation_withdraw"))
+    form = WithdrawForm(request.POST)
+    if not form.is_valid():
+        return _page(request, annotator, form)
+    try:
+        withdrawal.withdraw_on_request(annotator, form.cleaned_data["reason"], request.user)
+    except ValueError as error:
+        form.add_error("reason", str(error))
+        return _page(request, annotator, form)
+    messages.success(request, "Withdrawn: the answers are erased.")
+    return redirect("participation", name, pseudonym)
+
+
+@login_required
+@require_POST
 def review(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
     """Ask for a return on Prolific, or reject there."""
     annotator = annotator_of(request, name, pseudonym, right_to("participation_review"))
@@ -279,7 +298,7 @@ def _page(
         "reviewable": prolific_review.reviewable(annotator),
         "on_prolific": annotator.submissions.exclude(prolific_study=None).last(),
     }
-    blank = (*map(DecisionForm, DECIDE), BonusForm(study), SeatForm(), ReviewForm())
+    blank = (*map(DecisionForm, DECIDE), BonusForm(study), SeatForm(), WithdrawForm(), ReviewForm())
     context |= by_key(*blank, sent=sent)
     return render(request, "researcher/participation.html", context, status=422 if sent else 200)
 

@@ -46,7 +46,7 @@ OF_A_STUDY = {
         Entry(
             "People", "people",
             below=("people_decide", "participation", "participation_decide", "participation_bonus",
-                   "participation_free_seat", "participation_review"),
+                   "participation_free_seat", "participation_withdraw", "participation_review"),
         ),
         _part("Quality flags", "behaviour"),
         Entry("Pay", "pay", "pay"),

@@ -89,6 +89,11 @@ urlpatterns = [
         name="participation_free_seat",
     ),
     path(
+        "studies/<str:name>/annotators/<str:pseudonym>/withdraw/",
+        annotators.withdraw,
+        name="participation_withdraw",
+    ),
+    path(
         "studies/<str:name>/annotators/<str:pseudonym>/review/",
         annotators.review,
         name="participation_review",

@@ -102,6 +102,21 @@ class SeatForm(PageForm):
     )
 
 
+class WithdrawForm(PageForm):
+    """Why a researcher withdraws a participant, and the confirmation."""
+
+    key = "withdraw"
+    reason = forms.CharField(
+        max_length=150,
+        help_text="Such as: asked by e-mail. Do not write names or addresses here.",
+        error_messages={"required": "Give a reason: it is stored in the log."},
+    )
+    confirm = forms.BooleanField(
+        label="The participant asked for it. Erase the answers for good.",
+        error_messages={"required": "Confirm that the participant asked for it."},
+    )
+
+
 class ReviewForm(PageForm):
     """What is asked of Prolific for one submission: its return, or its rejection."""
 
