@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from django.utils.timezone import localtime
 
-from annotation.models import Study, StudyStatus
-from annotation.money import ledger
+from annotation.models import Kind, Study, StudyStatus
+from annotation.money import budget, ledger
 from annotation.monitoring.progress import Progress
 from annotation.wording import in_words
 
@@ -104,6 +104,17 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
             "lists",
             subject=f"{progress.all_seats} seats",
         )
+    if free and not budget.has_room(study, Kind.PERSON):
+        yield Need(
+            "budget",
+            "The budget covers no further annotator at the moment",
+            f"Seats are free, but arrivals are turned away: the budget of {study.budget}"
+            f" {study.currency} has to cover the cap of each annotator.",
+            "Raise the budget",
+            "lists",
+            warns=True,
+        )
+        return
     latest = max(filter(None, (progress.pace.last_arrival, study.opened_at)), default=None)
     if free and latest and now - latest >= QUIET:
         hours = in_words(timedelta(hours=(now - latest) // timedelta(hours=1)))

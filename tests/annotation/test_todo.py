@@ -75,6 +75,20 @@ def test_a_full_study_says_so(researcher):
     assert needs(study)["full"] == "Every seat is taken"
 
 
+def test_a_study_whose_budget_turns_arrivals_away_says_so(researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], annotators=4, base_reward=Decimal(5),
+        hourly_rate=Decimal(6), max_paid_hours=Decimal(1), budget=Decimal(7),
+    )  # fmt: skip
+    assert "budget" not in needs(study)
+    factories.seat(study.scenarios.get())
+    said = needs(study, timedelta(hours=9))
+    assert said["budget"] == "The budget covers no further annotator at the moment"
+    assert "quiet" not in said
+    lifecycle.raise_budget(study, Decimal(20), study.owner)
+    assert "budget" not in needs(study)
+
+
 # Pace --------------------------------------------------------------------------------------------
 
 
