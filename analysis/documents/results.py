@@ -23,7 +23,7 @@ from tasks import jobs
 from tasks.models import Job, PredictionFile
 
 KIND = "report"
-VERSION = 1  # of the parts: raise it when one of them is made otherwise
+VERSION = 2  # of the parts: raise it when one of them is made otherwise
 
 PARTS: dict[str, Callable[[StudyRecord], list[Block]]] = {
     "uncertainty": differences.uncertainty,

@@ -2031,8 +2031,8 @@ def variances_of_difference(first, second):
 class Estimate:
     """A mean or difference with its two standard errors; `why_not` says why there are none."""
 
-    def __init__(self, value, parts, why_not, df):
-        """`parts` are variances; of two values that rounding decides between, `df` chooses."""
+    def __init__(self, value, parts, why_not):
+        """`parts` are variances."""
         self.value, self.why_not = value, why_not
         if parts and not parts[0][0] > 0:
             self.why_not = "annotators tie"
@@ -2040,17 +2040,10 @@ class Estimate:
         if self.why_not:
             return
         (people, people_df), (contexts, contexts_df), (rest, rest_df) = parts
-        total, floor = people + contexts - rest, max(people, contexts)
+        total = max(people + contexts - rest, people, contexts)
         weights = people**2 / people_df + contexts**2 / contexts_df + rest**2 / rest_df
-        of_floor = people_df if people > contexts else contexts_df
-        if abs(people - contexts) <= 1e-9 * floor:
-            of_floor = min(people_df, contexts_df, key=lambda own: abs(own - df))
-        of_total = max(total**2 / weights, min(people_df, contexts_df))
-        self.df = of_floor if total <= floor else of_total
-        if abs(total - floor) <= 1e-9 * floor:
-            self.df = min(of_floor, of_total, key=lambda own: abs(own - df))
         self.people_se, self.people_df = math.sqrt(people), people_df
-        self.se = math.sqrt(max(total, floor))
+        self.se, self.df = math.sqrt(total), max(total**2 / weights, min(people_df, contexts_df))
 
     def reach(self, level):
         """Half the interval of that level: the wider of the two."""
@@ -2117,7 +2110,7 @@ def check_intervals(export, check):
         least = lowest(export.metrics.get(row["task"], "S1"))
         why_not = why_no_layout(matrix, contexts)
         parts = None if why_not else variances(layout(matrix, contexts))
-        estimate = Estimate(mean(own), parts, why_not, real(row["df"]))
+        estimate = Estimate(mean(own), parts, why_not)
         half = estimate.reach(0.95)
         t, why_no_t = math.nan, "one annotator" if len(own) < 2 else ""
         if not why_no_t and any(map(math.isnan, own)):
@@ -2214,7 +2207,7 @@ def check_contrast(export, check, row, arms, margin):
     if not why_not:
         parts = variances_of_difference(layout(first, contexts), layout(second, contexts))
     gap = mean(own[1]) - mean(own[0])
-    estimate = Estimate(gap, parts, why_not, real(row["df"]))
+    estimate = Estimate(gap, parts, why_not)
     p = check_tested(check, row, estimate, margin)
     splits = math.comb(sum(map(len, own)), len(own[0]))
     if splits <= MAX_SPLITS:
@@ -2855,7 +2848,7 @@ def check_metric(export, check, row, group):
     why_not = why_no_layout(matrix, contexts)
     parts = None if why_not else variances(layout(matrix, contexts))
     value = mean([known_mean(scores) for scores in matrix])
-    estimate = Estimate(value, parts, why_not, real(row["df"]))
+    estimate = Estimate(value, parts, why_not)
     half, least = estimate.reach(0.95), lowest(metric)
     check.numbers(
         row,
@@ -2923,7 +2916,7 @@ def check_difference(export, check, row, group, by_split, margin):
     why_not = why_no_layout(gaps, contexts)
     parts = None if why_not else variances(layout(gaps, contexts))
     value = mean([known_mean(own) for own in gaps])
-    estimate = Estimate(value, parts, why_not, real(row["df"]))
+    estimate = Estimate(value, parts, why_not)
     own = [mean(column) for column in zip(*gaps, strict=True)]
     check.numbers(
         row,
@@ -3301,7 +3294,7 @@ def cell_of(export, task, group):
         why_not = why_no_layout(scores, contexts) if scores else "values are missing"
     parts = None if why_not else variances(layout(scores, contexts))
     value = numbers["mean"] / 100 if group else math.nan
-    estimate = Estimate(value, parts, why_not, math.nan)
+    estimate = Estimate(value, parts, why_not)
     half = estimate.reach(0.95)
     ends = {"low": 100 * cut(value - half, least), "high": 100 * cut(value + half, least)}
     return numbers | ends, estimate.why_not

@@ -4,8 +4,9 @@ A cell is a layout of annotators x contexts, both drawn at random. Its mean has 
 That of people alone (other people, the same examples) is the SD of annotators over the root of
 their number. That of people and examples has, with mean squares of annotators, contexts and the
 rest, SE^2 = (MS_A + MS_C - MS_AC) / ab, never less than max(MS_A, MS_C) / ab, and Satterthwaite's
-degrees of freedom. The interval is the wider of the two t intervals and p the larger of their two
-p values, so that an interval is never narrower than one that answers a narrower question.
+degrees of freedom of that SE^2. They are the same just above the floor and at it: which of the two
+holds can depend on rounding. The interval is the wider of the two t intervals and p the larger of
+their two p values, so that an interval is never narrower than one that answers a narrower question.
 docs/statistics.md#intervals says why, with the coverage that was measured.
 
 Source: Satterthwaite 1946; Brennan 2001, Generalizability Theory, chapter 6; Welch 1947 for arms.
@@ -45,8 +46,8 @@ class Variances:
 
     def both(self) -> tuple[Any, Any]:
         """SE over people and contexts, and its degrees of freedom."""
-        total = self.people + self.contexts - self.rest
         floor = np.maximum(self.people, self.contexts)
+        total = np.maximum(self.people + self.contexts - self.rest, floor)
         weights = (
             self.people**2 / self.people_df
             + self.contexts**2 / self.contexts_df
@@ -54,10 +55,8 @@ class Variances:
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             df = total**2 / weights
-        larger = np.where(self.people > self.contexts, self.people_df, self.contexts_df)
-        df = np.where(total <= floor, larger, df)
-        lowest = np.minimum(self.people_df, self.contexts_df)
-        return np.sqrt(np.maximum(total, floor)), np.maximum(df, lowest)
+        # fmax: where nothing varies at all, df is 0 / 0.
+        return np.sqrt(total), np.fmax(df, np.minimum(self.people_df, self.contexts_df))
 
 
 @dataclass(frozen=True)

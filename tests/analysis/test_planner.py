@@ -10,6 +10,7 @@ import pytest
 from django.urls import reverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from analysis.stats import power, two_way
 from analysis.tables import planner
@@ -99,8 +100,10 @@ def test_the_components_of_a_pilot_say_what_other_people_on_other_examples_give(
     known = planner.measured_by("toy", 10, part, labelled=False)
     assert (known.mean, known.sd, known.n) == pytest.approx((0.625, 0.125, 3))
     row = planner.plan(known, WANTED | {"examples": 4})
-    # Three degrees of freedom, those of contexts, as annotators differ by less than the rest.
-    assert row.half_width_both == pytest.approx(318.2446 * math.sqrt(0.048032), abs=0.01)
+    # Annotators differ by less than the rest: their part is that of the rest, .118056 / 12.
+    df = 0.048032**2 / (0.009838**2 / 2 + 0.048032**2 / 3 + 0.009838**2 / 6)
+    quantile = stats.t.ppf(0.975, df)
+    assert row.half_width_both == pytest.approx(100 * quantile * math.sqrt(0.048032), abs=0.01)
     twice = planner.plan(known, WANTED | {"examples": 8})
     assert twice.half_width_both < row.half_width_both
 

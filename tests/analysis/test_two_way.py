@@ -29,10 +29,11 @@ def test_the_worked_matrix_where_the_floor_holds():
     estimate = two_way.of_mean(MATRIX)
     assert estimate.value == 0.625
     assert estimate.se**2 == pytest.approx(0.576389 / 12, abs=1e-6)
-    assert estimate.df == 3  # that of contexts
+    # By hand: .048032^2 / (.005208^2 / 2 + .048032^2 / 3 + .009838^2 / 6).
+    assert estimate.df == pytest.approx(2.8885, abs=1e-4)
     assert estimate.people_se == pytest.approx(0.125 / math.sqrt(3))
     assert estimate.people_df == 2
-    assert estimate.reach() == pytest.approx(max(3.182446 * 0.2191630, 4.302653 * 0.0721688))
+    assert estimate.reach() == pytest.approx(stats.t.ppf(0.975, estimate.df) * 0.2191630)
     # The same as variance components of which none may be negative.
     parts = two_way.components(MATRIX).variances(3, 4)
     assert estimate.se**2 == pytest.approx(parts.both()[0] ** 2)
@@ -54,13 +55,27 @@ def test_the_se_is_that_of_the_mean_squares(seed, sizes):
         assert estimate.why_not == "annotators tie"
         assert math.isnan(estimate.reach())
         return
-    total = people + contexts - rest
-    if total > max(people, contexts) + 1e-12:
-        df = total**2 / (
-            people**2 / (a - 1) + contexts**2 / (b - 1) + rest**2 / ((a - 1) * (b - 1))
-        )
-        assert estimate.df == pytest.approx(max(df, min(a, b) - 1))
-    assert estimate.se**2 == pytest.approx(max(total, people, contexts) / (a * b))
+    total = max(people + contexts - rest, people, contexts)
+    df = total**2 / (people**2 / (a - 1) + contexts**2 / (b - 1) + rest**2 / ((a - 1) * (b - 1)))
+    assert estimate.df == pytest.approx(max(df, min(a, b) - 1))
+    assert estimate.se**2 == pytest.approx(total / (a * b))
+
+
+@pytest.mark.parametrize("people_are_larger", [True, False])
+def test_the_degrees_of_freedom_do_not_jump_at_the_floor(people_are_larger):
+    """Just above, at and just below it: MS_AC is the smaller of the two others, but for a hair."""
+
+    def both(hair: float) -> tuple[float, float]:
+        rest = 2.0 - hair
+        people, contexts = (9.0, 2.0) if people_are_larger else (2.0, 9.0)
+        se, df = two_way.Variances(people, 2, contexts, 19, rest, 38).both()
+        return float(se), float(df)
+
+    at_the_floor = both(0)
+    for hair in (1e-9, -1e-9):
+        assert both(hair) == pytest.approx(at_the_floor, rel=1e-6)
+    weights = 81 / 2 + 4 / 19 + 4 / 38 if people_are_larger else 4 / 2 + 81 / 19 + 4 / 38
+    assert at_the_floor == pytest.approx((3, max(81 / weights, 2)))
 
 
 def test_two_arms_leave_out_what_their_contexts_share():
