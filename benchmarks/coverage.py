@@ -1,10 +1,11 @@
 """How often intervals hold the truth and how often tests cry wolf, beside what they promise.
 
-`python benchmarks/coverage.py` simulates studies of the six designs of docs/statistics.md#coverage
-and prints the tables there, in Markdown, with a mark at what misses. People and examples are
-samples: each study draws its own. Answers are right or wrong, with probability 1 / (1 + exp(-x)),
+`python benchmarks/coverage.py` simulates studies of the designs of docs/statistics.md#coverage and
+prints the tables there, in Markdown, with a mark at what misses. People and examples are samples:
+each study draws its own. Answers are right or wrong, with probability 1 / (1 + exp(-x)),
 x a mean + the annotator + the example; the mean is .80, examples have an SD of 1.5 in x, annotators
-the SD in points of S1 x 100 that the design names (drawn.py). Intervals and tests are those of
+the SD in points of S1 x 100 that the design names (drawn.py). Annotators are normal in x, but for
+the designs of NOT_NORMAL and the last of UNEQUAL. Intervals and tests are those of
 analysis/stats, on arrays of many studies; bootstraps draw 1,000 resamples. coverage_arg.py has
 cross-task studies (`--arg 200`: those alone, so many of each design), coverage_of_metrics.py the
 metrics that are no mean over examples.
@@ -25,7 +26,17 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from analysis.stats import two_way
 from benchmarks import coverage_arg, coverage_of_metrics
-from benchmarks.drawn import EXAMPLES_SD, MEAN, Design, answers, examples, expit, logits, smoothed
+from benchmarks.drawn import (
+    EXAMPLES_SD,
+    MEAN,
+    SHAPES,
+    Design,
+    answers,
+    examples,
+    expit,
+    logits,
+    smoothed,
+)
 
 SHIFT_SD = 0.5  # of x, the part that differs between the arms of a contrast
 SHARED = 0.5  # how far what is hard for people is hard for the model
@@ -50,11 +61,20 @@ DESIGNS = (
     Design(5, 200, 1, 3.0),
     Design(10, 200, 1, 3.0),
 )
-# Two arms whose SDs, and sizes, differ.
+# Annotators who are not normal in x: what no interval of few of them is right for.
+NOT_NORMAL = (
+    Design(3, 200, 1, 11.7, "one-sided"),
+    Design(10, 200, 1, 11.7, "one-sided"),
+    Design(3, 200, 1, 14.1, "one faulty in three"),
+    Design(10, 200, 1, 9.3, "one faulty in ten"),
+)
+# Two arms whose SDs, sizes and shapes differ.
 UNEQUAL = (
     (Design(3, 200, 1, 1.2), Design(3, 200, 1, 7.2)),
     (Design(3, 200, 1, 7.2), Design(6, 200, 1, 1.2)),
     (Design(3, 200, 1, 1.2), Design(2, 200, 1, 7.2)),
+    (Design(3, 200, 1, 11.7), Design(6, 200, 1, 1.2)),
+    (Design(3, 200, 1, 3.0), Design(3, 200, 1, 14.1, "one faulty in three")),
 )
 
 
@@ -64,10 +84,10 @@ UNEQUAL = (
 def cell(draw: np.random.Generator, design: Design, size: int) -> Iterator[tuple[str, str, float]]:
     """(interval, its question, how many of `size` studies it holds the truth in)."""
     study = answers(draw, design, examples(draw, size, design, EXAMPLES_SD))
-    mean, sd = logits(design.sd)
+    mean, sd = logits(design.sd, design.shape)
     truths = {
         two_way.BOTH: np.full(size, MEAN),
-        two_way.PEOPLE: smoothed(mean + study.examples, sd).mean(1),
+        two_way.PEOPLE: smoothed(mean + study.examples, sd, design.shape).mean(1),
         "the same people, other examples": smoothed(mean + study.people, EXAMPLES_SD).mean(1),
     }
     both, people, own = truths
@@ -169,9 +189,9 @@ def against_a_model(
     """The same for people against one run of a model that is as good as people are on average."""
     easy = examples(draw, size, design, EXAMPLES_SD)
     people = answers(draw, design, easy)
-    mean, sd = logits(design.sd)
-    own_sd = math.sqrt(sd**2 + (1 - SHARED**2) * EXAMPLES_SD**2)
-    x = mean + SHARED * easy + draw.normal(0, own_sd, easy.shape)
+    mean, sd = logits(design.sd, design.shape)
+    own = draw.normal(0, math.sqrt(1 - SHARED**2) * EXAMPLES_SD, easy.shape)
+    x = mean + SHARED * easy + own + sd * SHAPES[design.shape].draw(draw, easy.shape)
     model = (draw.random(x.shape) < expit(x)).astype(float)
     gaps = people.scores - model[:, None, :]
     values = gaps.reshape(size, design.annotators, design.contexts, design.each).mean(-1)
@@ -297,9 +317,19 @@ def main() -> None:
         covered = {name: complement(own) for name, own in held.items()}
         print(printed(f"Coverage, {title}", ".95", covered, is_covered))
         print(printed(f"Size, {title}", ".05", held, is_kept))
+    of_shape = {str(design): intervals(design, *drawn) for design in NOT_NORMAL}
+    print(printed("Coverage, one cell, annotators not normal", ".95", of_shape, is_covered))
+    for title, tests in (
+        ("two numbers of shots", lambda design: false_alarms(design, design, *drawn)),
+        ("people minus a model", lambda design: false_alarms_of_models(design, *drawn)),
+    ):
+        held = {str(design): tests(design) for design in NOT_NORMAL}
+        print(printed(f"Size, {title}, annotators not normal", ".05", held, is_kept))
     print(coverage_of_metrics.table(options.metric_studies, options.seed))
     odd = {f"{a} against {b}": false_alarms(a, b, *drawn) for a, b in UNEQUAL}
-    print(printed("Size, two numbers of shots whose SDs differ", ".05", odd, is_kept))
+    print(
+        printed("Size, two numbers of shots whose annotators differ otherwise", ".05", odd, is_kept)
+    )
     print(gains(*drawn))
 
 

@@ -2,10 +2,11 @@
 
 Answers are right or wrong, with probability 1 / (1 + exp(-x)), x a mean + the annotator + the
 example; the mean is .80, examples have an SD of 1.5 in x, annotators the SD in points that the
-design names.
+design names. Annotators are normal in x, or have one of the shapes below.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,50 +16,93 @@ MEAN, EXAMPLES_SD = 0.8, 1.5  # of scores; of x
 CONTEXT_SD = 1.0  # of x, the part of EXAMPLES_SD that the examples of a context share
 
 
+NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(30)
+WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+OWN = 0.25  # SD among those who are alike, where a share of the annotators is faulty
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How annotators are distributed in x, with mean 0 and an SD of about 1.
+
+    `nodes` and `weights` integrate over them; `draw` draws so many.
+    """
+
+    nodes: np.ndarray
+    weights: np.ndarray
+    draw: Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+
+
+def faulty(share: float) -> Shape:
+    """That share is faulty, the others are good, each kind normal with an SD of OWN."""
+    good, bad = math.sqrt(share / (1 - share)), -math.sqrt((1 - share) / share)
+    return Shape(
+        np.concatenate([good + OWN * NODES, bad + OWN * NODES]),
+        np.concatenate([(1 - share) * WEIGHTS, share * WEIGHTS]),
+        lambda draw, size: (
+            np.where(draw.random(size) < share, bad, good) + draw.normal(0, OWN, size)
+        ),
+    )
+
+
+_LAGUERRE = np.polynomial.laguerre.laggauss(30)
+SHAPES = {
+    "": Shape(NODES, WEIGHTS, lambda draw, size: draw.normal(0, 1, size)),
+    "one-sided": Shape(
+        1 - _LAGUERRE[0], _LAGUERRE[1], lambda draw, size: 1 - draw.exponential(1, size)
+    ),
+    "one faulty in three": faulty(1 / 3),
+    "one faulty in ten": faulty(1 / 10),
+}
+
+
 @dataclass(frozen=True)
 class Design:
-    """Annotators of one arm, contexts, examples of each; SD between annotators, in points."""
+    """Annotators of one arm, contexts, examples of each; SD between annotators, in points.
+
+    `shape` is one of SHAPES, "" that of normal annotators.
+    """
 
     annotators: int
     contexts: int
     each: int
     sd: float
+    shape: str = ""
 
     def __str__(self) -> str:
         among = "" if self.each == 1 else f" in {self.contexts} contexts"
-        return f"{self.annotators} x {self.contexts * self.each}{among}; {self.sd:g}"
-
-
-NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(30)
-WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+        shape = self.shape and f", {self.shape}"
+        return f"{self.annotators} x {self.contexts * self.each}{among}; {self.sd:g}{shape}"
 
 
 def expit(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
-def smoothed(x: np.ndarray, sd: float) -> np.ndarray:
-    """The mean of expit over a normal error of that SD."""
-    return sum(w * expit(x + sd * node) for node, w in zip(NODES, WEIGHTS, strict=True))
+def smoothed(x: np.ndarray, sd: float, shape: str = "") -> np.ndarray:
+    """The mean of expit over an error of that SD and shape."""
+    of = SHAPES[shape]
+    return sum(w * expit(x + sd * node) for node, w in zip(of.nodes, of.weights, strict=True))
 
 
 @cache
-def logits(sd: float) -> tuple[float, float]:
+def logits(points: float, shape: str = "") -> tuple[float, float]:
     """(mean of x, SD of annotators in x) for that SD of annotators in points."""
+    of = SHAPES[shape]
 
     def spread(of_x: float) -> tuple[float, float]:
-        low, high = -5.0, 8.0
+        low, high = -5.0, 12.0
         for _ in range(60):
             middle = (low + high) / 2
-            mean = float(smoothed(np.array(middle), math.hypot(EXAMPLES_SD, of_x)))
+            mean = of.weights @ smoothed(middle + of_x * of.nodes, EXAMPLES_SD)
             low, high = (middle, high) if mean < MEAN else (low, middle)
-        people = smoothed(low + of_x * NODES, EXAMPLES_SD)
-        return low, 100 * math.sqrt(WEIGHTS @ (people - MEAN) ** 2)
+        people = smoothed(low + of_x * of.nodes, EXAMPLES_SD)
+        return low, 100 * math.sqrt(of.weights @ (people - MEAN) ** 2)
 
     low, high = 0.0, 3.0
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (middle, high) if spread(middle)[1] < sd else (low, middle)
+        low, high = (middle, high) if spread(middle)[1] < points else (low, middle)
     return spread(low)[0], low
 
 
@@ -89,8 +133,8 @@ def examples(draw: np.random.Generator, size: int, design: Design, sd: float) ->
 
 def answers(draw: np.random.Generator, design: Design, easy: np.ndarray) -> Drawn:
     """What new annotators answer to these examples."""
-    mean, sd = logits(design.sd)
-    people = draw.normal(0, sd, (len(easy), design.annotators))
+    mean, sd = logits(design.sd, design.shape)
+    people = sd * SHAPES[design.shape].draw(draw, (len(easy), design.annotators))
     chances = expit((mean + people[:, :, None] + easy[:, None, :]).astype(np.float32))
     scores = draw.random(chances.shape, dtype=np.float32) < chances
     return Drawn(design, scores.astype(float), people, easy)
