@@ -13,7 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tasks.answer_keys import LABEL, LONG_TEXT, LONGEST_TEXTS, OF_KINDS, OPTIONS, SPANS, problems
+from tasks.answer_keys import (
+    LABEL,
+    LONG_TEXT,
+    LONGEST_TEXTS,
+    OF_KINDS,
+    OPTION,
+    OPTIONS,
+    SPANS,
+    problems,
+)
 from tasks.metrics import METRICS, misfit
 from tasks.tokens import GRANULARITIES, WORD
 
@@ -148,6 +157,11 @@ class Card:
     def is_one_text(self) -> bool:
         """Is an answer one text at most? Its S1 is 0 or 1 then."""
         return self.answered_by not in (SPANS, OPTIONS)
+
+    @property
+    def is_one_choice(self) -> bool:
+        """Is an answer one of those that are listed: a label, or one of the options?"""
+        return self.answered_by in (LABEL, OPTION)
 
     @property
     def is_judged(self) -> bool:

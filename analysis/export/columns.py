@@ -208,7 +208,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         },
         "individuals": "mean over annotators of their mean S1, x 100",
         "majority": "S1 x 100 of the texts that more than half of the annotators chose, or of the"
-        " most frequent label (of two, none)",
+        " most frequent label or option (of two, none)",
     },
     "intervals.csv": STUDY | OF_CELL | {"shots": "shots of the group"} | INTERVALS,
     "contrasts.csv": STUDY | OF_CELL | CONTRASTS,

@@ -64,7 +64,8 @@ FILES = {
     "contrasts.csv": f"{OF_STUDY} kind task task_version from_shots to_shots n_from n_to difference"
     " low high hedges_g p holm_p margin p_equivalence low_90 high_90 smallest_margin welch_p"
     " permutation_p floor se df people_se people_df no_interval",
-    "ceilings.csv": f"{OF_STUDY} kind task task_version shots n leave_one_out compared answers best"
+    "ceilings.csv": f"{OF_STUDY} kind task task_version shots n leave_one_out"
+    " no_leave_one_out compared answers best"
     " best_annotator worst worst_annotator",
     "items.csv": f"{OF_STUDY} kind task task_version shots example mean n pairwise_s1 right"
     " right_models item_rest respondents unanimous against_gold",
@@ -112,6 +113,7 @@ PAY_KINDS = ("base", "screen_out", "top_up", "partial", "waiting", "bonus")
 PSEUDONYM = re.compile(r"A-[A-Z2-9]{5}")
 NO_BASELINE = "none: every example has an answer"
 NUMBERINGS, SEEN = {"", "published", "rechained"}, {"", "no", "maybe", "yes"}
+NO_MAJORITY = "no answer has others with a majority"
 NO_ANSWER = "always “no answer”"  # the trivial baseline where answers are highlighted
 # Table 4 of the paper: hash of the published test file -> shots -> mean and its ±, as printed.
 PUBLISHED = {
@@ -791,6 +793,10 @@ class Export:
         self.tasks = {task["name"]: task for task in self.design.get("tasks", ())}
         self.cards = {name: task["card"] for name, task in self.tasks.items()}
         self.label_tasks = {name for name, card in self.cards.items() if card.get("labels")}
+        # Answered by one label or one option.
+        self.choice_tasks = self.label_tasks | {
+            name for name, card in self.cards.items() if card.get("answer") == "option"
+        }
         self.always_answered = {
             name
             for name, card in self.cards.items()
@@ -805,6 +811,9 @@ class Export:
             self.always_answered = {task for task in names if names[task] == NO_BASELINE}
             self.label_tasks = {
                 task for task in names if names[task] not in (NO_ANSWER, NO_BASELINE)
+            }
+            self.choice_tasks = self.label_tasks | {
+                row["task"] for row in rows if row["floor_random"] and not row["floor_frequent"]
             }
         self.examples = {}  # (task, step, shots, split, id) -> Example
         self.files = defaultdict(list)  # (task, step, shots, split) -> its examples by position
@@ -1818,7 +1827,7 @@ def check_agreement(export, check):
             [export.sets[one.texts[one.at[example]]] for one in group if example in one.at]
             for example in tests
         ]
-        choose = most_frequent if row["task"] in export.label_tasks else by_more_than_half
+        choose = most_frequent if row["task"] in export.choice_tasks else by_more_than_half
         right = [
             score(choose(unit), example.gold, example.rule)
             for unit, example in zip(units, tests, strict=True)
@@ -1841,7 +1850,7 @@ def check_agreement(export, check):
 
 
 def most_frequent(unit):
-    """The label that most chose, of two none."""
+    """What most chose, of two none."""
     ranked = Counter(unit).most_common(2)
     is_tie = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
     return frozenset() if is_tie else ranked[0][0]
@@ -3039,7 +3048,8 @@ def check_ceilings(export, check):
             continue
         own = {one.name: 100 * mean(s) for one, s in zip(group, scores, strict=True)}
         best, worst = max(own.values()), min(own.values())
-        against = against_the_others(export, row["task"], group)
+        against = against_the_others(export, row["task"], group) if len(group) >= 5 else []
+        why_not = "fewer than five annotators" if len(group) < 5 else ""
         check.numbers(
             row,
             n=len(group),
@@ -3051,6 +3061,7 @@ def check_ceilings(export, check):
         )
         check.texts(
             row,
+            no_leave_one_out=why_not or ("" if against else NO_MAJORITY),
             best_annotator=min((name for name in own if own[name] >= best - TOLERANCE), default=""),
             worst_annotator=min(
                 (name for name in own if own[name] <= worst + TOLERANCE), default=""
@@ -3065,23 +3076,23 @@ def against_the_others(export, task, group):
     scores = defaultdict(list)
     for example in export.tests.get(task, ()):
         answers = {one.name: export.sets[one.texts[one.at[example]]] for one in group}
-        is_label = task in export.label_tasks and all(answers.values())
         unit = Counter(answers.values())
-        reached = {answer: against_rest(unit, answer, is_label) for answer in unit}
+        is_choice = task in export.choice_tasks
+        reached = {answer: against_rest(unit, answer, is_choice) for answer in unit}
         for name, answer in answers.items():
             if reached[answer] is not None:
                 scores[name].append(reached[answer])
     return list(scores.values())
 
 
-def against_rest(unit, answer, is_label):
+def against_rest(unit, answer, is_choice):
     """S1 of one of these answers against the majority of the others; None if there is none."""
     others = unit - Counter([answer])
     size = sum(others.values())
     ranked = others.most_common(2)
-    if not size or (is_label and len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
+    if not size or (is_choice and len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return None
-    if is_label:
+    if is_choice:
         return s1(answer, ranked[0][0])
     votes = Counter()
     for texts, times in others.items():

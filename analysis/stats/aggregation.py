@@ -7,10 +7,12 @@ are different quantities and never share a table.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 from analysis.heavy import np
 
+AnyAnswer = TypeVar("AnyAnswer", bound=Hashable)
 PRIOR = 2.0  # answers of each kind that Dawid and Skene take as seen before
 
 
@@ -20,33 +22,33 @@ def majority_set(answers: Sequence[frozenset[str]]) -> frozenset[str]:
     return frozenset(text for text, count in votes.items() if 2 * count > len(answers))
 
 
-def plurality(labels: Sequence[str]) -> str | None:
-    """The label that most annotators chose; None where two are chosen equally often."""
-    ranked = Counter(labels).most_common(2)
+def plurality(answers: Sequence[AnyAnswer]) -> AnyAnswer | None:
+    """The answer that most annotators gave; None where two are given equally often."""
+    ranked = Counter(answers).most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return None
     return ranked[0][0]
 
 
 def majorities_of_others(
-    answers: Sequence[frozenset[str]], is_label: bool
+    answers: Sequence[frozenset[str]], is_one_choice: bool
 ) -> list[frozenset[str] | None]:
     """For each answer to one example, the majority of all other answers.
 
-    None where there is none: nobody else answered, or their labels tie. Sets of texts always have
+    None where there is none: nobody else answered, or their choices tie. Sets of texts always have
     one, which is empty where no text was chosen by more than half of the others.
     """
     others = len(answers) - 1
     if not others:
         return [None]
+    if is_one_choice:
+        given = Counter(answers)
+        return [plurality(list((given - Counter([own])).elements())) for own in answers]
     votes = Counter(text for answer in answers for text in answer)
-    if not is_label:
-        return [
-            frozenset(text for text, count in votes.items() if 2 * (count - (text in own)) > others)
-            for own in answers
-        ]
-    labels = [plurality(list((votes - Counter(own)).elements())) for own in answers]
-    return [None if label is None else frozenset([label]) for label in labels]
+    return [
+        frozenset(text for text, count in votes.items() if 2 * (count - (text in own)) > others)
+        for own in answers
+    ]
 
 
 def dawid_skene(

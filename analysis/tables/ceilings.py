@@ -1,7 +1,9 @@
-"""What people could reach on these answers: each against the others, the best and the worst.
+"""What people reach on these answers: each against the others, the best and the worst.
 
-The gold is one annotation among others. How well one annotator meets the majority of the other
-ones is what a perfect model of people would be measured by (leave-one-out).
+The gold is one annotation among others. Leave one out says how well one annotator meets the
+majority of the other ones. It is no score against the gold and no bound on what a model can reach:
+a model can meet that majority more often than any annotator does. The majority of fewer than four
+others is close to unanimity, which is a question about easy examples alone.
 """
 
 from __future__ import annotations
@@ -9,15 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from analysis.heavy import np, pd
 from analysis.stats import aggregation
 from analysis.stats.learning import by_cell
-from analysis.tables.columns import points
+from analysis.tables.columns import NOTHING, points
 from tasks.columns import Column
 from tasks.metrics import s1
 
+FEWEST = 5  # annotators, so that each has four others
+TOO_FEW = "fewer than five annotators"
+NO_MAJORITY = "no answer has others with a majority"
 ROUNDING = 1e-9  # points: sums of the same scores differ in their last digits
 
 
@@ -25,14 +31,16 @@ ROUNDING = 1e-9  # points: sums of the same scores differ in their last digits
 class Ceiling:
     """One task and number of shots; scores x 100, NaN where undefined.
 
-    `compared` of `answers` answers have others with a majority; `best` and `worst` are the highest
-    and the lowest mean S1 against the gold, with the names of (the first of) those who have them.
+    `leave_one_out` is NaN where `no_leave_one_out` says why. `compared` of `answers` answers have
+    others with a majority; `best` and `worst` are the highest and the lowest mean S1 against the
+    gold, with the names of (the first of) those who have them.
     """
 
     task: str
     shots: int
     n: int
     leave_one_out: float
+    no_leave_one_out: str
     compared: int
     answers: int
     best: float
@@ -46,13 +54,15 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[Ceiling]:
     rows = []
     for task, shots, part in by_cell(frame):
         own = 100 * part.groupby("annotator")["s1"].mean().sort_index()
-        scores = _against_the_others(part)
+        scores = _against_the_others(part) if len(own) >= FEWEST else {}
+        why_not = "" if scores else NO_MAJORITY if len(own) >= FEWEST else TOO_FEW
         rows.append(
             Ceiling(
                 task,
                 shots,
                 n=len(own),
                 leave_one_out=_mean_of_means(scores),
+                no_leave_one_out=why_not,
                 compared=sum(map(len, scores.values())),
                 answers=len(part),
                 best=float(own.max()),
@@ -71,27 +81,26 @@ def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
     alternatives.
     """
     units: dict[int, list[tuple[str, frozenset[str], bool]]] = {}
-    columns = part["example"], part["annotator"], part["texts"], part["is_label"]
+    columns = part["example"], part["annotator"], part["texts"], part["is_one_choice"]
     for example, *row in zip(*columns, strict=True):
         units.setdefault(example, []).append(tuple(row))
     scores: dict[str, list[float]] = {}
     known: dict[tuple[Any, ...], list[float | None]] = {}  # few labels: units repeat each other
     for unit in units.values():
-        names, answers, labels = zip(*unit, strict=True)
-        is_label = all(labels)
-        if (answers, is_label) not in known:
-            known[answers, is_label] = _of_unit(answers, is_label)
-        for name, score in zip(names, known[answers, is_label], strict=True):
+        names, answers, (is_one_choice, *_) = zip(*unit, strict=True)
+        if (answers, is_one_choice) not in known:
+            known[answers, is_one_choice] = _of_unit(answers, is_one_choice)
+        for name, score in zip(names, known[answers, is_one_choice], strict=True):
             if score is not None:
                 scores.setdefault(name, []).append(score)
     return scores
 
 
-def _of_unit(answers: Sequence[frozenset[str]], is_label: bool) -> list[float | None]:
+def _of_unit(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list[float | None]:
     """The S1 of each answer to one example against the majority of the others."""
     if len(answers) > 1 and len(set(answers)) == 1:
         return [1.0] * len(answers)  # the others say the same
-    others = aggregation.majorities_of_others(answers, is_label)
+    others = aggregation.majorities_of_others(answers, is_one_choice)
     return [
         None if other is None else s1(own, other)
         for own, other in zip(answers, others, strict=True)
@@ -106,30 +115,44 @@ def _mean_of_means(scores: dict[str, list[float]]) -> float:
 
 TITLE = "Human ceiling"
 INTRO = (
-    "How well each annotator meets the majority of the others, whatever the gold, and the best and"
-    " the worst annotator against the gold."
+    "How well one annotator meets the majority of the others, not the gold: what people have in"
+    " common, and no bound on what a model can reach. Then the best and the worst annotator against"
+    f" the gold. Leave one out needs {FEWEST} annotators."
 )
 
+
+def _or_why_not(ends: Sequence[Any]) -> str:
+    """A score, or a dash with the reason."""
+    value, why_not = ends
+    return f"{NOTHING} ({why_not})" if why_not else points(value)
+
+
+_LEAVE_ONE_OUT = (
+    "mean over annotators of their mean S1 against the majority of the others: their most frequent"
+    " label or option, else the texts that more than half of the others chose"
+)
 COLUMNS = [
     Column("task", "Task"),
     Column("shots", "Shots"),
     Column("n", "n", "number of annotators who completed and are in the analysis"),
     Column(
-        "leave_one_out",
+        "",
         "Leave one out",
-        "mean over annotators of their mean S1 against the majority of the others: the texts that"
-        " more than half of the others chose, or their most frequent label",
+        f"{_LEAVE_ONE_OUT}; no score against the gold, and no bound on what a model can reach",
         "S1 x 100",
-        points,
+        _or_why_not,
+        attrgetter("leave_one_out", "no_leave_one_out"),
     ),
+    Column("leave_one_out", meaning=_LEAVE_ONE_OUT, unit="S1 x 100"),
+    Column("no_leave_one_out", meaning="why there is no leave_one_out, if so"),
     Column(
         "",
         "Compared",
-        "answers whose others have a majority, of all answers; labels on which the others tie have"
-        " none",
+        "answers compared with a majority of the others, of all answers; labels and options on"
+        " which the others tie have none",
         get=lambda row: f"{row.compared} of {row.answers}",
     ),
-    Column("compared", meaning="answers whose others have a majority"),
+    Column("compared", meaning="answers compared with a majority of the others"),
     Column("answers", meaning="answers of the annotation step"),
     Column(
         "best", "Best", "highest mean S1 x 100 of an annotator against the gold", "S1 x 100", points

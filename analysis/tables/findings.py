@@ -76,8 +76,8 @@ def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
     """One row per answer of the annotation step by a participation that counts; of one task or all.
 
     Columns: task, shots, annotator, example (key), context (as text), s1 in [0, 1], texts (a
-    frozenset; the label of a label task), is_label, gold (list), gold_rule, participation (key),
-    score and lowest (test_sets.with_scores).
+    frozenset; the label of a label task), is_label, is_one_choice (a label or one option), gold
+    (list), gold_rule, participation (key), score and lowest (test_sets.with_scores).
     """
     chosen = counted(study, kind)
     if task is not None:
@@ -87,12 +87,12 @@ def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
 
 def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
     """The same rows, of these participations of the study (keys)."""
-    rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
+    cards = {task.pk: task.card for task in study.tasks.all()}
     seats = study.participations.filter(pk__in=participations)
     given = Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=seats)
     # People and examples are read once, not with each answer: their JSON took longer than the rest.
     people = {
-        pk: (name, shots, pseudonym, rules[task])
+        pk: (name, shots, pseudonym, cards[task].is_one_choice, cards[task].gold_rule)
         for pk, name, shots, pseudonym, task in seats.values_list(
             "pk", "scenario__task__name", "scenario__shots", "pseudonym", "scenario__task_id"
         )
@@ -105,16 +105,16 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
     }
     records = []
     for person, example, label, texts, s1 in answers:
-        name, shots, pseudonym, rule = people[person]
+        name, shots, pseudonym, is_one_choice, rule = people[person]
         context, gold = examples[example]
         records.append(
             (
-                name, shots, pseudonym, example, context, s1, frozenset(texts), bool(label), gold,
-                rule, person,
+                name, shots, pseudonym, example, context, s1, frozenset(texts), bool(label),
+                is_one_choice, gold, rule, person,
             )
         )  # fmt: skip
-    columns = [*GROUP, "annotator", "example", "context", "s1", "texts", "is_label", "gold"]
-    columns += ["gold_rule", "participation"]
+    columns = [*GROUP, "annotator", "example", "context", "s1", "texts", "is_label"]
+    columns += ["is_one_choice", "gold", "gold_rule", "participation"]
     # Texts stay the objects that they are: converted for each table they took longer than all else.
     read = {
         name: pd.Series(column, dtype=object if name in TEXTS else None)
@@ -159,14 +159,12 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Aggregates]:
         units = _by_example(part)
         golds = part.drop_duplicates("example").set_index("example").loc[list(units)]
         likeliest = math.nan
-        if part["is_label"].all():
-            chosen = [
-                _as_set(aggregation.plurality([label for (label,) in unit]))
-                for unit in units.values()
-            ]
-            likeliest = 100 * _mean_s1(_likeliest(part, list(units)), golds)
+        if part["is_one_choice"].all():
+            chosen = [aggregation.plurality(unit) or frozenset() for unit in units.values()]
         else:
             chosen = [aggregation.majority_set(unit) for unit in units.values()]
+        if part["is_label"].all():
+            likeliest = 100 * _mean_s1(_likeliest(part, list(units)), golds)
         rows.append(
             Aggregates(
                 task,
@@ -216,10 +214,6 @@ def state(study: Study, kind: str) -> str:
     keys = ",".join(map(str, people.values_list("pk", flat=True)))
     who = hashlib.sha256(f"{study.pk}:{keys}".encode()).hexdigest()
     return f"{study.manifest_hash}:{kind}:{who}"
-
-
-def _as_set(label: str | None) -> frozenset[str]:
-    return frozenset() if label is None else frozenset([label])
 
 
 def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:

@@ -199,7 +199,7 @@ COLUMNS: dict[str, list[Column]] = {
             "majority",
             "Majority",
             "S1 of the texts chosen by more than half of the annotators, or of the most frequent"
-            " label (ties count as no answer)",
+            " label or option (ties count as no answer)",
             "S1 x 100",
             points,
         ),

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pandas as pd
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.documents.blocks import Grid
@@ -17,41 +18,88 @@ from tasks.importing import read_clues
 from tasks.metrics import s1
 from tests import factories
 from tests.analysis import reports
+from tests.analysis.tampering import Export
 from tests.analysis.test_examples import one_example, say
 
 TEXT = "We went to Oslo, Lima and Cairo."
 
 
-def rows_of(*answers: str, labels: bool = False) -> pd.DataFrame:
+def rows_of(*answers: str, choices: bool = False) -> pd.DataFrame:
     """Answers of one example per string, one letter or "-" (no answer) for each annotator."""
     records = [
-        ("toy", 0, f"a{place}", example, "", 0.5, frozenset(letter) - {"-"}, labels, [], "set")
+        ("toy", 0, f"a{place}", example, "", 0.5, frozenset(letter) - {"-"}, choices, [], "set")
         for example, unit in enumerate(answers)
         for place, letter in enumerate(unit)
     ]
-    columns = ["task", "shots", "annotator", "example", "context", "s1", "texts", "is_label"]
+    columns = ["task", "shots", "annotator", "example", "context", "s1", "texts", "is_one_choice"]
     return pd.DataFrame(records, columns=[*columns, "gold", "gold_rule"])
 
 
 def test_each_is_held_against_the_majority_of_the_others():
-    # By hand, sets: AAB: A against {} = 0, A against {} = 0, B against {A} = 0; AAA: 1, 1, 1;
-    # A--: A against {} = 0, - against {} (A and - share nothing) = 1, again 1.
-    (row,) = ceilings(rows_of("AAB", "AAA", "A--"))
-    assert row.leave_one_out == pytest.approx(100 * (0 + 3 + 2) / 9)
-    assert (row.compared, row.answers, row.n) == (9, 9, 3)
+    # By hand, sets. AAABB: each A has others A A B B, {} = 0; each B has A A A B, {A} = 0.
+    # AAAAA: 1 each. AAAA-: A has A A A -, 1 each; - has {A}, 0.
+    (row,) = ceilings(rows_of("AAABB", "AAAAA", "AAAA-"))
+    assert row.leave_one_out == pytest.approx(100 * (0 + 5 + 4) / 15)
+    assert (row.compared, row.answers, row.n, row.no_leave_one_out) == (15, 15, 5, "")
 
 
-def test_labels_on_which_the_others_tie_are_compared_with_nothing():
-    # AAB: the two A have others who tie; B is against A. AAA: all are right.
-    (row,) = ceilings(rows_of("AAB", "AAA", labels=True))
-    assert (row.compared, row.answers) == (4, 6)
-    assert row.leave_one_out == pytest.approx(100 * (1 + 1 + 1 / 2) / 3)
+@pytest.mark.parametrize("empty", ["C", "-"])
+def test_labels_and_options_are_by_plurality_and_those_who_tie_are_compared_with_nothing(empty):
+    # AABBC: each A has others A B B C, B = 0; each B has A A B C, A = 0; C has a tie, nothing.
+    # AABCD: A has A B C D, a tie; B, C and D have the two A, 0. By more than half nobody had one.
+    # "No answer" is a choice like the others.
+    (row,) = ceilings(rows_of(f"AABB{empty}", "AABCD", f"AAAA{empty}", choices=True))
+    assert (row.compared, row.answers) == (4 + 3 + 5, 15)
+    means = [0.5, 0.5, 1 / 3, 1 / 3, 0]  # of the five in order: 0 1; 0 1; 0 0 1; 0 0 1; 0 0
+    assert row.leave_one_out == pytest.approx(100 * sum(means) / 5)
 
 
-def test_one_annotator_has_no_others():
-    (row,) = ceilings(rows_of("A", "B"))
-    assert math.isnan(row.leave_one_out)
-    assert (row.compared, row.best, row.worst) == (0, 50, 50)
+def test_options_are_no_longer_scored_as_sets_of_texts():
+    """The majority of the others of AAB CD is A where one option is chosen, and empty as a set."""
+    plurality, sets = (
+        ceilings(rows_of("AAABC", choices=chosen))[0].leave_one_out for chosen in (True, False)
+    )
+    assert plurality == pytest.approx(100 * 3 / 5)
+    assert sets == 0
+
+
+@pytest.mark.parametrize("choices", [True, False])
+def test_fewer_than_five_annotators_have_no_human_ceiling(choices):
+    """The majority of two others is unanimity: 0 or the easy examples alone."""
+    for number in range(1, 5):
+        (row,) = ceilings(rows_of("A" * number, "A" * number, choices=choices))
+        assert math.isnan(row.leave_one_out)
+        assert row.no_leave_one_out == "fewer than five annotators"
+        assert (row.compared, row.best, row.worst) == (0, 50, 50)
+    (row,) = ceilings(rows_of("AAAAA", choices=choices))
+    assert (row.leave_one_out, row.no_leave_one_out) == (100, "")
+
+
+def test_options_are_by_plurality_in_every_table_and_in_verify(ada, researcher, tmp_path, capsys):
+    """Four of eight are right, two and two wrong alike: a plurality, and never more than half."""
+    study = factories.make_study(researcher, factories.make_kind("option"), shots=[2], annotators=8)
+    for seat in range(8):
+        factories.work_through(
+            factories.seat(study.scenarios.get()),
+            lambda turn, seat=seat: (
+                turn.example.gold
+                if seat < 4
+                else [sorted({*turn.example.options} - {*turn.example.gold})[seat % 2]]
+            ),
+        )
+    (row,) = ceilings(findings.answered(study, Kind.PERSON))
+    assert (row.leave_one_out, row.compared) == (50, row.answers)
+    (api,) = ada.get(reverse("api_analysis", args=[study.name])).json()
+    assert api["ceiling"][0]["leave_one_out"] == 50
+    assert api["aggregates"][0]["majority"] == 100
+    folder = tmp_path / "export"
+    call_command("export_study", study.name, str(folder), verbosity=0)
+    export = Export(folder)
+    assert export.verify() == 0, capsys.readouterr().out
+    export["ceilings.csv"][0]["leave_one_out"] = "99"
+    export.write("ceilings.csv")
+    assert export.verify() == 1
+    assert "leave_one_out" in capsys.readouterr().out
 
 
 def test_the_page_the_csv_and_the_api_say_who_was_best_and_worst(ada, researcher):
@@ -66,12 +114,20 @@ def test_the_page_the_csv_and_the_api_say_who_was_best_and_worst(ada, researcher
     assert float(row["best"]) == 100
     # Two of the six examples have no answer.
     assert float(row["worst"]) == pytest.approx(100 / 3)
-    assert float(row["leave_one_out"]) == pytest.approx(100 / 3)
+    assert (row["leave_one_out"], row["compared"]) == ("", "0")
+    assert row["no_leave_one_out"] == "fewer than five annotators"
     (api,) = ada.get(reverse("api_analysis", args=[study.name])).json()
     assert api["ceiling"][0]["worst"] == float(row["worst"])
-    assert "Human ceiling" in ada.get(reverse("analysis", args=[study.name])).content.decode()
+    assert api["ceiling"][0]["leave_one_out"] is None
+    page = " ".join(ada.get(reverse("analysis", args=[study.name])).content.decode().split())
+    assert "Human ceiling" in page
+    assert "– (fewer than five annotators)" in page
+    assert "no bound on what a model can reach" in page
     grid = reports.block(study, "Ceilings and doubtful golds", Grid, "Human ceiling")
-    assert grid.rows[0] == ["toy-places", "0", "2", "33.3", "12 of 12", "100.0", "33.3"]
+    assert grid.rows[0] == [
+        "toy-places", "0", "2", "– (fewer than five annotators)", "0 of 12", "100.0", "33.3",
+    ]  # fmt: skip
+    assert "no bound on what a model can reach" in " ".join(grid.notes)
 
 
 @pytest.mark.parametrize(
@@ -120,13 +176,13 @@ def test_golds_that_nobody_can_highlight_are_found_in_the_published_file(researc
     others = [record for record in tested if record not in out_of_reach][:20]
     assert len(out_of_reach) == 9
     task = factories.make_task(test=[*out_of_reach, *others], **card.as_dict())
-    study = factories.make_study(researcher, task, shots=[0], annotators=2)
+    study = factories.make_study(researcher, task, shots=[0], annotators=5)
 
     def all_that_is_there(turn):
         there = turn.example.context[0]
         return list(dict.fromkeys(text for text in turn.example.gold if text in there))
 
-    for _ in range(2):
+    for _ in range(5):
         factories.work_through(factories.seat(study.scenarios.get()), all_that_is_there)
     _tallies, rows = gold_audit.doubts(study, Kind.PERSON)
     assert Counter(row.source_id for row in rows) == Counter(r.id for r in out_of_reach)
