@@ -37,6 +37,7 @@ PERMISSION = "annotation.spend"
 # words of 0.1.0), and when it stops by itself.
 OPENINGS = ("opened", "reopened", "Open: open", "Reopen: open")
 PAUSED = "Paused automatically: "
+BUDGET_REACHED = "the budget is reached"
 
 
 class BudgetError(ValueError):
@@ -266,10 +267,13 @@ def pause_if_due(study_id: int) -> None:
         study = Study.objects.locked().get(pk=study_id)
         if study.status != StudyStatus.OPEN:
             return
-        reason = is_reached(study) or _screened_out_in_a_row(study)
+        sums = is_reached(study)
+        reason = BUDGET_REACHED if sums else _screened_out_in_a_row(study)
         if reason:
             study.status = StudyStatus.PAUSED
             study.save(update_fields=["status"])
+            if sums:  # amounts are visible to owners and payers only, the pause to the whole team
+                study.events.record(f"Budget reached: {sums}", Topic.PAY, study=study)
             study.events.create(what=PAUSED + reason, by=None)
 
 

@@ -34,7 +34,9 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 SOMEBODY_ELSE = "Somebody else is paying this batch at the moment."
 # Of what waits to be approved: these are, or can be. Others were returned, rejected, timed out.
 TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
-BATCH_COLUMNS = ["platform", "id", "annotator", "amount", "currency", "kind", "reason"]
+BATCH_COLUMNS = [
+    "platform", "id", "annotator", "amount", "currency", "kind", "reason", "code",
+]  # fmt: skip
 MAX_APPROVALS = 1000  # in one request, as Prolific recommends
 
 
@@ -338,8 +340,8 @@ def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
 def batch_csv(batch: PaymentBatch) -> str:
     """A batch to be paid by hand.
 
-    Bonuses of Prolific in its own format (participant,amount, no header); all others with a header:
-    platform, id, annotator, amount, currency, kind, reason. No cell is a formula to a spreadsheet.
+    Bonuses of Prolific in its own format (participant,amount, no header); all others with a header
+    (BATCH_COLUMNS). No cell is a formula to a spreadsheet.
     An id that nobody can read says so in its cell. Raises PaymentError for such a bonus.
     """
     header = [] if batch.method == Method.BONUS else BATCH_COLUMNS
@@ -362,6 +364,7 @@ def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
         yield [
             worker.platform, person, entry.participation.pseudonym, entry.amount,
             entry.currency, entry.get_kind_display(), entry.reason,
+            entry.participation.completion_code,
         ]  # fmt: skip
 
 

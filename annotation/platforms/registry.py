@@ -2,7 +2,7 @@
 
 import logging
 
-from annotation.models import Panel, Participation, PersonalLink, ProlificStudy, Study
+from annotation.models import Panel, Participation, PersonalLink, ProlificStudy, Status, Study
 from annotation.platforms import links, panel
 from annotation.platforms.prolific.door import ProlificDoor
 from annotation.recruitment import consent, identities
@@ -55,6 +55,41 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
         logger.error("%s", error)
         who = None
     return came_by.exit(outcome, who, participation.completion_code)
+
+
+def current_exit(participation: Participation) -> Exit | None:
+    """How this participation leaves in its present state; None before its end.
+
+    The last page and the file of one's own data both ask this: neither hands out a code earlier.
+    """
+    status, outcome = participation.status, ""
+    if status == Status.BETWEEN:
+        return exit_of(participation, "completed")
+    if is_rejected(participation):
+        return None
+    if status == Status.COMPLETED:
+        outcome = "completed"
+    elif status == Status.REFUSED:
+        outcome = "study_full"
+    elif status == Status.SCREENED_OUT:
+        outcome = "not_qualified"
+    elif status == Status.WITHDRAWN and _had_completed(participation):
+        # Withdrawing does not change what was earned: the code must remain available.
+        outcome = "completed"
+    return exit_of(participation, outcome) if outcome else None
+
+
+def is_rejected(participation: Participation) -> bool:
+    """Does the platform show this work as rejected, however it ended here?"""
+    latest = participation.submissions.order_by("-pk").first()
+    return participation.status == Status.REJECTED or (
+        latest is not None and latest.status == "REJECTED" and not participation.is_paid
+    )
+
+
+def _had_completed(participation: Participation) -> bool:
+    tombstone = participation.tombstone
+    return participation.finished_at is not None and participation.finished_at < tombstone.erased_at
 
 
 class Agreed(Exception):

@@ -1,13 +1,17 @@
 """What is stored about one annotator's work in a task, as a file for that annotator.
 
-Only examples that were shown stand in it, and nothing that is derived from gold: no score, no
-right answer, no reason of a decision (some tell scores), and not which examples are attention
+It contains only examples that were shown, and nothing that is derived from gold: no score, no
+right answer, no reason of a decision (some state scores), and not which examples are attention
 checks. So the file may be handed out at any time.
 """
 
+from collections.abc import Collection
 from typing import Any
 
-from annotation.models import Participation, PaymentBatch, Step, Turn
+from annotation.models import Decision, Participation, PaymentBatch, Step, Turn
+
+WHOLE = frozenset({"read", "pay"})
+ABOUT_PAY = {Decision.About.PAY, Decision.About.RELEASE}
 
 LEFT_OUT = (
     "Right answers and scores, and the reasons of decisions, as they could tell right answers that"
@@ -17,12 +21,17 @@ LEFT_OUT = (
 )
 
 
-def personal_data(participation: Participation) -> dict[str, Any]:
-    """Everything stored under that pseudonym but what LEFT_OUT says; times in ISO 8601, UTC."""
+def personal_data(
+    participation: Participation, code: str | None, rights: Collection[str] = WHOLE
+) -> dict[str, Any]:
+    """Everything stored under that pseudonym but what LEFT_OUT says; times in ISO 8601, UTC.
+
+    `code` is the completion code that the annotator's page shows now. A researcher's copy leaves
+    out answers without the right to read them, and earnings and the code without that to pay.
+    """
     consent = participation.consent_text
-    turns = participation.turns.select_related("example", "answer", "activity", "draft", "reading")
     submissions = participation.submissions.order_by("pk")
-    return {
+    told = {
         "study": participation.study.title,
         "task": participation.scenario.task.card.title,
         "pseudonym": participation.pseudonym,
@@ -32,7 +41,7 @@ def personal_data(participation: Participation) -> dict[str, Any]:
         "consent_text": consent.text if consent else None,
         "returned_at": participation.returned_at,
         "finished_at": participation.finished_at,
-        "completion_code": participation.completion_code,
+        "completion_code": code,
         "attempts_at_questions_about_the_instructions": participation.comprehension_attempts_used,
         "a_cookie_of_the_browser_is_stored_as_a_hash": bool(participation.browser),
         "platforms": [
@@ -40,27 +49,46 @@ def personal_data(participation: Participation) -> dict[str, Any]:
              "id_is_stored": bool(row.person or row.reference)}
             for row in submissions
         ],
+    }  # fmt: skip
+    if "read" in rights:
+        told |= _answers(participation)
+    if "pay" in rights:
+        told["earnings"] = _earnings(participation)
+    else:
+        del told["completion_code"]
+    return told | {
+        "decisions": [
+            {"about": row.get_about_display(), "outcome": row.outcome, "at": row.at}
+            for row in participation.decisions.order_by("pk")
+            if ("pay" if row.about in ABOUT_PAY else "read") in rights
+        ],
+        "left_out": LEFT_OUT,
+    }
+
+
+def _answers(participation: Participation) -> dict[str, Any]:
+    """What the annotator was shown and answered."""
+    turns = participation.turns.select_related("example", "answer", "activity", "draft", "reading")
+    return {
         "examples": [_shown(turn) for turn in turns.prefetch_related("answer__spans")],
         "questions_of_the_study": [
             {"question": row.question, "answer": row.answer, "at": row.at}
             for row in participation.own_answers.all()
         ],
         "questions_at_the_end": _at_the_end(participation),
-        "earnings": [
-            {
-                "kind": entry.get_kind_display(), "amount": entry.amount,
-                "currency": entry.currency, "at": entry.at,
-                "is_paid": payment is not None and payment.batch.state == PaymentBatch.State.PAID,
-            }
-            for entry in participation.ledger.select_related("payment__batch")
-            for payment in [getattr(entry, "payment", None)]
-        ],
-        "decisions": [
-            {"about": row.get_about_display(), "outcome": row.outcome, "at": row.at}
-            for row in participation.decisions.order_by("pk")
-        ],
-        "left_out": LEFT_OUT,
-    }  # fmt: skip
+    }
+
+
+def _earnings(participation: Participation) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": entry.get_kind_display(), "amount": entry.amount,
+            "currency": entry.currency, "at": entry.at,
+            "is_paid": payment is not None and payment.batch.state == PaymentBatch.State.PAID,
+        }
+        for entry in participation.ledger.select_related("payment__batch")
+        for payment in [getattr(entry, "payment", None)]
+    ]  # fmt: skip
 
 
 def _shown(turn: Turn) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import LedgerEntry, Participation, Study
+from annotation.models import LedgerEntry, Participation, Study, Topic
 from annotation.money import budget, ledger
 from annotation.recruitment import consent, refusals, seats
 from annotation.steps import qualification, training_step
@@ -236,10 +236,10 @@ def test_a_study_pauses_by_itself_when_its_budget_is_reached(ada, researcher, ta
     assert study.status == "paused"
     event = study.events.last()
     assert event.by is None
-    assert event.what.startswith(
-        "Paused automatically: of the budget of 12.00 USD, 10.00 is earned"
-    )
+    assert event.what == "Paused automatically: the budget is reached"
     assert event.what in ada.get(reverse("study", args=[study.name])).content.decode()
+    sums = study.events.get(topic=Topic.PAY, what__startswith="Budget reached")
+    assert "of the budget of 12.00 USD, 10.00 is earned" in sums.what
     reopen = reverse("study_status", args=[study.name])
     reply = ada.post(reopen, {"action": "reopen"})
     assert reply.status_code == 409

@@ -1,15 +1,33 @@
 """What annotators may ask for: everything stored about their work, and nothing that tells gold."""
 
+import csv
+import io
 import json
 import re
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from annotation.models import AuditEntry, ExitAnswers, Participation, Step, Study, Turn
+from annotation.models import (
+    LIVE,
+    AuditEntry,
+    ExitAnswers,
+    Panel,
+    Participation,
+    Role,
+    Status,
+    Step,
+    Study,
+    Submission,
+    Turn,
+)
+from annotation.money import batches, payout
 from annotation.steps import exclusion
 from annotation.steps.withdrawal import withdraw
+from annotation.study import team
 from tests import factories
 from tests.annotation.test_no_gold_leaks import GOLDS, records
 
@@ -126,6 +144,7 @@ def test_researchers_hand_out_the_same_and_the_log_says_so(study, ada):
     factories.work_through(seat, limit=2)
     reply = ada.get(reverse("participation_data", args=[study.name, seat.pseudonym]))
     assert json.loads(reply.content) == file_of(seat)
+    assert file_of(seat)["examples"]
     entry = AuditEntry.objects.latest("pk")
     assert (entry.what, entry.about) == ("downloaded: participation data", seat.pseudonym)
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
@@ -136,3 +155,90 @@ def test_the_way_to_it_stands_where_one_leaves(study):
     seat = factories.seat(study.scenarios.get())
     page = Client().get(reverse("work", args=[seat.token])).content.decode()
     assert reverse("own_data", args=[seat.token]) in page
+
+
+def code_on_the_page(seat: Participation) -> bool:
+    return seat.completion_code in Client().get(reverse("work", args=[seat.token])).content.decode()
+
+
+@pytest.mark.parametrize("by_panel", [False, True], ids=["open link", "panel"])
+@pytest.mark.parametrize("status", Status.values)
+def test_the_file_has_the_completion_code_if_and_only_if_the_page_shows_it(study, status, by_panel):
+    """Both doors pay by this code: before the end it proves nothing."""
+    seat = _in(study, status)
+    if by_panel:
+        panel = Panel.objects.create(study=study, name="sona", id_parameter="id")
+        Submission.objects.create(
+            study=study, participation=seat, worker=seat.worker, panel=panel,
+            platform="panel:sona", key="k", arrived_at=seat.arrived_at,
+        )  # fmt: skip
+    code = file_of(seat)["completion_code"]
+    assert code in (None, seat.completion_code)
+    assert (code is not None) == code_on_the_page(seat)
+    ended = (Status.COMPLETED, Status.SCREENED_OUT, Status.BETWEEN)
+    assert (code is not None) == (status in ended)
+
+
+def _in(study: Study, status: str) -> Participation:
+    """A participation in that status; by the real steps where they lead there."""
+    if status == Status.ARRIVED:
+        return factories.join(study)
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=100 if status == Status.COMPLETED else 2)
+    if status == Status.WITHDRAWN:
+        withdraw(seat.token)
+    elif status not in (Status.COMPLETED, Status.WORKING):
+        changes = {"status": status}
+        if status not in LIVE:
+            changes |= {"seat_number": None, "finished_at": timezone.now()}
+        if status == Status.WAITING:
+            changes["waiting_since"] = timezone.now()
+        Participation.objects.filter(pk=seat.pk).update(**changes)
+    seat.refresh_from_db()
+    return seat
+
+
+def test_who_withdraws_after_the_end_keeps_the_code(study):
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat)
+    withdraw(seat.token)
+    seat.refresh_from_db()
+    assert file_of(seat)["completion_code"] == seat.completion_code
+    assert code_on_the_page(seat)
+
+
+def test_the_copy_of_a_researcher_has_what_the_role_may_read(study, researcher):
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat)
+    files = {}
+    for role in (Role.ANALYST, Role.PAYER):
+        user = User.objects.create_user(role)
+        team.add(study, role, role, researcher)
+        client = Client()
+        client.force_login(user)
+        address = reverse("participation_data", args=[study.name, seat.pseudonym])
+        files[role] = client.get(address).json()
+    money = {"earnings", "completion_code"}
+    answers = {"examples", "questions_of_the_study", "questions_at_the_end"}
+    whole = set(file_of(seat))
+    assert set(files[Role.ANALYST]) == whole - money
+    assert set(files[Role.PAYER]) == whole - answers
+
+
+def test_payers_look_up_a_completion_code(study, ada):
+    done, working = (factories.seat(study.scenarios.get()) for _ in range(2))
+    factories.work_through(done)
+    done.refresh_from_db()
+    address = reverse("pay", args=[study.name])
+
+    def told(code: str) -> str:
+        return ada.get(f"{address}?code={code}").content.decode()
+
+    assert f"{done.completion_code} is the code of" in told(done.completion_code.lower()).replace(
+        done.completion_code.lower(), done.completion_code
+    )
+    for code in (working.completion_code, "NOBODY"):
+        assert "No annotator of this study has left with the code" in told(code)
+    (batch,) = batches.prepare(study, study.owner)
+    (row,) = csv.DictReader(io.StringIO(payout.batch_csv(batch)))
+    assert row["code"] == done.completion_code

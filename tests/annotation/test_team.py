@@ -68,7 +68,7 @@ ALLOWED = [
     ("study_design", (), None, EVERYBODY),
     ("api_study", (), None, EVERYBODY),
     ("participation", ("pseudonym",), None, EVERYBODY),
-    ("participation_data", ("pseudonym",), None, READERS),
+    ("participation_data", ("pseudonym",), None, EVERYBODY),
     ("study_edit", (), None, OWNERS),
     ("study_edit", (), {}, OWNERS),
     ("study_status", (), {"action": "pause"}, OWNERS),

@@ -84,8 +84,9 @@ def participation(request: ResearcherRequest, name: str, pseudonym: str) -> Http
 @login_required
 @require_GET
 def personal_data_file(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """What this annotator may ask for, and can download by the personal link."""
-    return own_data_file(annotator_of(request, name, pseudonym, "read"))
+    """What this annotator may ask for, as far as the researcher may read it."""
+    annotator = annotator_of(request, name, pseudonym, "see")
+    return own_data_file(annotator, annotator.study.rights)
 
 
 @login_required

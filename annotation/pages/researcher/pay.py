@@ -1,6 +1,7 @@
 """The researcher's page of money: what was earned, what is paid, what to pay next."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -15,6 +16,7 @@ from annotation.money import batches, budget, holds, ledger, payout
 from annotation.pages.researcher.forms.pay import BatchForm, ReleaseForm
 from annotation.platforms.prolific.client import ProlificError
 from annotation.platforms.prolific.sync import sync
+from annotation.platforms.registry import current_exit
 from annotation.rights import right_to
 from annotation.wording import in_words
 from tasks.downloads import download
@@ -109,11 +111,20 @@ def _page(
                 cents=Sum("payments__entry__cents", default=0)
             )
         ],
+        **_looked_up(study, request.GET.get("code", "").strip()),
         "due": ledger.in_currency(sum(entry.cents for entry in batches.payable(study))),
         "states": PaymentBatch.State,
     }
     status = status if sent or problem else 200
     return render(request, "researcher/pay.html", context, status=status)
+
+
+def _looked_up(study: Study, code: str) -> dict[str, Any]:
+    """The annotator whose page shows that completion code now, for a payer who was given it."""
+    owner = study.participations.filter(completion_code__iexact=code).first() if code else None
+    way_out = current_exit(owner) if owner else None
+    is_shown = way_out is not None and way_out.code.casefold() == code.casefold()
+    return {"code": code[:40], "code_owner": owner if is_shown else None}
 
 
 def _wage_row(wage: ledger.Wage) -> dict:

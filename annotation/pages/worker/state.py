@@ -24,7 +24,7 @@ from annotation.pages.worker.forms import ComprehensionForm, ExitForm, OwnForm
 from annotation.pages.worker.reveal import reveal_page
 from annotation.pages.worker.turn import TurnPage, paragraphs
 from annotation.pages.worker.way import Way
-from annotation.platforms.registry import exit_of
+from annotation.platforms.registry import current_exit, is_rejected
 from annotation.recruitment import refusals
 from annotation.steps import (
     comprehension,
@@ -99,8 +99,8 @@ def page_outside_turns(participation: Participation) -> dict:
             "wait_url": reverse("wait", args=[token]),
         }
     if participation.status == Status.BETWEEN:
-        return {"stage": "between", "exit": exit_of(participation, "completed")}
-    if _is_rejected(participation):
+        return {"stage": "between", "exit": current_exit(participation)}
+    if is_rejected(participation):
         return {"stage": "gone", "reason": ENDED_MESSAGES[Status.REJECTED]}
     earned = {"pay": earned_in_words(participation)}
     if participation.status == Status.COMPLETED:
@@ -109,28 +109,9 @@ def page_outside_turns(participation: Participation) -> dict:
         "stage": "gone",
         "reason": ENDED_MESSAGES[Status(participation.status)],
         "may_come_back": participation.status in MAY_RESUME,
+        "exit": current_exit(participation),
     }
-    if participation.status == Status.REFUSED:
-        gone["exit"] = exit_of(participation, "study_full")
-    if participation.status == Status.SCREENED_OUT:
-        gone["exit"] = exit_of(participation, "not_qualified")
-    elif participation.status == Status.WITHDRAWN and _had_completed(participation):
-        # Withdrawing does not touch what was earned: the code must still be there to be entered.
-        gone["exit"] = exit_of(participation, "completed")
     return earned | gone
-
-
-def _is_rejected(participation: Participation) -> bool:
-    """Is that what the platform says of this work, however it ended here?"""
-    latest = participation.submissions.order_by("-pk").first()
-    return participation.status == Status.REJECTED or (
-        latest is not None and latest.status == "REJECTED" and not participation.is_paid
-    )
-
-
-def _had_completed(participation: Participation) -> bool:
-    tombstone = participation.tombstone
-    return participation.finished_at is not None and participation.finished_at < tombstone.erased_at
 
 
 def _instructions(participation: Participation) -> dict:
@@ -191,7 +172,7 @@ def _finished(participation: Participation) -> dict:
         "stage": "finished",
         "answered": Answer.objects.filter(turn__participation=participation).count(),
         "learned": _learned(participation),
-        "exit": exit_of(participation, "completed"),
+        "exit": current_exit(participation),
         "worked": in_words(worked),
         "next_task": refusals.next_task_is_offered(participation),
         "next_task_url": reverse("next_task", args=[token]),
