@@ -24,14 +24,19 @@ class AnnotationConfig(AppConfig):
         jobs.CONDITIONS.append(key_check.require_for_command)
         periodic.PARTS |= {
             "seats": periodic.Part(expiry.sweep),
+            "notices": periodic.Part(collecting.collect),
+            "old notices": periodic.Part(collecting.prune, every=timedelta(days=1)),
+            "identities": periodic.Part(erasure.delete_due, every=timedelta(hours=1)),
+        }
+        # What asks other servers comes after what does not; webhooks, whose receivers anybody may
+        # run, after everything else.
+        ask_others = {
+            "mail": periodic.Part(mail.send_due),
             "platform events": periodic.Part(prolific_sync.handle_waiting_events),
             "platforms": periodic.Part(
                 prolific_sync.sync_all, limit=timedelta(minutes=30), every=timedelta(minutes=5)
             ),
-            "webhooks": periodic.Part(webhooks.collect_and_send),
-            "notices": periodic.Part(collecting.collect),
-            "old notices": periodic.Part(collecting.prune, every=timedelta(days=1)),
-            "mail": periodic.Part(mail.send_due),
-            "identities": periodic.Part(erasure.delete_due, every=timedelta(hours=1)),
         }
+        receivers = {"webhooks": periodic.Part(webhooks.collect_and_send)}
+        periodic.LAST = ask_others | periodic.LAST | receivers
         jobs.MODULES["simulate"] = "annotation.simulation.rehearsal_job"

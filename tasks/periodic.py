@@ -32,7 +32,7 @@ class Part:
     every: timedelta = timedelta()  # at most so often
 
 
-# In their order; the apps above add theirs when they are ready (apps.py).
+# In their order, LAST after them; the apps above add theirs when they are ready (apps.py).
 PARTS: dict[str, Part] = {
     "uploads": Part(uploads.drop_old),
     "job files": Part(jobs.sweep),
@@ -53,7 +53,7 @@ class Outcome:
 
 
 def tick(names: set[str] | None = None) -> Iterator[Outcome]:
-    """Run these parts, or all, one after the other; what came of each. Jobs come last."""
+    """Run these parts, or all, one after the other; what came of each."""
     for name, part in all_parts().items():
         if names is None or name in names:
             yield _run(name, part)

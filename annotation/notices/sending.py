@@ -9,29 +9,34 @@ otherwise a moment later leads anywhere else.
 import base64
 import hashlib
 import hmac
-import http.client
 import ipaddress
 import json
 import logging
+import re
 import socket
 import ssl
+import time
+from collections import deque
+from contextlib import closing
 from datetime import timedelta
 from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
 from django.db.models import F
 
-from annotation.models import Delivery
+from annotation.models import Delivery, Webhook
 from annotation.recruitment import identities
 from tasks.clock import database_now
 
 logger = logging.getLogger(__name__)
 
-TIMEOUT = 10  # seconds for each of connecting, sending and the reply
+TIMEOUT = 10  # seconds of one delivery, from connecting to the status line of the reply
+RUN = 30  # seconds of one run; what is left then is sent by the next one
+LONGEST_LINE = 1024  # bytes of a status line
 # After so many attempts without a 2xx, so long until the next; after the last it has failed.
 GAPS = [timedelta(minutes=m) for m in (1, 5, 30, 120, 360, 720, 1440)]
 CARRYING = [ipaddress.ip_network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48")]  # NAT64
-AT_ONCE = 200  # deliveries of one run
+AT_ONCE = 200  # deliveries of one webhook in one run
 
 
 class Refused(ValueError):
@@ -103,9 +108,43 @@ def signature(secret: str, identity: str, at: int, body: bytes) -> str:
 
 
 def send_due() -> int:
-    """Send what is due, the oldest first; how many arrived."""
+    """Send what is due for RUN seconds at most, one of each webhook in turn; how many arrived.
+
+    After a failure the other deliveries of that webhook wait until it is tried again. So a receiver
+    that is slow or dead delays its own deliveries, and no part of the tick.
+    """
+    until, arrived = time.monotonic() + RUN, 0
+    turns = _due_by_webhook()
+    while turns and time.monotonic() < until:
+        queue = turns.popleft()
+        delivery = queue.popleft()
+        if send(delivery):
+            arrived += 1
+        elif _still_waits(delivery):
+            continue
+        if queue:
+            turns.append(queue)
+    return arrived
+
+
+def _due_by_webhook() -> deque[deque[Delivery]]:
+    """The oldest due deliveries of each webhook; those that failed before come last."""
     due = Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=database_now())
-    return sum(send(delivery) for delivery in due.select_related("webhook")[:AT_ONCE])
+    queues = []
+    for webhook in Webhook.objects.filter(pk__in=due.order_by().values("webhook")):
+        queue = due.filter(webhook=webhook).select_related("webhook").order_by("pk")
+        queues.append(deque(queue[:AT_ONCE]))
+    return deque(sorted(filter(None, queues), key=lambda q: (q[0].attempts > 0, q[0].next_at)))
+
+
+def _still_waits(delivery: Delivery) -> bool:
+    """Did it fail, to be tried again? Then all others of its webhook wait as long."""
+    now = Delivery.objects.filter(pk=delivery.pk, state=Delivery.State.WAITING).first()
+    if now is None:
+        return False
+    waiting = Delivery.objects.filter(webhook=delivery.webhook_id, state=Delivery.State.WAITING)
+    waiting.filter(next_at__lt=now.next_at).update(next_at=now.next_at)
+    return True
 
 
 def send(delivery: Delivery) -> bool:
@@ -151,36 +190,65 @@ def _attempt(delivery: Delivery, at: int) -> tuple[int | None, str]:
         status = post(webhook.url, body, headers)
     except (Refused, identities.LostKey) as error:
         return None, str(error)
-    except (OSError, http.client.HTTPException) as error:
+    except OSError as error:
         return None, f"{type(error).__name__}: {error}"
     return status, f"answered {status}"
 
 
 def post(url: str, body: bytes, headers: dict[str, str]) -> int:
-    """POST to the address that was checked; the status. Raises Refused, OSError, HTTPException."""
+    """POST to the address that was checked; the status. Raises Refused, OSError.
+
+    All of it ends within TIMEOUT, whatever the receiver does; looking up its name has the limits of
+    the system's resolver. A redirect is a status, and is not followed.
+    """
     parts = check_address(url)
-    place = place_of(parts)
-    connection = _connection(parts, place)
-    try:
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection.request("POST", target, body, headers)
-        return connection.getresponse().status  # a redirect is a status, and is not followed
-    finally:
-        connection.close()
+    place, until = place_of(parts), time.monotonic() + TIMEOUT
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    lines = [
+        f"POST {target} HTTP/1.1",
+        f"Host: {parts.netloc}",
+        f"Content-Length: {len(body)}",
+        "Connection: close",
+        *(f"{name}: {value}" for name, value in headers.items()),
+    ]
+    with closing(_connected(parts, place, until)) as connection:
+        connection.settimeout(_left(until))
+        connection.sendall("\r\n".join([*lines, "", ""]).encode("ascii") + body)
+        return _status(connection, until)
 
 
-def _connection(parts: SplitResult, place: str) -> http.client.HTTPConnection:
-    """A connection to that IP address in the name of the host: for its headers and certificate."""
-    host, port = parts.hostname or "", parts.port
-    if parts.scheme == "http":
-        plain = http.client.HTTPConnection(host, port or 80, timeout=TIMEOUT)
-        plain.sock = socket.create_connection((place, port or 80), TIMEOUT)
-        return plain
-    secure = http.client.HTTPSConnection(host, port or 443, timeout=TIMEOUT)
-    raw = socket.create_connection((place, port or 443), TIMEOUT)
+def _connected(parts: SplitResult, place: str, until: float) -> socket.socket:
+    """A connection to that IP address; with TLS the certificate is the host's."""
+    is_secure = parts.scheme == "https"
+    raw = socket.create_connection((place, parts.port or (443 if is_secure else 80)), _left(until))
+    if not is_secure:
+        return raw
     try:
-        secure.sock = ssl.create_default_context().wrap_socket(raw, server_hostname=host)
+        raw.settimeout(_left(until))
+        return ssl.create_default_context().wrap_socket(raw, server_hostname=parts.hostname)
     except BaseException:
         raw.close()
         raise
-    return secure
+
+
+def _status(connection: socket.socket, until: float) -> int:
+    """The status of the reply's first line; nothing after it is read, not even after a 1xx."""
+    line = b""
+    while b"\n" not in line and len(line) < LONGEST_LINE:
+        connection.settimeout(_left(until))
+        more = connection.recv(LONGEST_LINE)
+        if not more:
+            break
+        line += more
+    found = re.match(rb"HTTP/1\.[01] ([0-9]{3})[ \r\n]", line)
+    if found is None:
+        raise ConnectionError("The reply does not begin with a status line of HTTP.")
+    return int(found[1])
+
+
+def _left(until: float) -> float:
+    """The seconds that are left. Raises TimeoutError."""
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError(f"no status line after {TIMEOUT} seconds")
+    return left

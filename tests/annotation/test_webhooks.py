@@ -6,6 +6,7 @@ import hmac
 import json
 import socket
 import threading
+import time
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -17,6 +18,7 @@ from django.utils import timezone
 from annotation.models import Delivery, Event, Webhook
 from annotation.notices import sending, webhooks
 from annotation.study import lifecycle
+from tasks import periodic
 from tests import factories
 from tests.annotation.test_api_studies import Program
 
@@ -131,6 +133,83 @@ def test_what_does_not_arrive_is_sent_again_under_the_same_id(study, receiver):
         f"/studies/told/webhooks/{delivery.webhook_id}/deliveries/"
     ).json()["results"]  # fmt: skip
     assert (row["id"], row["state"]) == (str(delivery.key), "delivered")
+
+
+class Dripping:
+    """A receiver that accepts a request and then sends `piece` for ever, or nothing at all."""
+
+    def __init__(self, piece: bytes, pause: float):
+        self.ended, self.socket = threading.Event(), socket.create_server(("127.0.0.1", 0))
+        self.place = f"127.0.0.1:{self.socket.getsockname()[1]}"
+        self.url, self.piece, self.pause = f"http://{self.place}/", piece, pause
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while not self.ended.is_set():
+            connection, _peer = self.socket.accept()
+            threading.Thread(target=self._drip, args=[connection], daemon=True).start()
+
+    def _drip(self, connection: socket.socket) -> None:
+        try:
+            while not self.ended.wait(self.pause):
+                connection.sendall(self.piece)
+        except OSError:
+            connection.close()
+
+
+@pytest.mark.parametrize(
+    ("piece", "pause"),
+    [(b"HTTP/1.1 100 Continue\r\n\r\n", 0.001), (b"x", 0.2), (b"", 0.2)],
+    ids=["endless 100 Continue", "a byte now and then", "nothing"],
+)
+def test_a_delivery_ends_in_time_whatever_the_receiver_does(
+    study, receiver, settings, monkeypatch, piece, pause
+):
+    slow = Dripping(piece, pause)
+    settings.WEBHOOK_HOSTS = [slow.place]
+    monkeypatch.setattr(sending, "TIMEOUT", 1)
+    began = time.monotonic()
+    try:
+        status = sending.post(slow.url, b"{}", {})
+    except OSError:
+        status = None
+    assert time.monotonic() - began < 2
+    assert status in (None, 100)
+    slow.ended.set()
+
+
+def test_webhooks_take_turns_and_one_that_fails_holds_up_its_own_alone(
+    study, receiver, settings, monkeypatch
+):
+    dead = Dripping(b"", 0.2)
+    settings.WEBHOOK_HOSTS = [receiver.place, dead.place]
+    monkeypatch.setattr(sending, "TIMEOUT", 0.5)
+    make(study, dead)
+    make(study, receiver)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    lifecycle.change_status(study, "pause", study.owner)
+    webhooks.collect()
+    began = time.monotonic()
+    assert sending.send_due() == 3
+    assert time.monotonic() - began < 2  # one attempt at the dead one, not three
+    assert len(receiver.received) == 3
+    tried = Delivery.objects.filter(webhook__url=dead.url).order_by("pk")
+    assert list(tried.values_list("attempts", flat=True)) == [1, 0, 0]
+    assert not tried.filter(next_at__lte=timezone.now() + timedelta(seconds=30)).exists()
+    dead.ended.set()
+
+
+def test_a_run_ends_though_more_is_due(study, receiver, monkeypatch):
+    monkeypatch.setattr(sending, "RUN", 0)
+    make(study, receiver)
+    lifecycle.change_status(study, "pause", study.owner)
+    webhooks.collect()
+    assert sending.send_due() == 0
+    assert receiver.received == []
+
+
+def test_no_part_of_the_tick_waits_for_the_receiver_of_a_webhook():
+    assert list(periodic.all_parts())[-1] == "webhooks"
 
 
 def test_after_the_last_attempt_it_has_failed(study, receiver):
