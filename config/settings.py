@@ -281,6 +281,7 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_PRESERVE_USERNAME_CASING = True
 ACCOUNT_SESSION_REMEMBER = True  # for SESSION_COOKIE_AGE
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # the page says the same, and no stranger gets a mail
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Handful] "
 ACCOUNT_RATE_LIMITS = {
     # Failures alone count: a right password takes its attempt back.

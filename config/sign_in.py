@@ -110,6 +110,13 @@ class Accounts(DefaultAccountAdapter):
         """Never: accounts are made by the first visit, by invitation, or in the admin."""
         return False
 
+    def is_safe_url(self, url: str | None) -> bool:
+        """Is it an address of this server? What cannot be parsed is none."""
+        try:
+            return bool(super().is_safe_url(url))
+        except ValueError:
+            return False
+
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         return reverse("studies")
 

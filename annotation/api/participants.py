@@ -15,8 +15,12 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import AuthenticationFailed, NotFound, ValidationError
-from rest_framework.parsers import JSONParser
+from rest_framework.exceptions import (
+    AuthenticationFailed,
+    NotFound,
+    PermissionDenied,
+    ValidationError,
+)
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -33,6 +37,7 @@ from annotation.pages.worker.translated import translated
 from annotation.platforms import registry
 from annotation.recruitment import consent as consent_step
 from annotation.recruitment import refusals, seats
+from annotation.recruitment.doors import NotAdmitted
 from annotation.steps import (
     answering,
     comprehension,
@@ -77,12 +82,15 @@ def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
 class Spoken(ApiView):
     """In the language of the study, from its door on, and never cached: as the pages are."""
 
-    parser_classes = [JSONParser]
-
     @method_decorator(never_cache)
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         with access.in_study_language():
             return super().dispatch(request, *args, **kwargs)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, NotAdmitted):
+            exc = PermissionDenied(str(exc))
+        return super().handle_exception(exc)
 
 
 class Work(Spoken):

@@ -189,6 +189,8 @@ class AnnotatorTwin(Twin):
 class Unknown(APIView):
     """Every other address under /api/: 404 as all errors are written."""
 
+    parser_classes = ApiView.parser_classes
+
     def get(self, request: Request, path: str) -> Response:
         raise Http404("There is no such address; /api/v1/docs/ lists all.")
 

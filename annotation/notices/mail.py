@@ -10,6 +10,7 @@ from django.db.models import F
 from django.urls import reverse
 
 from annotation.models import Notice
+from tasks import mail
 from tasks.clock import database_now
 
 logger = logging.getLogger(__name__)
@@ -55,5 +56,5 @@ def message(notice: Notice) -> EmailMessage:
     lines += [f"Study: {notice.study.title}", root + reverse(notice.page, args=[notice.study.name])]
     off = root + reverse("notice_switches", args=[notice.study.name])
     lines += ["", f"You get this mail as a researcher of this study. Switch it off: {off}"]
-    subject = " ".join(f"[{notice.study.name}] {notice.what}".split())
-    return EmailMessage(subject, "\n".join(lines), to=[notice.user.email])
+    subject = f"[{notice.study.name}] {notice.what}"
+    return mail.message(subject, "\n".join(lines), notice.user.email)

@@ -8,6 +8,7 @@ and closing are no part of the design and change neither.
 import copy
 import hashlib
 import math
+import re
 import statistics
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
@@ -45,6 +46,9 @@ MOST = {
     "estimated_minutes": minutes.MOST,
     "max_screen_outs_in_a_row": 1000,
 }
+LONGEST_CONSENT = 20_000  # characters: some Markdown takes time by the square of its length
+ONE_LINE = ("title", "ethics_contact")  # they become subjects of mails, headers and cells
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 SUGGESTED_TIMES = 3  # the estimate: what is suggested as the cap of one person
 
 
@@ -139,6 +143,11 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
         refuse("equivalence_margin", "Write a number of points, or leave it empty.")
     if "\0" in study.consent_text or not study.consent_text.strip():
         refuse("consent_text", "Write the consent text.")
+    elif len(study.consent_text) > LONGEST_CONSENT:
+        refuse("consent_text", f"At most {LONGEST_CONSENT} characters.")
+    for field in ONE_LINE:
+        if CONTROL.search(getattr(study, field)):
+            refuse(field, "Write one line, without line breaks and other control characters.")
     _check_metrics(study, tasks, refuse)
     _check_gates(study, tasks, refuse)
     if not errors.keys() & {"shots", "splits", "screening_examples", "seed"}:

@@ -104,7 +104,7 @@ def from_toml(path: str, text: str) -> dict[str, Any]:
     """The keys and values of that TOML. Raises DesignFileError."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (RecursionError, ValueError) as error:  # TOMLDecodeError, or a number without end
         raise DesignFileError(f"{path}: this is no TOML: {error}") from None
 
 
@@ -211,6 +211,11 @@ def _value(path: str, key: str, value: Any) -> Any:
         try:
             return read_amount(str(value))
         except ValueError:
+            right = False
+    if right and isinstance(field, models.FloatField):
+        try:
+            return float(value)
+        except OverflowError:
             right = False
     if not right:
         raise DesignFileError(f"{path}: {key}: write {words}.")

@@ -4,12 +4,12 @@ import secrets
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.mail import send_mail
 from django.db import transaction
 
 from annotation.models import AuditEntry, Invitation, Role, Study, Topic
 from annotation.models.api_token import digest
 from annotation.models.invitation import LASTS
+from tasks import mail
 from tasks.clock import database_now
 
 
@@ -41,10 +41,7 @@ def send(invitation: Invitation, link: str) -> bool:
         f"{invitation.made_by} invites you to {what}. Open this link within"
         f" {LASTS.days} days; it works once:\n\n{link}\n"
     )
-    try:
-        return bool(send_mail(f"[Handful] Invitation to {what}", text, None, [invitation.email]))
-    except OSError:  # of the mail server, SMTPException included
-        return False
+    return mail.send(f"[Handful] Invitation to {what}", text, invitation.email)
 
 
 def revoke(study: Study | None, pk: int, by: User) -> None:

@@ -1,0 +1,132 @@
+"""Requests that no page and no client sends: each is refused with its sentence, none is a 500."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from rest_framework.parsers import MultiPartParser
+
+from annotation.api.form_bodies import StrictJSONParser
+from annotation.api.studies import TomlParser
+from annotation.models import Panel, Study
+from tests import factories
+from tests.annotation.test_api_studies import DESIGN, Program
+
+NESTED = "[" * 100_000
+HUGE = int("9" * 4000)
+
+
+def views(patterns: list) -> Iterator[type]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from views(pattern.url_patterns)
+        elif isinstance(pattern, URLPattern):
+            view = getattr(pattern.callback, "cls", None) or getattr(
+                pattern.callback, "view_class", None
+            )
+            if view is not None and hasattr(view, "parser_classes"):
+                yield view
+
+
+def test_every_view_of_the_api_reads_json_by_the_one_parser():
+    found = set(views(get_resolver().url_patterns))
+    ours = [
+        view
+        for view in found
+        if view.__module__.startswith(("annotation", "analysis"))
+        and any(hasattr(view, method) for method in ("post", "put", "patch"))
+    ]
+    assert len(ours) > 50
+    for view in ours:
+        assert set(view.parser_classes) <= {StrictJSONParser, TomlParser, MultiPartParser}, view
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(researcher, factories.make_task(), shots=[2])
+
+
+@pytest.mark.parametrize("body", [NESTED, '{"a": NaN}', '{"a": "\\u0000"}', "[" + "9" * 5000 + "]"])
+def test_a_body_that_is_no_json_is_400_for_people_as_for_programs(study, body):
+    seat = factories.seat(study.scenarios.get())
+    token = {"Authorization": f"Bearer {seat.token}"}
+    for address, headers in [
+        (reverse("api_answer"), token),
+        (reverse("api_own_questions"), token),
+        (reverse("api_join", args=[study.link_code]), {}),
+    ]:
+        reply = Client().post(address, body, "application/json", headers=headers)
+        assert reply.status_code == 400, address
+
+
+def test_half_of_a_character_as_the_name_of_an_answer_is_400(study):
+    seat = factories.seat(study.scenarios.get())
+    body = json.dumps({"answers": {"\ud800": "x"}})
+    headers = {"Authorization": f"Bearer {seat.token}"}
+    reply = Client().post(reverse("api_own_questions"), body, "application/json", headers=headers)
+    assert reply.status_code == 400
+
+
+def test_the_link_of_a_platform_without_its_id_is_refused_to_programs_with_a_sentence(study):
+    panel = Panel.objects.create(study=study, name="sona", id_parameter="id")
+    address = reverse("api_join", args=[panel.code])
+    for reply in (Client().get(address), Client().post(address, {}, "application/json")):
+        assert reply.status_code == 403
+        assert "lacks id" in reply.json()["detail"]
+
+
+@pytest.mark.parametrize("page", ["login", "password_change", "account_reauthenticate"])
+def test_a_next_that_is_no_address_leads_nowhere(ada, db, page):
+    for client in (Client(), ada):
+        for method in (client.get, client.post):
+            reply = method(f"{reverse(page)}?next=https://[::1", {"next": "https://[::1"})
+            assert reply.status_code < 500
+            assert "[::1" not in reply.headers.get("Location", "")
+
+
+@pytest.mark.parametrize("text", ["x=" + "[" * 100_000, "name = " + "9" * 5000])
+def test_toml_without_end_is_400(researcher, text):
+    reply = Program(researcher).post("/studies/", text, "application/toml")
+    assert reply.status_code == 400
+
+
+def test_a_number_that_is_none_is_refused_at_its_field(researcher):
+    factories.make_task()
+    qualification = {"rule": "minimum", "threshold": HUGE}
+    program = Program(researcher)
+    reply = program.post("/studies/", DESIGN | {"qualification": qualification})
+    assert (reply.status_code, Study.objects.count()) == (422, 0)
+    assert program.post("/studies/", DESIGN).status_code == 201
+    assert program.patch("/studies/by-api/", {"qualification": qualification}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("title", "Two\nlines"), ("title", "a\rb"), ("consent_text", "[" * 20_001)],
+)
+def test_a_text_that_breaks_headers_or_takes_minutes_is_refused_at_its_field(
+    researcher, field, value
+):
+    factories.make_task()
+    reply = Program(researcher).post("/studies/", DESIGN | {field: value})
+    assert reply.status_code == 422
+    assert list(reply.json()["fields"]) == [field]
+
+
+def test_a_line_break_in_a_title_that_is_stored_breaks_no_mail(ada, study, settings):
+    settings.EMAIL_HOST = "mail.example"
+    Study.objects.update(title="Two\nlines")
+    fields = {"action": "invite", "email": "eve@example.org", "role": "analyst"}
+    assert ada.post(reverse("team", args=[study.name]), fields).status_code == 201
+    (sent,) = mail.outbox
+    assert sent.subject == "[Handful] Invitation to the study “Two lines”"
+
+
+def test_an_address_without_an_account_gets_no_mail(db, settings):
+    settings.EMAIL_HOST = "mail.example"
+    reply = Client().post(reverse("account_reset_password"), {"email": "stranger@example.org"})
+    assert reply.status_code == 302
+    assert mail.outbox == []
