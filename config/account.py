@@ -4,10 +4,8 @@ A new address counts when the link is followed that was mailed to it; the old ad
 server that sends no mail it counts at once, as nothing is ever sent to it.
 """
 
-import logging
 import zoneinfo
 from collections.abc import Callable
-from smtplib import SMTPException
 
 from allauth.account.decorators import reauthentication_required
 from django.conf import settings
@@ -16,7 +14,6 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in
 from django.core import signing
-from django.core.mail import send_mail
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -31,11 +28,11 @@ from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.accounts import AddressForm, TimeZoneForm
 from config.addresses import is_of_researchers
 from config.sessions import session_renewed
+from tasks import mail
 
 IN_SESSION = "time_zone"
 DAYS = 3  # that a link to confirm an address works
 SALT = "address of an account"
-log = logging.getLogger("handful.account")
 
 
 def in_own_time_zone(
@@ -102,11 +99,12 @@ def change_address(request: ResearcherRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
+@login_required
 @never_cache
-def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
-    """GET asks whoever holds the link; POST stores the address. 404 for a link that is no good."""
+def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
+    """GET asks; POST stores the address. 404 for a link that has ended, or of another account."""
     found = _read(token)
-    if found is None:
+    if found is None or found[0] != request.user:
         return render(request, "account/address_confirm.html", status=404)
     user, address = found
     if request.method == "GET":
@@ -125,12 +123,7 @@ def _send_link(request: ResearcherRequest, address: str) -> bool:
         f"{user} wants mails of Handful to be sent to this address. If that is you, open this link"
         f" within {DAYS} days; else do nothing.\n\n{link}\n"
     )
-    try:
-        send_mail("[Handful] Is this your address?", text, None, [address])
-    except (OSError, SMTPException) as error:
-        log.error("A link to a new address was not sent: %s", error)
-        return False
-    return True
+    return mail.send("[Handful] Is this your address?", text, address)
 
 
 def _read(token: str) -> tuple[User, str] | None:
@@ -153,7 +146,4 @@ def _store(user: User, address: str) -> None:
             f"The address of {user} at Handful was changed. If that was not you, ask the"
             " administrator of the server to help.\n"
         )
-        try:
-            send_mail("[Handful] Your address was changed", text, None, [old])
-        except (OSError, SMTPException) as error:
-            log.error("The old address was not told: %s", error)
+        mail.send("[Handful] Your address was changed", text, old)

@@ -2,6 +2,19 @@
 
 from django.urls import Resolver404, get_script_prefix, resolve
 
+# What follows these in an address is a credential, or nearly one: a personal link, a link to a new
+# password, an invitation, a link that confirms an address. Logs hold none of it: config/logs.py is
+# made of this list, and deploy/nginx.conf is tested against every route
+# (tests/config/test_logs.py).
+SECRET = (
+    "work",
+    "join",
+    "api/v1/join",
+    "password/reset/key",
+    "invitation",
+    "account/address/confirm",
+)
+
 ANNOTATORS = ("/join/", "/work/", "/declined/")
 RESEARCHERS = (
     "/studies/",

@@ -19,13 +19,17 @@ from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from whitenoise.middleware import WhiteNoiseFileResponse
 
+from config.addresses import SECRET
+
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
+# The longest first: "api/v1/join" before "join".
+_SECRET = "|".join(sorted(SECRET, key=len, reverse=True)).replace("/", "(?:/|%2F)")
 CUT = [
-    # What follows work/ and join/ in an address is a personal link, or a study's.
-    (re.compile(r"(?:\b|(?<=%2F))(work|join)(/|%2F)[^/\s?'\"<>]+", re.IGNORECASE), r"\1\2…"),
-    # A link to a new password, and an invitation.
-    (re.compile(r"(password/reset/key|\binvitation)(/|%2F)[^/\s?'\"<>]+", re.IGNORECASE), r"\1\2…"),
+    (
+        re.compile(rf"(?:\b|(?<=%2F))({_SECRET})(/|%2F)(?:(?!%2F)[^/\s?'\"<>])+", re.IGNORECASE),
+        r"\1\2…",
+    ),
     # A query can hold ids of people, and what a page was sent away with.
     (re.compile(r"(/[^\s?'\"<>]*)\?[^\s'\"<>]+"), r"\1?…"),
     # PostgreSQL adds the whole row to its errors.

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.core import mail
 from django.test import Client
 from django.urls import reverse
@@ -106,7 +107,11 @@ def test_a_new_address_counts_once_its_link_is_followed_and_the_old_one_is_told(
     researcher.refresh_from_db()
     assert researcher.email == ADDRESS
     (link,) = re.findall(r"http://testserver(\S+)", sent.body)
-    reader = Client()  # mails are read elsewhere
+    reader = Client()  # mails are read elsewhere: the link alone confirms nothing
+    assert reader.post(link)["Location"].startswith(reverse("login"))
+    reader.force_login(get_user_model().objects.create_user("eve"))
+    assert reader.post(link).status_code == 404
+    reader.force_login(researcher)
     assert NEW in reader.get(link).content.decode()
     researcher.refresh_from_db()
     assert researcher.email == ADDRESS  # looking changes nothing: mail scanners open links
@@ -124,8 +129,8 @@ def test_an_earlier_link_is_dead_once_another_one_was_followed(signed_in, sends_
     for address in ("first@example.org", "second@example.org"):
         change(signed_in, address)
     first, second = (re.findall(r"http://testserver(\S+)", m.body)[0] for m in mail.outbox)
-    Client().post(second)
-    assert Client().post(first).status_code == 404
+    signed_in.post(second)
+    assert signed_in.post(first).status_code == 404
     researcher.refresh_from_db()
     assert researcher.email == "second@example.org"
 
@@ -133,7 +138,7 @@ def test_an_earlier_link_is_dead_once_another_one_was_followed(signed_in, sends_
 def test_a_link_that_was_changed_says_so(signed_in, sends_mail):
     change(signed_in, NEW)
     (link,) = re.findall(r"http://testserver(\S+)", mail.outbox[0].body)
-    assert Client().get(link.replace("/confirm/", "/confirm/x")).status_code == 404
+    assert signed_in.get(link.replace("/confirm/", "/confirm/x")).status_code == 404
 
 
 def test_without_mail_the_address_is_stored_at_once(signed_in, researcher):

@@ -7,12 +7,13 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 from django.conf import settings as django_settings
 from django.db import connection
 from django.test import Client
-from django.urls import reverse
+from django.urls import URLResolver, get_resolver, reverse
 
 from annotation.models import Participation
 from config.logs import Json, Plain, without_secrets
@@ -126,15 +127,51 @@ def test_a_database_that_fails_costs_a_line_a_request_and_no_traceback(log, seat
         ("GET /work/abc/answer/ 500", "GET /work/…/answer/ 500"),
         ("https://h.org/join/x-y_z", "https://h.org/join/…"),
         ("/studies/pilot/?page=2&who=ada", "/studies/pilot/?…"),
-        ("next=%2Fwork%2Fabc%2F", "next=%2Fwork%2F…"),
+        ("next=%2Fwork%2Fabc%2F", "next=%2Fwork%2F…%2F"),
         ("Referer 'https://h/work/abc/' is odd", "Referer 'https://h/work/…/' is odd"),
         ("/declined/?exit=abc:def", "/declined/?…"),
+        ("Not found: /account/address/confirm/S:1:x/", "Not found: /account/address/confirm/…/"),
+        (
+            "next=%2Faccount%2Faddress%2Fconfirm%2FS%2F",
+            "next=%2Faccount%2Faddress%2Fconfirm%2F…%2F",
+        ),
+        ("/api/v1/join/abc/", "/api/v1/join/…/"),
         ("is this a question? yes", "is this a question? yes"),
         ('  File "/work/app/x.py", line 3', '  File "/work/app/x.py", line 3'),
     ],
 )
 def test_links_and_queries_are_cut_wherever_they_stand(message, logged):
     assert without_secrets(message) == logged
+
+
+CREDENTIALS = {"token", "code", "key"}  # what routes call them
+
+
+def routes(patterns: list, before: str = "") -> Iterator[str]:
+    """Every address with a credential in it, which is S3cret."""
+    for pattern in patterns:
+        path = before + str(pattern.pattern).removeprefix("^").removesuffix("$")
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern.url_patterns, path)
+        elif set(pattern.pattern.regex.groupindex) & CREDENTIALS:
+            path = re.sub(r"\(\?P<(\w+)>[^)]*\)", r"<\1>", path)  # of a regular expression
+            path = re.sub(r"<(?:\w+:)?(?:token|code|key)>", "S3cret", path)
+            yield "/" + re.sub(r"<[^>]*>", "1", path)
+
+
+def test_no_log_holds_a_credential_of_any_route():
+    """Neither ours nor, with the file that we ship, the proxy's."""
+    nginx = (django_settings.BASE_DIR / "deploy/nginx.conf").read_text()
+    (pattern,) = re.findall(r"~(\^\(\?<handful_door>\S+) \$handful_door", nginx)
+    proxy = re.compile(pattern.replace("(?<", "(?P<"))
+    found = set(routes(get_resolver().url_patterns))
+    assert len(found) > 20
+    for address in found:
+        assert "S3cret" in address
+        assert "S3cret" not in without_secrets(f"Not Found: {address}"), address
+        cut = proxy.match(address)
+        assert cut is not None, address
+        assert "S3cret" not in cut["handful_door"], address
 
 
 def test_no_other_handler_of_django_writes_them(handler):
