@@ -131,6 +131,35 @@ class StudyRecord:
     def whole(self) -> funnel.Funnel:
         return sum((own for _scenario, own in self.funnels), funnel.Funnel())
 
+    @cached_property
+    def workers_arrived(self) -> int:
+        """Number of distinct people who took a seat.
+
+        Where a study gives each person several tasks there are more participations than people.
+        Those who declined are counted once for each time: no row is kept of them.
+        """
+        return self._workers() + self.whole.declined
+
+    @cached_property
+    def workers_consented(self) -> int:
+        """Number of distinct people who consented."""
+        return self._workers(consented_at__isnull=False)
+
+    @cached_property
+    def workers_completed(self) -> int:
+        """Number of distinct people who completed at least one task."""
+        return self._workers(status=Status.COMPLETED)
+
+    @cached_property
+    def workers_analysed(self) -> int:
+        """Number of distinct people in the analysis, of all arms."""
+        return self._workers(status=Status.COMPLETED, in_analysis=True)
+
+    def _workers(self, **which: Any) -> int:
+        """Number of distinct people with such a participation."""
+        people = self.study.participations.filter(kind=Kind.PERSON, **which)
+        return people.aggregate(n=Count("worker", distinct=True))["n"]
+
     @property
     def excluded(self) -> int:
         """Number of people who completed the study and are not in the analysis."""

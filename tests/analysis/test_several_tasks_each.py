@@ -1,0 +1,41 @@
+"""Where people do several tasks each, what is said of people counts people."""
+
+import pytest
+
+from analysis.documents.study_record import StudyRecord
+from annotation.models import Kind
+from annotation.recruitment import consent, identities, seats
+from annotation.steps import training_step
+from tests import factories
+
+
+def do_task(study, person: str, complete: bool = True) -> None:
+    """This person takes the next task of the study."""
+    key = identities.worker_key("link", person)
+    participation = seats.join(study.pk, key, "link", Kind.PERSON)
+    consent.record(participation, agree=True)
+    training_step.begin(participation.token)
+    participation.refresh_from_db()
+    if complete:
+        factories.work_through(participation)
+
+
+@pytest.fixture
+def study(db, researcher):
+    """Two people did two tasks each, and a third left in the first."""
+    tasks = [factories.make_task(name=name, test_size=2) for name in ("toy-one", "toy-two")]
+    study = factories.make_study(
+        researcher, *tasks, shots=[0], annotators=3, tasks_per_worker=2, exit_questionnaire=False
+    )
+    for person in ("ada", "bob"):
+        do_task(study, person)
+        do_task(study, person)
+    do_task(study, "cyd", complete=False)
+    return study
+
+
+def test_the_record_of_a_study_counts_people_and_not_their_tasks(study):
+    record = StudyRecord(study)
+    assert (record.whole.arrived, record.whole.analysed) == (5, 4)
+    assert (record.workers_arrived, record.workers_consented) == (3, 3)
+    assert (record.workers_completed, record.workers_analysed) == (2, 2)
