@@ -36,8 +36,8 @@ class Decision(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
     at = models.DateTimeField(default=timezone.now)
-    # Of a decision on the analysis by hand: could the score be seen before? null: of any other,
-    # and of those made before this was kept.
+    # Of a researcher's decision on the analysis: could the test score be seen before? null: of any
+    # other, and of those made before this was kept.
     score_seen = models.BooleanField(null=True)
 
     class Meta:

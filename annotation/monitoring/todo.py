@@ -9,6 +9,7 @@ from django.utils.timezone import localtime
 from annotation.models import Kind, Study, StudyStatus
 from annotation.money import budget, ledger
 from annotation.monitoring.progress import Progress
+from annotation.steps import exclusion
 from annotation.wording import in_words
 
 QUIET = timedelta(hours=6)
@@ -17,6 +18,7 @@ FEWEST_SCREENED_OUT = 3
 # A median wage of fewer says nothing yet; and what is lost to rounding is none.
 FEWEST_PAID = 3
 ENOUGH = 0.95
+NAMED = 5  # annotators named in one sentence
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Need:
 
 
 # The right that somebody needs to be told of it; of what is not here, to see the study.
-RIGHTS = {"pay": "pay", "wage": "pay", "flags": "read", "platform": "own"}
+RIGHTS = {"rejected": "own", "pay": "pay", "wage": "pay", "flags": "read", "platform": "own"}
 
 
 def needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
@@ -50,6 +52,7 @@ def all_needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
     """The same for everybody in the team: where notices come from, too."""
     return [
         *_waiting(study, progress, now),
+        *_rejected(study),
         *_trouble(study, progress, now),
         *_elsewhere(study),
         *_wage(study, progress),
@@ -75,6 +78,23 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
         warns=True,
         subject=max((str(each.since) for each in progress.waiting if each.since), default=""),
     )
+
+
+def _rejected(study: Study) -> Iterator[Need]:
+    """Completed work that was rejected on a platform, while no researcher has decided on it."""
+    names = list(exclusion.rejected_elsewhere(study).values_list("pseudonym", flat=True))
+    if names:
+        them = "it" if len(names) == 1 else "each"
+        yield Need(
+            "rejected",
+            f"{len(names)} rejected on the platform, in the analysis",
+            f"{', '.join(sorted(names)[:NAMED])}{' and others' if len(names) > NAMED else ''}: the"
+            f" work is completed, and a rejection there excludes nothing here. Exclude {them} with"
+            " a reason, or keep it in the analysis.",
+            "Decide",
+            "people",
+            warns=True,
+        )
 
 
 def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:

@@ -83,6 +83,11 @@ def is_hidden(participation: Participation) -> bool:
     return is_undecided(participation)
 
 
+def is_seen(participation: Participation, by: User | None) -> bool | None:
+    """What a decision on the analysis says of it: None where no person decides."""
+    return None if by is None else not is_hidden(participation)
+
+
 def hides_training(participation: Participation, is_undecided: bool) -> bool:
     """Are its training answers shown without their gold, too?
 

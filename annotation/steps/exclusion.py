@@ -9,8 +9,19 @@ from collections.abc import Iterable
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Subquery
 
-from annotation.models import AuditEntry, Decision, Participation, Status, Study, Topic
+from annotation.models import (
+    AuditEntry,
+    Decision,
+    Kind,
+    Participation,
+    ParticipationQuerySet,
+    Status,
+    Study,
+    Submission,
+    Topic,
+)
 from annotation.recruitment.seats import free_seat
 from annotation.steps import blinding
 from tasks.clock import database_now
@@ -26,6 +37,20 @@ class CannotExclude(ExclusionError):
     def __init__(self, problems: dict[str, str]):
         super().__init__(" ".join(problems.values()))
         self.problems = problems
+
+
+def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
+    """People in the analysis whose submission the platform shows as rejected, and undecided here.
+
+    A rejection ends no participation that is completed: a researcher excludes it, or keeps it.
+    """
+    latest = Submission.objects.filter(participation=OuterRef("pk")).order_by("-pk")
+    decided = Decision.objects.filter(
+        participation=OuterRef("pk"), about=Decision.About.ANALYSIS, by__isnull=False
+    )
+    people = study.participations.analysed().filter(kind=Kind.PERSON)
+    people = people.alias(there=Subquery(latest.values("status")[:1]))
+    return people.filter(~Exists(decided), there="REJECTED")
 
 
 def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: User | None) -> None:
@@ -52,6 +77,7 @@ def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: U
 def decide(participation: Participation, in_analysis: bool, reason: str, by: User | None) -> None:
     """Exclude a completed participation from the analysis, or include it again; log who and why.
 
+    Including one that is in the analysis is a decision only on `rejected_elsewhere`: to keep it.
     Raises ExclusionError without a reason, for a participation that is not completed, and when the
     seat has been given to somebody else; then nothing has changed.
     """
@@ -64,14 +90,13 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
         locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if locked.status != Status.COMPLETED:
             raise ExclusionError("Only a completed participation can be excluded or included.")
-        if locked.in_analysis == in_analysis:
+        was_in = locked.in_analysis
+        keeps = was_in and in_analysis
+        if keeps and not rejected_elsewhere(locked.study).filter(pk=locked.pk).exists():
             return
-        seat = free_seat(locked.scenario, locked.kind) if in_analysis else None
-        if in_analysis and seat is None:
-            raise ExclusionError(
-                "Its seat was given to somebody else: exclude another annotator of the scenario"
-                " first."
-            )
+        if not was_in and not in_analysis:
+            return
+        seat = _seat(locked, in_analysis)
         locked.in_analysis, locked.seat_number = in_analysis, seat
         locked.save(update_fields=["in_analysis", "seat_number"])
         locked.decisions.create(
@@ -80,10 +105,24 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
             reason=reason,
             by=by,
             at=database_now(),
-            score_seen=None if by is None else not blinding.is_hidden(locked),
+            score_seen=blinding.is_seen(locked, by),
         )
+        what = "excluded from the analysis"
+        if in_analysis:
+            what = "kept in the analysis" if keeps else "included in the analysis again"
         AuditEntry.objects.record(
-            "included in the analysis again" if in_analysis else "excluded from the analysis",
-            Topic.PEOPLE, study=locked.study, about=locked.pseudonym, by=by,
-            before={"in_analysis": not in_analysis}, after={"in_analysis": in_analysis},
+            what, Topic.PEOPLE, study=locked.study, about=locked.pseudonym, by=by,
+            before={"in_analysis": was_in}, after={"in_analysis": in_analysis},
         )  # fmt: skip
+
+
+def _seat(participation: Participation, in_analysis: bool) -> int | None:
+    """The seat that it has after the decision. Raises ExclusionError."""
+    if not in_analysis:
+        return None
+    seat = participation.seat_number or free_seat(participation.scenario, participation.kind)
+    if seat is None:
+        raise ExclusionError(
+            "Its seat was given to somebody else: exclude another annotator of the scenario first."
+        )
+    return seat

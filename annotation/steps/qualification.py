@@ -30,7 +30,7 @@ from annotation.models import (
 )
 from annotation.money import budget, ledger
 from annotation.recruitment import sittings
-from annotation.steps import annotation_step
+from annotation.steps import annotation_step, blinding
 from annotation.steps.locking import lock
 from annotation.study.gates import OTHERS_NEEDED
 from tasks.clock import database_now
@@ -224,6 +224,7 @@ def move_on(token: str) -> Participation:
 
 def screen_out(participation: Participation, reason: str, by: User | None = None) -> None:
     """The paid exit: the seat is free again, the answers are kept. The caller holds the lock."""
+    score_seen = blinding.is_seen(participation, by)
     participation.status = Status.SCREENED_OUT
     participation.seat_number = None
     participation.in_analysis = False
@@ -235,6 +236,7 @@ def screen_out(participation: Participation, reason: str, by: User | None = None
         reason=f"screened out: {reason}",
         by=by,
         at=database_now(),
+        score_seen=score_seen,
     )
     participation.save(
         update_fields=["status", "seat_number", "in_analysis", "finished_at", "decided_at"]

@@ -187,16 +187,14 @@ def test_what_follows_from_a_status_is_not_lost_in_a_crash(fake, published):
     assert (seat.status, seat.seat_number) == ("returned", None)
 
 
-def test_rejected_is_neither_analysed_nor_paid_and_both_are_logged(fake, published):
+def test_a_rejection_is_not_paid_and_leaves_completed_work_in_the_analysis(fake, published):
     seat = complete(fake, published)
     reject_there(fake, submission_of(fake, published)["id"])
     sync.sync(seat.study)
     seat.refresh_from_db()
-    assert (seat.in_analysis, seat.is_paid, seat.seat_number) == (False, False, None)
-    assert {(d.about, d.reason) for d in seat.decisions.exclude(about="qualification")} == {
-        ("analysis", "rejected on Prolific"),
-        ("pay", "rejected on Prolific"),
-    }
+    assert (seat.in_analysis, seat.is_paid, seat.seat_number) == (True, False, 1)
+    decisions = seat.decisions.exclude(about="qualification")
+    assert [(d.about, d.reason) for d in decisions] == [("pay", "rejected on Prolific")]
 
 
 def test_pages_are_followed_to_the_404_past_the_end(fake, published, monkeypatch):

@@ -296,6 +296,7 @@ def _page(
         "worked": in_words(ledger.active_time(annotator)),
         "entries": annotator.ledger.all() if may_pay else [],
         "checks": attention_checks.results(annotator) if may_read else (0, 0),
+        "is_rejected": exclusion.rejected_elsewhere(study).filter(pk=annotator.pk).exists(),
         "reviewable": prolific_review.reviewable(annotator),
         "on_prolific": annotator.submissions.exclude(prolific_study=None).last(),
     }

@@ -1,4 +1,4 @@
-"""What follows here from a submission there: seats freed, pay and analysis decided, who is real."""
+"""What follows here from a submission there: seats freed, pay decided, who is real."""
 
 from datetime import timedelta
 
@@ -83,17 +83,16 @@ def _follow(
 
 
 def _was_rejected(submission: Submission, participation: Participation) -> None:
-    """Rejected on Prolific: no more work, not paid, and not in the analysis; each logged.
+    """Rejected on Prolific: no more work, and not paid.
 
-    A participation that has ended keeps its status.
+    A participation that has ended keeps its status, and one that is completed stays in the analysis
+    until a researcher excludes it (exclusion.rejected_elsewhere).
     """
     submission.status_before_rejection = participation.status
     submission.save(update_fields=["status_before_rejection"])
     if participation.is_live or participation.status in MAY_RESUME:
         participation.status, participation.seat_number = Status.REJECTED, None
         participation.save(update_fields=["status", "seat_number"])
-    elif participation.status == Status.COMPLETED:
-        exclusion.decide(participation, False, REJECTED, None)
     participation.refresh_from_db()
     ledger.decide(participation, False, REJECTED, None)
 
@@ -108,6 +107,7 @@ def _rejection_taken_back(submission: Submission, participation: Participation) 
         back = ended if ended in MAY_RESUME else Status.RETURNED
         participation.status = back
         participation.save(update_fields=["status"])
+    # An earlier release excluded at a rejection.
     if not participation.in_analysis and _was_ours(participation, about.ANALYSIS):
         try:
             exclusion.decide(participation, True, reason, None)
