@@ -1,0 +1,47 @@
+"""The five studies are what the tests of the documents take them for."""
+
+import pytest
+
+from analysis.tables.performance import performance
+from annotation.models import Kind, ModelRun, Status, Study, StudyStatus
+from tests.analysis import five_studies
+
+# Study -> of people: participations that completed, of which in the analysis; workers; a cell.
+PEOPLE = {
+    "clues": (12, 12, 12, 3),
+    "multiple choice": (25, 24, 25, 12),
+    "cross-task": (18, 18, 18, 3),
+    "seated models": (12, 12, 6, 3),
+}
+
+
+@pytest.fixture
+def studies(db, five) -> dict[str, Study]:
+    return {name: Study.objects.get(pk=pk) for name, pk in five.items()}
+
+
+def test_each_is_closed_and_its_people_completed_it(studies):
+    assert {study.status for study in studies.values()} == {StudyStatus.CLOSED}
+    for name, expected in PEOPLE.items():
+        people = studies[name].participations.filter(kind=Kind.PERSON, status=Status.COMPLETED)
+        workers = people.values("worker").distinct().count()
+        (cell,) = {cell.n for cell in performance(studies[name], Kind.PERSON).cells.values()}
+        analysed = people.filter(in_analysis=True).count()
+        assert (people.count(), analysed, workers, cell) == expected, name
+
+
+def test_the_people_of_a_cell_differ_in_their_scores(studies):
+    for name, study in studies.items():
+        assert study.participations.filter(kind=Kind.PERSON).count() > 3
+        wrong = study.participations.filter(turns__answer__s1__lt=1, turns__step="annotation")
+        assert wrong.exists(), name
+
+
+def test_each_has_what_the_others_have_not(studies):
+    assert ModelRun.objects.filter(participation__study=studies["seated models"]).count() == 4
+    assert studies["cross-task"].is_cross_task
+    on_prolific = studies["prolific"]
+    assert on_prolific.submissions.filter(status="REJECTED").count() == 1
+    assert on_prolific.participations.filter(status=Status.COMPLETED).count() == 4
+    assert studies["multiple choice"].tasks.get().test_part
+    assert set(studies) == set(five_studies.BUILDERS)
