@@ -1,16 +1,14 @@
 """What a cross-task study adds to the documents: its arms in words, its planned analysis, gains."""
 
-from typing import Any
-
 from analysis.documents.blocks import Block, Bullets, Grid, Paragraph
-from analysis.documents.wording import count
+from analysis.documents.wording import PLANNED, Manifest, Verbs, count
 from analysis.tables import cross_task, upstream
 from annotation.models import Kind, Study
 
 
-def arms(manifest: dict[str, Any]) -> str:
+def arms(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     """The arms and what they are trained on, in sentences; "" of an ordinary study."""
-    frozen = manifest.get("cross_task")
+    frozen, v = manifest.get("cross_task"), verbs
     if not frozen:
         return ""
     names = {
@@ -20,18 +18,19 @@ def arms(manifest: dict[str, Any]) -> str:
     each = frozen["upstream_examples"]
     partition = f" of the partition {frozen['partition']}" if frozen["partition"] else ""
     return (
-        "The study is a cross-task study between subjects: arm, unseen task and training split are"
-        " a scenario, and each arrival is assigned to the least filled one. Before the training on"
-        f" the unseen task the upstream arm does {count(each, 'example')} of each of"
+        f"The study {v.is_} a cross-task study between subjects: an unseen task, a training split"
+        " and an arm make a scenario. Before the training on the unseen task, the upstream arm"
+        f" {v.completes} {count(each, 'example')} of each of"
         f" {', '.join(names['upstream'])}{partition} with feedback, tasks in a random order; the"
-        f" sham arm does {each * len(names['upstream'])} of {', '.join(names['sham'])}; the direct"
-        " arm does nothing. The examples are drawn by the seed from frozen pools that share no text"
-        " (by hash) with an unseen task or with each other. Who has met an upstream or sham task"
-        " before is for no arm, and nobody is in two arms."
+        f" sham arm {v.completes} {count(each * len(names['upstream']), 'example')} of"
+        f" {', '.join(names['sham'])} with feedback; the direct arm {v.completes} none. The"
+        f" examples {v.are} drawn by the seed from frozen pools that share no text (by hash) with"
+        f" an unseen task or with each other. People who {v.have} met an upstream or sham task"
+        f" before {v.are} eligible for no arm, and no person {v.is_} in two arms."
     )
 
 
-def planned(manifest: dict[str, Any]) -> list[Block]:
+def planned(manifest: Manifest) -> list[Block]:
     """The planned analysis of the arms, [] of an ordinary study."""
     if not manifest.get("cross_task"):
         return []
@@ -41,16 +40,18 @@ def planned(manifest: dict[str, Any]) -> list[Block]:
                 "Primary: the average relative gain (ARG) of the upstream arm against the sham arm:"
                 " each person's score is that of the test set under the metric of the task's card;"
                 " the mean over the people of an arm first, then (upstream - sham) / sham of each"
-                " unseen task, then the mean over tasks. Beside it upstream against direct"
+                " unseen task, then the mean over tasks. Secondary: upstream against direct"
                 " (transfer and practice) and sham against direct (practice).",
                 "Its 95 % interval: Fieller's for one task, the delta method with Satterthwaite's"
                 f" degrees of freedom for several; it generalises to {cross_task.QUESTION}. From"
-                " ten people in each arm of each task on a bootstrap over people stands beside it.",
+                " ten people in each arm of each task on, a bootstrap over people is reported, too."
+                " No p value is computed for a gain.",
                 "A base at or below zero, below 0.01, or less than four standard errors from zero"
                 " is refused by name, as is an undefined mean. The absolute difference is reported"
                 " for all tasks.",
                 "Manipulation check: S1 over upstream tasks in their order, the learning curve"
-                " within a task, active time. Tables by task and shots count the direct arm alone.",
+                " within a task, active time. Tables by task and shots, their intervals and the"
+                " comparisons with models include the direct arm alone.",
             ]
         )
     ]

@@ -1,12 +1,13 @@
-"""The methods section of the report: the design in words, and nothing that it did not have."""
+"""The methods section of the report: what the design froze, what happened, what was computed."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from analysis.documents import cross_task, wording
+from analysis.documents import cross_task, recruitment, wording
 from analysis.documents.blocks import Paragraph
 from analysis.documents.study_record import PLATFORMS, StudyRecord
 from analysis.documents.wording import (
+    PLANNED,
     REPORTED,
     count,
     moment,
@@ -15,20 +16,27 @@ from analysis.documents.wording import (
     training_splits,
 )
 from analysis.stats import two_way
+from analysis.tables.cross_task import QUESTION
+from annotation.models import Status, StudyStatus
 from annotation.money.ledger import in_currency
 from annotation.study import gates
 from tasks.answer_keys import LONG_TEXT, NUMBER, OPTION, SHORT_TEXT
 
 
-def paragraphs(record: StudyRecord) -> list[Paragraph]:
-    """Design, steps, gates, participants, score and pay; nothing that this study did not have."""
+def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph]:
+    """Design, steps, gates, participants, score, tests and pay; only what this study had.
+
+    `tables` are those that the report has: caption -> number of rows, or of those with a p.
+    """
     texts = [
         _design(record),
-        *filter(None, [cross_task.arms(record.manifest)]),
+        _recruitment(record),
+        *filter(None, [cross_task.arms(record.manifest, REPORTED)]),
         _steps(record),
         _gates(record),
         _participants(record),
         _score(record),
+        *filter(None, [_tests(tables)]),
         _pay(record),
     ]
     if not record.whole.completed:
@@ -42,7 +50,7 @@ def per_browser(record: StudyRecord) -> str:
     if not number:
         return ""
     people = count(number, "participation")
-    return f" For the {people} by an open link, it is enforced per browser only."
+    return f" For the {people} by an open link, this was enforced per browser only."
 
 
 def _design(record: StudyRecord) -> str:
@@ -52,16 +60,39 @@ def _design(record: StudyRecord) -> str:
     assert opened_at is not None  # a draft has no report
     number = len(manifest["scenarios"])
     scenarios = "The only scenario" if number == 1 else f"Each of the {number} scenarios"
-    return (
+    sentences = [
         f"We measured human performance on {_listed(tasks)} at {_listed(map(str, shots))}"
         f" {'shot' if shots == [1] else 'shots'}, following the protocol of CLUES (Mukherjee et"
-        f" al., 2021), on the platform Handful. {_answers(manifest)} {scenarios}"
-        f" ({scenario_is(manifest)}) was planned for"
-        f" {count(record.study.annotators, 'annotator')}; nobody participated in the same task"
-        f" twice.{per_browser(record)} The design was frozen on"
-        f" {moment(opened_at)}, before any seat was assigned; later changes to the"
-        " study are listed below."
-    )
+        f" al., 2021), on the platform Handful.",
+        _answers(manifest),
+        f"{scenarios} ({scenario_is(manifest)}) was planned for"
+        f" {count(record.study.annotators, 'annotator')}.",
+        f"The design was frozen on {moment(opened_at)}, before any seat was assigned; later changes"
+        " to the study are listed below.",
+        recruitment.rehearsal(manifest, REPORTED),
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _assignment(record: StudyRecord) -> list[str]:
+    """By choice where people on Prolific had one, else as the platform assigns seats."""
+    if not (record.chose_scenario or record.manifest.get("participants_choose_scenario")):
+        return [recruitment.assignment(REPORTED)]
+    others = {name for name, _number in record.platforms} - {PLATFORMS["prolific"]}
+    assigned = recruitment.assignment(REPORTED, recruitment.ELSEWHERE)
+    return [recruitment.choice(REPORTED), *([assigned] if others else [])]
+
+
+def _recruitment(record: StudyRecord) -> str:
+    """How people came to a scenario, and who could come."""
+    manifest = record.manifest
+    sentences = [
+        *_assignment(record),
+        f"No person participated in the same task twice.{per_browser(record)}",
+        recruitment.programs(manifest, REPORTED),
+        *recruitment.audience(manifest, REPORTED),
+    ]
+    return " ".join(filter(None, sentences))
 
 
 def _answers(manifest: dict[str, Any]) -> str:
@@ -87,9 +118,11 @@ def _steps(record: StudyRecord) -> str:
     sentences = []
     if any(shots):
         subject = "At more than zero shots, annotators" if 0 in shots else "Annotators"
+        when = "then" if manifest.get("cross_task") else "first"
+        of = " of the unseen task" if manifest.get("cross_task") else ""
         sentences.append(
-            f"{subject} first completed a training step of k examples{wording.per_label(manifest)}"
-            f" ({training_splits(manifest)}), presented one at a time"
+            f"{subject} {when} completed a training step of k examples{of}"
+            f"{wording.per_label(manifest)} ({training_splits(manifest)}), presented one at a time"
             f" ({order(manifest['training_order'])}); after each answer, which could not be"
             " changed, the gold answer was revealed."
         )
@@ -142,22 +175,35 @@ def _gates(record: StudyRecord) -> str:
             "The test examples of each annotator were interspersed with"
             f" {count(checks, 'attention check')}, excluded from S1."
         )
-    if told := wording.stopping(manifest, REPORTED):
-        sentences.append(told)
-    return " ".join(sentences)
+    if manifest.get("exit_questionnaire"):
+        sentences.append(
+            "An exit questionnaire asked annotators whether they had seen the texts before, whether"
+            " they used AI tools, and which tools or people helped them."
+        )
+    is_closed = record.study.status == StudyStatus.CLOSED
+    sentences.append(wording.stopping(manifest, REPORTED if is_closed else PLANNED))
+    return " ".join(filter(None, sentences))
 
 
 def _participants(record: StudyRecord) -> str:
-    whole, excluded = record.whole, record.excluded
+    whole, excluded, by_hand = record.whole, record.excluded, record.excluded_by_hand
     sources = f" ({record.sources})" if record.sources else ""
-    people = "person" if whole.arrived == 1 else "people"
-    sentences = [
-        f"Of {whole.arrived:,} {people} who took a seat{sources}, {whole.consented:,} consented,"
-        f" {whole.completed:,} completed the study, and {whole.analysed:,}"
-        f" {_are(whole.analysed)} included in the analysis."
-    ]
     if record.manifest["tasks_per_worker"] > 1:
-        sentences.append("A person who took part in two tasks is counted twice.")
+        sentences = [
+            f"In total, {_people(record.workers_arrived)} took {count(whole.arrived, 'seat')}"
+            f"{sources}: {whole.consented:,} participations began with consent,"
+            f" {whole.completed:,} completed the study, and {whole.analysed:,}, by"
+            f" {_people(record.workers_analysed)}, {_are(whole.analysed)} included in the"
+            " analysis.",
+            "A person could take part in several tasks and is counted below as an annotator of"
+            " each.",
+        ]
+    else:
+        sentences = [
+            f"Of {_people(whole.arrived)} who took a seat{sources}, {whole.consented:,} consented,"
+            f" {whole.completed:,} completed the study, and {whole.analysed:,}"
+            f" {_are(whole.analysed)} included in the analysis."
+        ]
     if whole.screened_out:
         number = whole.screened_out
         sentences.append(f"In total, {count(number, 'annotator')} {_were(number)} screened out.")
@@ -166,13 +212,29 @@ def _participants(record: StudyRecord) -> str:
             f"In total, {count(record.withdrawn, 'annotator')} withdrew, and their answers were"
             " erased."
         )
-    if excluded:
+    if by_hand:
         sentences.append(
-            f"After completion, {count(excluded, 'annotator')} {_were(excluded)} excluded by a"
-            " researcher, with reasons given below; results are shown without and with those"
-            " excluded."
+            f"After completion, {count(by_hand, 'annotator')} {_were(by_hand)} excluded by a"
+            " researcher, with reasons given below."
+        )
+    if automatic := excluded - by_hand:
+        sentences.append(
+            f"After completion, {count(automatic, 'annotator')} {_were(automatic)} excluded"
+            " automatically, with reasons given below."
+        )
+    if excluded:
+        sentences.append("The table of human performance is shown without and with those excluded.")
+    rejected, analysed = record.rejected
+    if rejected:
+        sentences.append(
+            f"Of those who completed the study, {rejected:,} {_were(rejected)} rejected on the"
+            f" platform; of these, {analysed:,} {_are(analysed)} included in the analysis."
         )
     return " ".join(sentences)
+
+
+def _people(number: int) -> str:
+    return f"{number:,} {'person' if number == 1 else 'people'}"
 
 
 def _are(number: int) -> str:
@@ -206,27 +268,65 @@ def _score(record: StudyRecord) -> str:
     if told := wording.metrics(manifest):
         sentences.append(told)
     score = "score" if told else "mean S1"
-    sentences += [
+    sentences.append(
         f"We report the mean ± standard deviation (ddof = 1) over annotators of their {score} on"
         " the test examples, x 100; answers are not aggregated. The recipe below each table lists"
-        " every choice that affects its numbers.",
-        f"Intervals and tests take annotators and test examples as samples: they generalise to"
-        f" {two_way.BOTH}. An interval is the wider of the t interval over annotators and the t"
-        " interval of the two-way mean squares of annotators and contexts (Satterthwaite's degrees"
-        " of freedom), and p is that of the interval.",
-    ]
+        " every choice that affects its numbers."
+    )
     return " ".join(sentences)
+
+
+def _tests(tables: Mapping[str, int]) -> str:
+    """How the intervals and tests of the report were computed, of each kind that it has."""
+    sentences = []
+    if tables.get("Means with 95 % intervals"):
+        sentences.append(
+            "Intervals of means take annotators and test examples as samples: they generalise to"
+            f" {two_way.BOTH}. Such an interval is the wider of the t interval over annotators and"
+            " the t interval of the two-way mean squares of annotators and contexts"
+            " (Satterthwaite's degrees of freedom)."
+        )
+    if number := tables.get("Differences between shots"):
+        sentences.append(
+            f"We tested {count(number, 'difference')} between numbers of shots by the p of such an"
+            f" interval of the difference{_corrected(number)}."
+        )
+    if number := tables.get("People minus models"):
+        sentences.append(
+            f"We tested {count(number, 'difference')} of people and a model on the same test"
+            f" examples by the p of its two-way interval, which generalises to {two_way.RUNS}"
+            f"{_corrected(number)}."
+        )
+    if tables.get("Gains of the arms"):
+        sentences.append(
+            "The intervals of the gains of arms (Fieller's for one task, the delta method for"
+            " several) take annotators as a sample and tasks and test examples as fixed: they"
+            f" generalise to {QUESTION}. There is no p value for a gain."
+        )
+    return " ".join(sentences)
+
+
+def _corrected(number: int) -> str:
+    return f", with Holm's correction over these {number}" if number > 1 else ""
 
 
 def _pay(record: StudyRecord) -> str:
     manifest = record.manifest
     sentences = wording.rate(manifest, REPORTED)[:1] + wording.least_and_most(manifest, REPORTED)
+    if rewards := record.rewards:
+        amounts = dict.fromkeys(map(in_currency, (rewards[0], rewards[-1])))
+        sentences.append(
+            "The reward on Prolific for completing a study there was"
+            f" {' to '.join(amounts)} {manifest['currency']}."
+        )
     wage = record.median("per_active_hour")
     if wage is not None and wording.is_paid(manifest):
-        known = sum(settled.per_active_hour is not None for settled in record.wages)
+        known = [settled for settled in record.wages if settled.per_active_hour is not None]
+        early = sum(settled.participation.status != Status.COMPLETED for settled in known)
+        ended = f", of which {early} ended before completion" if early else ""
         sentences.append(
             f"Median hourly earnings were {in_currency(round(wage))} {manifest['currency']}, based"
-            f" on active time (n = {known})."
+            f" on active time (n = {len(known)}{ended})."
         )
     return " ".join(sentences)
 

@@ -48,12 +48,14 @@ SCORES = [
     "Agreement: Krippendorff's alpha with nominal, Jaccard, MASI and 1 - S1 distances, and mean"
     " pairwise S1. Aggregated answers (majority vote on texts; plurality vote on labels and"
     " options; Dawid-Skene on labels) are reported separately from individual performance.",
-    "Models, if predictions are uploaded, are scored by the same functions on the same examples."
-    " The difference of people and a model is the same two-way estimate, on each annotator's S1"
-    " minus the model's S1 of each example (under another metric of the task's card, on the parts"
-    f" of both scores); interval and p generalise to {RUNS}. Its two-sided p"
-    " is Holm-corrected over the family of all differences from models in this study. A sign-flip"
-    " test over contexts stands beside it as sensitivity.",
+    "Models: if predictions are uploaded or models take part in the annotator's seat, they are"
+    " scored by the same functions on the same examples. The difference of people and a model is"
+    " the same two-way estimate, on each annotator's S1 minus the model's S1 of each example (under"
+    " another metric of the task's card, on the parts of both scores); interval and p generalise to"
+    f" {RUNS}. Its two-sided p is Holm-corrected over one family: all differences of people and a"
+    " model, at each task and number of shots, of the models in a seat and of the files of"
+    " predictions of the study's own team. The family is frozen when the study is closed. A"
+    " sign-flip test over contexts is reported as sensitivity.",
 ]
 
 
@@ -62,11 +64,17 @@ def _equivalence(manifest: Manifest) -> list[str]:
     margin = manifest.get("equivalence_margin")
     if margin is None:
         return ["The design has no equivalence margin: no claim of equivalence is planned."]
+    compared = (
+        "two numbers of shots, or people and a model,"
+        if pairs(manifest["scenarios"])
+        else ("people and a model")
+    )
+    arms = " The gains of the arms have no margin." if manifest.get("cross_task") else ""
     return [
-        f"Equivalence: two numbers of shots, or people and a model, are called equivalent if the"
-        f" 90 % interval of their difference lies inside ± {margin:g} points of score x 100 (two"
-        " one-sided tests at .05, not corrected). The smallest margin that the design could have"
-        " shown, half that interval, is reported with each difference."
+        f"Equivalence: {compared} are called equivalent if the 90 % interval of their difference"
+        f" lies inside ± {margin:g} points of score x 100 (two one-sided tests, each at .05, not"
+        " corrected for the number of differences). The smallest margin that the design could have"
+        f" shown, half that interval, is reported with each difference.{arms}"
     ]
 
 

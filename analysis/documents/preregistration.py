@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 
-from analysis.documents import cross_task, planned_analysis
+from analysis.documents import cross_task, planned_analysis, recruitment
 from analysis.documents.blocks import (
     Bullets,
     Document,
@@ -166,6 +166,12 @@ def _tasks(manifest: Manifest) -> list:
     ]
 
 
+def _assignment(manifest: Manifest) -> str:
+    if not manifest.get("participants_choose_scenario"):
+        return recruitment.assignment()
+    return f"{recruitment.choice()} {recruitment.assignment(of=recruitment.ELSEWHERE)}"
+
+
 def _scenarios(manifest: Manifest) -> list:
     scenarios = sorted(
         manifest["scenarios"], key=lambda s: (place(s["task"]), s["shots"], s["split"] or 0)
@@ -185,19 +191,25 @@ def _scenarios(manifest: Manifest) -> list:
     told = cross_task.arms(manifest)
     total = count(sum(scenario["seats"] for scenario in scenarios), "seat")
     limit = manifest["tasks_per_worker"]
+    recruited = [
+        recruitment.rehearsal(manifest),
+        recruitment.programs(manifest),
+        *recruitment.audience(manifest),
+    ]
     return [
         Paragraph(
             f"The design has {count(len(scenarios), 'scenario')} ({scenario_is(manifest)})"
             f" with {total} in total."
-            " Each arrival is assigned to the least filled scenario that they are eligible for,"
-            " with"
-            " ties broken by the seed; a seat that becomes free (returned, expired, screened out,"
-            " withdrawn, excluded) is reassigned. Nobody participates in the same task twice,"
+            f" {_assignment(manifest)}"
+            " A seat that becomes free (declined, returned, expired, screened out, rejected before"
+            " completion, withdrawn, excluded) is reassigned. No person participates in the same"
+            " task twice,"
             " regardless of version, shots or study; each person may do"
             f" {'one task' if limit == 1 else f'up to {limit} tasks'} of this study. For people"
             " who arrive by the study's open"
             " link, this is enforced per browser only."
         ),
+        *map(Paragraph, filter(None, recruited)),
         *([Paragraph(told)] if told else []),
         Grid(
             "The scenarios",
@@ -211,7 +223,7 @@ def _scenarios(manifest: Manifest) -> list:
             ],
             rows,
             [
-                "Every annotator of a task answers all of its test examples."
+                "Every annotator who completes a task answers all of its test examples."
                 + (
                     f" At k shots, the k training examples{per_label(manifest)} of that split"
                     " come first."
@@ -292,9 +304,13 @@ def _rules(manifest: Manifest) -> list:
         "Possible careless work (implausibly fast answers, one repeated answer, long absences,"
         " pasting, leaving the page) raises quality flags, which are exported; no flag leads to"
         " automatic exclusion.",
-        "Annotators who completed the study can be excluded from the analysis only by a researcher,"
-        " each with a stated reason, which is published. Results are then shown without and with"
-        " those excluded, and a sensitivity table shows them under other exclusion rules.",
+        "Annotators who leave before the last test example are in no score; the report shows how"
+        " many reached each step of each scenario, and how many left in which way.",
+        "Annotators who completed the study are excluded from the analysis only by a decision of a"
+        " researcher, each with a stated reason, which is published; a rejection on a platform"
+        " excludes no one. The results table is then shown without and with those excluded.",
+        "A sensitivity table shows the results under other rules of inclusion:"
+        f" {_sensitivity(manifest)}.",
         "Payment and inclusion in the analysis are decided independently of each other.",
     ]
     items += filter(None, [stopping(manifest)])
@@ -303,6 +319,15 @@ def _rules(manifest: Manifest) -> list:
         title = "The comprehension questions (* marks the correct option)"
         blocks.append(Quote(title, _questions(questions)))
     return blocks
+
+
+def _sensitivity(manifest: Manifest) -> str:
+    """The rules of the sensitivity table that this design can tell apart."""
+    told = "answers to the exit questionnaire" if manifest.get("exit_questionnaire") else ""
+    checks = "attention checks" if manifest["attention_checks"] else ""
+    training = "score in the training step" if any(shots_of(manifest)) else ""
+    rules = ["with those excluded", training, "median active time on an example", checks, told]
+    return ", ".join(filter(None, [*rules, "quality flags"]))
 
 
 def _questions(questions: list[gates.Question]) -> str:

@@ -1,11 +1,13 @@
 """The report of a study: what a paper needs to say, from its design and its record.
 
-A document as data (blocks.py), from numbers gathered once (study_record.py). People only; simulated
-annotators and models have sections of their own. Nobody is named.
+A document as data (blocks.py), from numbers gathered once (study_record.py) and the tables that
+were computed (results.py). People only; simulated annotators and models have sections of their own.
+Nobody is named.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
+from itertools import chain
 from operator import itemgetter
 
 from analysis.documents import (
@@ -33,8 +35,9 @@ from analysis.documents.blocks import (
 from analysis.documents.study_record import Amount, StudyRecord
 from analysis.documents.wording import moment, same_recipe
 from analysis.tables import columns, marks, rendering
+from analysis.tables.columns import NOTHING
 from analysis.tables.performance import PerformanceTable, kinds_of, versions
-from annotation.models import Kind, Study
+from annotation.models import Kind, Qualification, Status, Study
 from annotation.money.ledger import in_currency
 from annotation.wording import in_words
 from tasks.columns import Column
@@ -65,27 +68,29 @@ def document(
 ) -> Document:
     """The report from these numbers and answers (by item of the checklist)."""
     marked = [Paragraph(mark) for mark in marks.sentences(record.study)]
-    others = [kind for kind in kinds_of(record.frame) if kind != Kind.PERSON]
     parts = results.parts(record)
+    arms = _of_arms(record)
+    tables = _sizes([*chain.from_iterable(parts.values()), *arms])
     sections = [
         *_hypotheses(record),
-        Section("Methods", methods.paragraphs(record)),
+        Section("Methods", methods.paragraphs(record, tables)),
         Section("Human performance", _performance(record, [Kind.PERSON])),
         Section(
             "Uncertainty and differences",
             [*parts["uncertainty"], *selection.blocks(record), *marked],
         ),
-        *_of_arms(record),
+        *([Section("Gains of the arms", arms)] if arms else []),
         Section(
             "Ceilings and doubtful golds",
             [*wording.data_warnings(record.manifest), *parts["ceilings"], *marked],
         ),
         Section("Figures", [*parts["figures"], *marked]),
     ]
-    if record.model_names:
+    if parts["models"]:
         sections.append(Section("Models on the same examples", [*parts["models"], *marked]))
-    if others:
-        sections.append(Section("Non-human annotators", _performance(record, others)))
+    if Kind.SIMULATED in kinds_of(record.frame):
+        simulated = _performance(record, [Kind.SIMULATED])
+        sections.append(Section("Non-human annotators", simulated))
     sections += [
         Section("Participant flow", _funnel(record)),
         Section("Pay and time", _pay(record)),
@@ -105,11 +110,18 @@ def _hypotheses(record: StudyRecord) -> list[Section]:
     return [Section("Hypotheses", [Quote(frozen, text)])] if text else []
 
 
-def _of_arms(record: StudyRecord) -> list[Section]:
-    """The section on the arms of a cross-task study."""
-    if not record.study.is_cross_task:
-        return []
-    return [Section("Gains of the arms", cross_task.results(record.study))]
+def _of_arms(record: StudyRecord) -> list[Block]:
+    """What a cross-task study found; [] of an ordinary study."""
+    return cross_task.results(record.study) if record.study.is_cross_task else []
+
+
+def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
+    """The tables among them: caption -> number of rows; of differences, of those with a p."""
+    sizes = {}
+    for grid in (block for block in blocks if isinstance(block, Grid)):
+        known = [dict(zip(grid.columns, row, strict=True)).get("p") != NOTHING for row in grid.rows]
+        sizes[grid.caption] = sum(known)
+    return sizes
 
 
 # Results ------------------------------------------------------------------------------------------
@@ -170,11 +182,22 @@ def _funnel(record: StudyRecord) -> list[Block]:
             [*record.funnels, ("Total", whole)],
             [
                 " ".join(f"{column.heading}: {column.meaning}." for column in FUNNEL[1:]),
-                "A person who took part in two tasks is counted twice. Arrivals without a free"
-                " seat are not recorded.",
+                *_counted(record),
+                "Arrivals without a free seat are not recorded.",
             ],
         ),
         Bullets([line for line in left if not line.endswith(": 0")] or ["Nobody dropped out."]),
+    ]
+
+
+def _counted(record: StudyRecord) -> list[str]:
+    """How people with several tasks are counted; [] where nobody can have several."""
+    if record.manifest["tasks_per_worker"] == 1:
+        return []
+    return [
+        "Numbers are of participations: a person who took part in two tasks is counted twice."
+        f" Different people: {record.workers_arrived:,} arrived, {record.workers_analysed:,} are"
+        " in the analysis."
     ]
 
 
@@ -196,20 +219,33 @@ def _pay(record: StudyRecord) -> list[Block]:
         Column("entries", "Entries"),
         Column("cents", f"Amount ({currency})", show=in_currency),
     ]
-    facts = [
-        Fact("Participations with settled earnings", str(len(record.wages))),
+    early = sum(each.participation.status != Status.COMPLETED for each in record.wages)
+    ended = f", of which {early:,} ended before completion" if early else ""
+    rule = record.manifest["qualification"]["rule"]
+    waited = ", waiting included" if rule == Qualification.RESEARCHER else ""
+    settled = Fact("Participations with settled earnings", f"{len(record.wages):,}{ended}")
+    times = [
+        Fact(f"Total active time{waited}", in_words(timedelta(seconds=active))),
+        Fact(f"Median active minutes{waited}", _minutes(record.median("active_seconds"))),
+        Fact("Median elapsed minutes", _minutes(record.median("elapsed_seconds"))),
+        Fact(
+            "Mean active seconds per test answer of those in the analysis",
+            columns.points(record.seconds_per_answer),
+        ),
+    ]
+    if not wording.is_paid(record.manifest) and not record.earned:
+        return [*blocks, Facts([settled, *times])]
+    earnings = [
         Fact("Median earnings per active hour", wage("per_active_hour")),
         Fact("Median earnings per elapsed hour", wage("per_elapsed_hour")),
-        Fact("Total active time", in_words(timedelta(seconds=active))),
-        Fact("Median active minutes", _minutes(record.median("active_seconds"))),
-        Fact("Median elapsed minutes", _minutes(record.median("elapsed_seconds"))),
-        Fact("Mean active seconds per test answer", columns.points(record.seconds_per_answer)),
+    ]
+    sums = [
         Fact("Total earned", f"{in_currency(record.earned)} {currency}"),
         Fact("Paid so far", f"{in_currency(record.paid)} {currency}"),
     ]
     return [
         *blocks,
-        Facts(facts),
+        Facts([settled, *earnings, *times, *sums]),
         Grid.of("Earnings by kind", amounts, [*record.amounts, total]),
     ]
 
@@ -222,16 +258,16 @@ def _decision(in_analysis: bool) -> str:
     return "included again" if in_analysis else "excluded"
 
 
-# Of (version, since, number of people).
+# Of (version, since, number of participations).
 CONSENTS = [
     Column("version", "Version", get=itemgetter(0)),
     Column("since", "In use since", show=moment, get=itemgetter(1)),
-    Column("n", "People who consented", get=itemgetter(2)),
+    Column("n", "Consents", get=itemgetter(2)),
 ]
 EXCLUSIONS = [
     Column("annotator", "Annotator"),
     Column("in_analysis", "Decision", show=_decision),
-    Column("by_design", "Made", show=lambda it: "by the design" if it else "by a researcher"),
+    Column("made", "Made"),
     Column("reason", "Reason"),
     Column("at", "Time", show=moment),
 ]
@@ -297,10 +333,11 @@ def _provenance(record: StudyRecord) -> list[Block]:
             ]
         ),
         Paragraph(
-            "The release bundle contains the design (manifest.json), every answer with its times,"
-            " and verify.py, which recomputes the tables from the CSVs alone and prints what it"
-            " does not recompute. The SHA-256 of its SHA256SUMS stands in the bundle's own report:"
-            " published elsewhere too, it shows whether data and sums were changed together."
+            "The release bundle contains the design (manifest.json), every answer with its times"
+            " except those of people who withdrew, and verify.py, which recomputes the tables from"
+            " the CSVs alone and prints what it does not recompute. The bundle's own report states"
+            " the SHA-256 of its SHA256SUMS; published elsewhere too, it shows whether data and"
+            " sums were changed together."
         ),
     ]
 

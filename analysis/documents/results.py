@@ -2,12 +2,12 @@
 
 Where few answers by people count (findings.is_small) they are computed with the page. Of more there
 is a job, which the page itself asks for. Its result is kept under everything that it was made of:
-the frozen design, everybody who has completed and whether they count, and the files of predictions.
-What completed participations answered and what a file predicts never changes, so it cannot go
-stale.
+the frozen design, all completed participations and whether they are in the analysis, the files of
+predictions, and how many models told of their run. What completed participations answered and what
+a file predicts never changes, so it cannot go stale.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -18,7 +18,7 @@ from analysis.documents.blocks import Block, Grid, Paragraph, Picture
 from analysis.documents.study_record import StudyRecord
 from analysis.figures.data import can_draw
 from analysis.tables.findings import is_small
-from annotation.models import Kind, Status, Study
+from annotation.models import Kind, ModelRun, Status, Study
 from tasks import jobs
 from tasks.models import Job, PredictionFile
 
@@ -54,6 +54,7 @@ def parameters(study: Study) -> dict[str, Any]:
         "cells": [[task, shots, pks] for (task, shots), pks in cells.items()],
         "counted": list(people.filter(in_analysis=True).values_list("pk", flat=True)),
         "files": [list(row) for row in files.values_list("pk", "model__name")],
+        "runs": ModelRun.objects.filter(participation__study=study).count(),
     }
 
 
@@ -88,7 +89,7 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     return [asdict(block) | {"kind": block.kind} for block in blocks]
 
 
-def parts(record: StudyRecord) -> Mapping[str, Iterable[Block]]:
+def parts(record: StudyRecord) -> dict[str, list[Block]]:
     """Each part by its name: as stored, or else computed here and now (for files and programs)."""
     job = job_of(record.study)
     if job is None or not job.is_done:

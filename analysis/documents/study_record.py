@@ -28,6 +28,7 @@ from annotation.models import (
     ExitAnswers,
     Kind,
     LedgerEntry,
+    ParticipationQuerySet,
     Scenario,
     Status,
     Step,
@@ -72,6 +73,7 @@ class Exclusion:
     """A decision to exclude an annotator from the analysis, or to include them again.
 
     `by_design`: the frozen design screened them out, by a rule or by a researcher's decision.
+    `by_hand`: a researcher decided on an annotator who had completed the study.
     """
 
     annotator: str
@@ -79,6 +81,14 @@ class Exclusion:
     reason: str
     at: datetime
     by_design: bool
+    by_hand: bool
+
+    @property
+    def made(self) -> str:
+        """Who made the decision, in words."""
+        if self.by_design:
+            return "by the design"
+        return "by a researcher" if self.by_hand else "automatically"
 
 
 class StudyRecord:
@@ -164,6 +174,49 @@ class StudyRecord:
     def excluded(self) -> int:
         """Number of people who completed the study and are not in the analysis."""
         return self.whole.completed - self.whole.analysed
+
+    @cached_property
+    def excluded_by_hand(self) -> int:
+        """Number of those for whom a researcher made the latest decision."""
+        latest = {it.annotator: it for it in self.exclusions if not it.by_design}
+        return sum(it.by_hand and not it.in_analysis for it in latest.values())
+
+    @cached_property
+    def workers_arrived(self) -> int:
+        """Number of different people who took a seat; those who declined are counted as such."""
+        return self._workers(self._people()) + self.whole.declined
+
+    @cached_property
+    def workers_analysed(self) -> int:
+        """Number of different people in the analysis, whatever the number of their tasks."""
+        return self._workers(self._people().analysed())
+
+    def _people(self) -> ParticipationQuerySet:
+        return self.study.participations.filter(kind=Kind.PERSON)
+
+    @staticmethod
+    def _workers(people: ParticipationQuerySet) -> int:
+        return people.order_by().values("worker").distinct().count()
+
+    @cached_property
+    def rejected(self) -> tuple[int, int]:
+        """(people who completed and whose submission a platform rejected, of which analysed)."""
+        there = self._people().filter(submissions__status="REJECTED", status=Status.COMPLETED)
+        return there.distinct().count(), there.analysed().distinct().count()
+
+    @cached_property
+    def chose_scenario(self) -> bool:
+        """Did people on Prolific choose their scenario, as a study there was for some of them?"""
+        created = self.study.prolific_studies.exclude(external_id=None)
+        number = self.study.scenarios.count()
+        counts = created.annotate(of=Count("scenarios")).values_list("of", flat=True)
+        return any(of < number for of in counts)
+
+    @cached_property
+    def rewards(self) -> list[int]:
+        """The rewards in cents of the studies that were created on Prolific, in ascending order."""
+        created = self.study.prolific_studies.exclude(external_id=None)
+        return sorted(created.values_list("reward_cents", flat=True))
 
     @cached_property
     def failed_questions(self) -> int:
@@ -262,13 +315,15 @@ class StudyRecord:
             about=Decision.About.ANALYSIS,
         )
         rows = decisions.values_list(
-            "participation__pseudonym", "outcome", "reason", "at", "participation__status"
+            "participation__pseudonym", "outcome", "reason", "at", "participation__status", "by"
         )
-        screened = Status.SCREENED_OUT
-        return [
-            Exclusion(annotator, outcome, self.masked(reason), at, status == screened)
-            for annotator, outcome, reason, at, status in rows
-        ]
+        exclusions = []
+        for annotator, outcome, reason, at, status, by in rows:
+            by_design = status == Status.SCREENED_OUT
+            by_hand = by is not None and not by_design
+            told = self.masked(reason)
+            exclusions.append(Exclusion(annotator, outcome, told, at, by_design, by_hand))
+        return exclusions
 
     @cached_property
     def platforms(self) -> list[tuple[str, int]]:

@@ -12,6 +12,7 @@ from analysis.documents.blocks import Block, Bullets, Fact, Paragraph
 from annotation.models import Qualification, Study
 from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
 from tasks.cards import parse_card
+from tasks.metrics import METRICS
 
 Manifest = dict[str, Any]
 
@@ -24,6 +25,35 @@ def moment(at: datetime) -> str:
 
 
 ORDERS = dict(Study.Order.choices)
+
+
+class Verbs(NamedTuple):
+    """The verbs of shared sentences: a plan is in the present tense, a report in the past."""
+
+    is_: str
+    are: str
+    have: str
+    need: str
+    wait: str
+    decides: str
+    proceed: str
+    complete: str
+    completes: str
+    leave: str
+    earn: str
+    choose: str
+    ask: str
+    may: str
+
+
+PLANNED = Verbs(
+    "is", "are", "have", "need", "wait", "decides", "proceed", "complete", "completes", "leave",
+    "earn", "choose", "ask", "may",
+)  # fmt: skip
+REPORTED = Verbs(
+    "was", "were", "had", "needed", "waited", "decided", "proceeded", "completed", "completed",
+    "left", "earned", "chose", "asked", "could",
+)  # fmt: skip
 
 
 # How an example is answered -> what an answer is, and what annotators do.
@@ -66,15 +96,15 @@ def per_label(manifest: Manifest) -> str:
 
 
 def parts_of_tests(manifest: Manifest) -> str:
-    """Which tests hold a part of their corpus's, in a sentence; "" for none."""
+    """Which tests hold a part of the imported file, in a sentence; "" for none."""
     parts = [
-        f"{task['name']}, {split['examples']} of {task['card']['test_of']}"
+        f"{task['name']}, {split['examples']} of {task['card']['test_of']} test examples"
         + (f" drawn with seed {task['card']['test_seed']}" if "test_seed" in task["card"] else "")
         for task in manifest["tasks"]
         for split in task["splits"]
         if split["kind"] == "test" and "test_of" in task["card"]
     ]
-    return f"The test holds a part of the corpus's examples: {'; '.join(parts)}." if parts else ""
+    return f"A part of the imported test file is used: {'; '.join(parts)}." if parts else ""
 
 
 def interface_language(manifest: Manifest) -> str:
@@ -93,7 +123,9 @@ def training_splits(manifest: Manifest) -> str:
 def scenario_is(manifest: Manifest) -> str:
     """What one scenario is, in words."""
     splits = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
-    return "a task at a number of shots" + (" and on a training split" if len(splits) > 1 else "")
+    task = "an unseen task in an arm" if manifest.get("cross_task") else "a task"
+    by_split = " and on a training split" if len(splits) > 1 else ""
+    return f"{task} at a number of shots{by_split}"
 
 
 def minutes_of(manifest: Manifest) -> list[int]:
@@ -118,28 +150,6 @@ def help_at_zero_shots(manifest: Manifest) -> str:
     return f", {'with' if manifest['help_examples_at_zero_shots'] else 'without'} the help examples"
 
 
-class Verbs(NamedTuple):
-    """The verbs of shared sentences: a plan is in the present tense, a report in the past."""
-
-    is_: str
-    are: str
-    have: str
-    need: str
-    wait: str
-    decides: str
-    proceed: str
-    complete: str
-    leave: str
-    earn: str
-
-
-PLANNED = Verbs(
-    "is", "are", "have", "need", "wait", "decides", "proceed", "complete", "leave", "earn"
-)
-REPORTED = Verbs(
-    "was", "were", "had", "needed", "waited", "decided", "proceeded", "completed", "left", "earned"
-)
-
 NEEDED = {
     Qualification.MINIMUM: "of at least {:g}",
     Qualification.POINTS_BELOW: "at most {:g} points below the mean of the other annotators",
@@ -160,11 +170,11 @@ def stopping(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     if manifest["hide_test_scores"]:
         return (
             f"Optional stopping: test scores of people {verbs.are} hidden from the researchers"
-            " until the study is closed."
+            f" until the study {verbs.is_} closed."
         )
     return (
         f"Optional stopping: test scores of people {verbs.are} visible to the researchers while"
-        " data are collected."
+        f" data {verbs.are} collected."
     )
 
 
@@ -274,7 +284,8 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
 def pausing(manifest: Manifest) -> list[str]:
     """When the study pauses automatically because annotators are screened out, as sentences."""
     number = manifest.get("max_screen_outs_in_a_row")
-    if number is None:
+    screens = manifest["qualification"]["rule"] != Qualification.NONE
+    if number is None or not (screens or manifest["comprehension_questions"].strip()):
         return []
     return [
         f"The study pauses automatically once {number} annotators in a row are screened out, until"
@@ -299,14 +310,22 @@ def metrics(manifest: Manifest) -> str:
     if set(by_metric) == {"S1"} and not further:
         return ""
     named = "; ".join(f"{metric} on {', '.join(names)}" for metric, names in by_metric.items())
-    besides = ", ".join(further)
-    return (
-        f"The score of a test set is that of its task's metric, as CrossFit computes it: {named}."
-        + (f" Declared beside it, where they fit, and without tests: {besides}." if further else "")
-        + " Scores that are no mean over examples have intervals by the two-way t on"
-        " delete-one-context pseudo-values of the jackknife; one undefined score leaves a mean"
-        " undefined."
-    )
+    whole = [name for name in dict.fromkeys([*by_metric, *further]) if not METRICS[name].is_mean]
+    sentences = [
+        f"The score of a test set is that of its task's metric, as CrossFit computes it: {named}.",
+    ]
+    if further:
+        sentences.append(
+            "Further metrics, computed where they fit and without tests between groups:"
+            f" {', '.join(further)}."
+        )
+    if whole:
+        sentences.append(
+            f"No mean over examples: {', '.join(whole)}. Their intervals are by the two-way t on"
+            " delete-one-context pseudo-values of the jackknife; one undefined score leaves a mean"
+            " undefined."
+        )
+    return " ".join(sentences)
 
 
 def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int]]:

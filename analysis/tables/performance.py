@@ -18,7 +18,7 @@ from django.db.models import Count
 from analysis.heavy import pd
 from analysis.tables import frames, marks, metrics, test_sets
 from analysis.tables.bounds import Bounds, bounds, set_note
-from analysis.tables.columns import mean_and_sd, points, with_remark
+from analysis.tables.columns import NOTHING, mean_and_sd, points, with_remark
 from analysis.tables.published import Published, human_table4, name_of, not_compared
 from annotation.models import ANALYSED, Kind, Status, Study
 from tasks.cards import FAMILIES
@@ -165,6 +165,18 @@ class PerformanceTable:
     def bounds(self) -> list[Bounds]:
         """Baseline and ceiling of each task, in the order of the columns."""
         return [bounds(task) for task in self.tasks]
+
+    @property
+    def ceilings(self) -> list[str]:
+        """The ceiling by highlighting of each task; a dash where answers are not highlighted.
+
+        [] where no task is highlighted.
+        """
+        texts = [
+            limits.ceiling_text if task.card.is_highlighted else NOTHING
+            for task, limits in zip(self.tasks, self.bounds, strict=True)
+        ]
+        return texts if any(task.card.is_highlighted for task in self.tasks) else []
 
     @property
     def recipes(self) -> list[str]:

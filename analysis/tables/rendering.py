@@ -12,6 +12,7 @@ from analysis.tables.markup import markdown
 from analysis.tables.models_columns import RECIPE
 from analysis.tables.performance import PerformanceTable
 from analysis.tables.test_sets import S1
+from annotation.models import Kind
 from tasks.columns import Column
 
 Intervals = Mapping[tuple[str, int], str]  # task and shots -> the interval as printed
@@ -210,16 +211,18 @@ def lines(
     for name in table.floors:
         texts = [points(dict(limits.floors).get(name)) for limits in table.bounds]
         printed.append((f"floor: {name}", texts))
-    printed.append(("ceiling by highlighting", [points(limits.ceiling) for limits in table.bounds]))
+    if table.ceilings:
+        printed.append(("ceiling by highlighting", table.ceilings))
     return printed
 
 
 def definition(table: PerformanceTable) -> str:
     """What the numbers are, with the metric of the table named."""
+    one = "model run" if table.kind == Kind.MODEL else "annotator"
     if table.metrics == S1:
-        return "Mean ± SD over annotators (ddof 1) of each annotator's mean S1 x 100."
+        return f"Mean ± SD over {one}s (ddof 1) of each {one}'s mean S1 x 100."
     return (
-        "Mean ± SD over annotators (ddof 1) of each annotator's score x 100 on the test set, by the"
+        f"Mean ± SD over {one}s (ddof 1) of each {one}'s score x 100 on the test set, by the"
         f" metric of the task's card: {table.metrics}."
     )
 

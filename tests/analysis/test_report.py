@@ -175,7 +175,7 @@ def test_zero_shots_alone_have_no_training_in_any_sentence(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     text = methods_of(study)
-    assert "The only scenario (a task at a number of shots) was planned for 1 annotator;" in text
+    assert "The only scenario (a task at a number of shots) was planned for 1 annotator." in text
     assert "There was no training step, and nobody was screened out by score." in text
     assert "training split" not in everything_of(study)
     assert "Training step:" not in items(study)["3.1.1"].known
@@ -229,10 +229,10 @@ def test_it_is_stated_first_if_no_person_has_completed_the_study(researcher):
 
 def test_exclusivity_per_browser_is_stated_if_somebody_came_by_an_open_link(study, researcher):
     assert (
-        "For the 4 participations by an open link, it is enforced per browser only."
+        "For the 4 participations by an open link, this was enforced per browser only."
         in methods_of(study)
     )
-    assert "open link, it is enforced per browser only." in items(study)["2.5"].known
+    assert "open link, this was enforced per browser only." in items(study)["2.5"].known
     assert (
         "arrive by the study's open link, this is enforced per browser only"
         in blocks.as_markdown(preregistration.for_study(study))
