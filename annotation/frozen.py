@@ -12,7 +12,7 @@ from tasks import frozen as tasks_frozen
 # Of the frozen design: what pages and steps ask of a scenario at every turn.
 FROM_STUDY = (
     "shows_help_examples", "auto_advance", "promise", "estimated_minutes", "idle_cutoff",
-    "interface_language", "refuses_pastes", "screening_examples",
+    "interface_language", "refuses_pastes", "screening_examples", "programs_as_people",
 )  # fmt: skip
 
 

@@ -5,7 +5,8 @@ ledger, decisions, exposures, comments and the audit log are insert-only, exampl
 the manifest of a study that is no draft stays. On SQLite and on PostgreSQL triggers refuse every
 UPDATE and DELETE but those named in GUARDED (the erase path: a tombstone must stand); PostgreSQL's
 TRUNCATE and SQLite's INSERT OR REPLACE pass row triggers by, so each has a guard of its own. An
-answer is never stored as submitted before its example was shown.
+answer is never stored as submitted before its example was shown, and neither a turn nor an answer
+of a person as by the API where the design of the study keeps people to its pages.
 
 A migration lifts the guards and puts them back in its own transaction, so that one that breaks off
 leaves them standing (guards_in_migrations.py); `install` brings them up to date after every
@@ -154,6 +155,21 @@ TOO_EARLY = (
 )
 
 
+def _of_a_program(participation: str) -> str:
+    """Would this new row be of a person, by the API, in a study whose people use its pages?"""
+    return (
+        f"NEW.channel = 'api' AND EXISTS (SELECT 1 FROM {PARTICIPATION} p JOIN {STUDY} y"
+        f" ON y.id = p.study_id WHERE p.id = {participation} AND p.kind = 'person'"
+        " AND NOT y.programs_as_people)"
+    )
+
+
+BY_A_PROGRAM = {
+    TURN: _of_a_program("NEW.participation_id"),
+    ANSWER: _of_a_program(f"(SELECT u.participation_id FROM {TURN} u WHERE u.id = NEW.turn_id)"),
+}
+
+
 class Guard(NamedTuple):
     """One trigger: what it is called, on which table it stands, and how the database tells it."""
 
@@ -186,6 +202,9 @@ def _refusals() -> Iterator[tuple[str, str, str, str, str]]:
         TOO_EARLY,
         f"{ANSWER}: nothing is submitted before it was shown",
     )
+    for table, condition in BY_A_PROGRAM.items():
+        sentence = f"{table}: people use the pages of this study"
+        yield f"{table}_by_page", table, "INSERT", condition, sentence
 
 
 def _sqlite() -> Iterator[Guard]:

@@ -106,7 +106,10 @@ def seats(number: int) -> list[str]:
     data = {key: value for key, value in card.as_dict().items() if key != "max_spans"}
     task = import_task(parse_card(data, "the benchmark's card"), files).task
     owner = get_user_model().objects.create_user("bench")
-    study = Study(owner=owner, name="bench", title="Bench", shots=[0], annotators=number, seed=1)
+    study = Study(
+        owner=owner, name="bench", title="Bench", shots=[0], annotators=number, seed=1,
+        programs_as_people=True,  # benchmarks/api.py answers by the API
+    )  # fmt: skip
     design.suggest_limits(study, [task])
     design.save_draft(study, [task])
     lifecycle.change_status(study, "open")

@@ -1,7 +1,8 @@
 """Joining a study by a program: what its landing page says, and a seat for who is named.
 
-People come by the study's open link or a personal link, as on the pages. Simulated annotators and
-models come for a researcher, whose token says so: each kind has seats of its own.
+Simulated annotators and models come for a researcher, whose token says so: each kind has seats of
+its own. The seat of a person, by the open link or a personal link, is for programs only where the
+design allows it (steps/channels.py).
 """
 
 from http import HTTPStatus
@@ -19,13 +20,15 @@ from annotation.api.authentication import TokenAuthentication
 from annotation.api.limits import PerHolder
 from annotation.api.participants import Spoken, Unfit, holding, read
 from annotation.api.problems import MEDIA_TYPE, problem
-from annotation.models import Kind, Participation, Scenario, Study
+from annotation.models import Channel, Kind, Participation, Scenario, Study
 from annotation.pages.worker import start_limit
 from annotation.pages.worker.client_address import client_address
 from annotation.pages.worker.landing import landing_page
+from annotation.platforms import registry
 from annotation.platforms.links import ModelDoor, OpenLink, SimulatedLink
 from annotation.recruitment import refusals
 from annotation.recruitment.model_annotators import Seated
+from annotation.steps import channels
 
 TOLD = (
     "title", "by", "training", "screening", "test", "words", "minutes", "rate",
@@ -77,6 +80,7 @@ class Join(Spoken):
         kind, model = sent.get("kind", arrival.kind), None
         if kind != arrival.kind:
             arrival, model = _for_researcher(request, arrival, kind, sent)
+        channels.check(Channel.API, kind, arrival.study)
         known = arrival.begun() or arrival.ended()
         if known is None and arrival.door.anonymous:
             _admit(request)
@@ -98,12 +102,14 @@ class Join(Spoken):
 def by_own_link(request: Request, code: str, ticket: str = "") -> access.Arrival:
     """Who comes by a link that Handful gave out; 404 for an unknown one.
 
-    Raises Unfit for the door of a platform, which sends people to its page with an id of theirs.
+    A platform sends people to its page with an id of theirs, which no program is asked for.
+    Raises channels.PeopleUsePages there, and Unfit where the design allows programs.
     """
-    arrival = access.arrival(request._request, code, ticket)
-    if not isinstance(arrival.door, OpenLink):
+    door = registry.door(code)
+    if door is not None and not isinstance(door, OpenLink):
+        channels.check(Channel.API, door.kind, door.study)
         raise Unfit({"code": ["This link is a platform's: people arrive by it on its page alone."]})
-    return arrival
+    return access.arrival(request._request, code, ticket)
 
 
 def _for_researcher(

@@ -31,7 +31,7 @@ from annotation.api.authentication import HoldsParticipation, ParticipationToken
 from annotation.api.limits import PerParticipation
 from annotation.api.state import declined, record_of, state_of
 from annotation.api.views import ApiView
-from annotation.models import OwnAnswer, Participation, Status, Turn
+from annotation.models import Channel, OwnAnswer, Participation, Status, Turn
 from annotation.pages.worker.forms import OwnForm
 from annotation.pages.worker.translated import translated
 from annotation.platforms import registry
@@ -40,6 +40,7 @@ from annotation.recruitment import refusals, seats
 from annotation.recruitment.doors import NotAdmitted
 from annotation.steps import (
     answering,
+    channels,
     comprehension,
     model_run,
     own_questions,
@@ -90,6 +91,8 @@ class Spoken(ApiView):
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, NotAdmitted):
             exc = PermissionDenied(str(exc))
+        if isinstance(exc, channels.PeopleUsePages):
+            exc = PermissionDenied(str(exc), code="people_use_pages")
         return super().handle_exception(exc)
 
 
@@ -106,7 +109,7 @@ class Work(Spoken):
         return super().handle_exception(exc)
 
 
-def mine(request: Request) -> Participation:
+def holder(request: Request) -> Participation:
     """The participation of the token; from here on in the language of its study.
 
     Raises AuthenticationFailed.
@@ -115,6 +118,13 @@ def mine(request: Request) -> Participation:
         return access.participation_of(str(request.auth))
     except Http404:
         raise AuthenticationFailed(NOBODY) from None
+
+
+def mine(request: Request) -> Participation:
+    """The same, where a program may work by it. Raises channels.PeopleUsePages as well."""
+    participation = holder(request)
+    channels.check(Channel.API, participation.kind, participation.study)
+    return participation
 
 
 def refused(
@@ -169,7 +179,7 @@ class Begin(Work):
     def post(self, request: Request) -> Response:
         participation = mine(request)
         try:
-            training_step.begin(participation.token)
+            training_step.begin(participation.token, Channel.API)
         except answering.Conflict as conflict:
             return refused(participation, HTTPStatus.CONFLICT, "conflict", str(conflict))
         return Response(state_of(mine(request)))
@@ -225,7 +235,7 @@ class Answer(Work):
         sent = read(bodies.AnswerBody, request)
         token, fields = str(request.auth), bodies.fields_of(sent["answer"])
         try:
-            participation, turn = answering.submit(token, sent["turn"], fields)
+            participation, turn = answering.submit(token, sent["turn"], fields, Channel.API)
         except Turn.DoesNotExist:
             raise NotFound("This turn is none of this participation's.") from None
         except answering.Conflict as conflict:
@@ -243,21 +253,22 @@ class Continue(Work):
     @documented("Leave a reveal, the review, or the next task's instructions", bodies.ContinueBody)
     def post(self, request: Request) -> Response:
         leaving = read(bodies.ContinueBody, request)["leaving"]
-        participation, turn = training_step.go_on(str(request.auth), leaving)
+        participation, turn = training_step.go_on(str(request.auth), leaving, Channel.API)
         return Response(state_of(participation, turn))
 
 
 class Wait(Work):
     @documented("Ask whether the wait for a decision is over")
     def post(self, request: Request) -> Response:
-        qualification.move_on(str(request.auth))
+        qualification.move_on(mine(request).token)
         return Response(state_of(mine(request)))
 
 
 class Questionnaire(Work):
     @documented("The optional questions at the end", bodies.QuestionnaireBody)
     def post(self, request: Request) -> Response:
-        questionnaire.answer(str(request.auth), read(bodies.QuestionnaireBody, request))
+        participation = mine(request)
+        questionnaire.answer(participation.token, read(bodies.QuestionnaireBody, request))
         return Response(state_of(mine(request)))
 
 
@@ -287,10 +298,12 @@ class Resume(Work):
 
 
 class Withdraw(Work):
+    """Open to people as well: it shows nothing, and the right to withdraw asks for no page."""
+
     @documented("Erase the answers and leave")
     def post(self, request: Request) -> Response:
         withdrawal.withdraw(str(request.auth))
-        return Response(state_of(mine(request)))
+        return Response(state_of(holder(request)))
 
 
 class NextTask(Work):

@@ -19,6 +19,13 @@ from tasks.spans import GivenAnswer as GivenAnswer
 LONGEST_COUNTED_GAP = timedelta(minutes=5)
 
 
+class Channel(models.TextChoices):
+    """What a request came by; "" only in rows that were stored before this column existed."""
+
+    PAGE = "page", "a page"
+    API = "api", "the API"
+
+
 class TurnQuerySet(models.QuerySet["Turn"]):
     def latest_of(self, participations: models.QuerySet) -> "TurnQuerySet":
         """The latest turn of each of these that has one, with its answer and signs of work."""
@@ -42,6 +49,8 @@ class Turn(models.Model):
     shown_at = models.DateTimeField(default=timezone.now)
     # Time worked before this example was shown; absences are left out (LONGEST_COUNTED_GAP).
     worked_before = models.DurationField(default=timedelta)
+    # What the request that showed it came by; of one that a decision showed, as the turn before.
+    channel = models.CharField(max_length=4, choices=Channel, blank=True, default="", db_default="")
 
     # The same of the participation's first turn: Participation.latest_turn and show tell it.
     first_worked_before: timedelta
@@ -52,6 +61,7 @@ class Turn(models.Model):
         ordering = ["pk"]
         constraints = [
             one_of("step", Step, "a_turn_belongs_to_a_known_step"),
+            one_of("channel", Channel, "a_turn_has_a_known_channel", or_empty=True),
             models.UniqueConstraint(
                 fields=["participation", "example"],
                 name="one_turn_per_participation_and_example",
@@ -188,9 +198,12 @@ class Answer(models.Model):
     # Active time between shown and submitted (Turn.active_until), by the study's rule.
     active_seconds = models.FloatField()
     submitted_at = models.DateTimeField(default=timezone.now)
+    # What it came by.
+    channel = models.CharField(max_length=4, choices=Channel, blank=True, default="", db_default="")
 
     class Meta:
         constraints = [
+            one_of("channel", Channel, "an_answer_has_a_known_channel", or_empty=True),
             models.CheckConstraint(
                 condition=Q(s1__gte=0.0, s1__lte=1.0), name="s1_lies_between_0_and_1"
             ),

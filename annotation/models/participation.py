@@ -284,14 +284,16 @@ class Participation(models.Model):
         self,
         step: str,
         position: int,
+        channel: str,
         after: "Turn | None" = None,
         until: datetime | None = None,
         shown_at: datetime | None = None,
     ) -> "Turn":
         """Put the example at that position of the step before the worker: insert its turn.
 
-        `after` is the turn that the worker comes from, with work counted up to `until`. Both times
-        are now, unless they are given. The caller holds the participation's lock.
+        `channel` is what the request came by that shows it. `after` is the turn that the worker
+        comes from, with work counted up to `until`. Both times are now, unless they are given. The
+        caller holds the participation's lock.
         """
         now = shown_at or database_now()
         if after is not None:  # clocks are set back; what is shown follows what was done
@@ -302,6 +304,7 @@ class Participation(models.Model):
             step=Step.CHECK if example.pk in self.checks else step,
             position=position,
             shown_at=now,
+            channel=channel,
             worked_before=(
                 after.worked_until(until or now, self.scenario.idle_cutoff)
                 if after

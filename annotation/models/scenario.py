@@ -98,6 +98,11 @@ class Scenario(models.Model):
         return self.study.refuse_pastes
 
     @cached_property
+    def programs_as_people(self) -> bool:
+        """May programs take the seats of people, by the API?"""
+        return self.study.programs_as_people
+
+    @cached_property
     def interface_language(self) -> str:
         return self.study.interface_language
 

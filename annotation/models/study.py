@@ -371,6 +371,13 @@ class Study(models.Model):
         help_text="The page refuses it; without it, and where JavaScript is off, pastes are only"
         " counted or not known.",
     )
+    programs_as_people = models.BooleanField(
+        "programs may take the seats of people, by the API",
+        default=False,
+        help_text="Otherwise people take part on the pages alone, and the API refuses them. Where"
+        " it is allowed, every table says for how many people a program answered. Frozen with the"
+        " design.",
+    )
     interface_language = LanguageField(
         "language of the annotators' pages",
         help_text="Of buttons, instructions of the tool and messages; the texts of a task stay as"

@@ -47,7 +47,7 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
         locked.status = Status.WORKING
         locked.save(update_fields=["status"])
         until = last.given.submitted_at if last.given else last.shown_at
-        locked.show(Step.ANNOTATION, position, after=last, until=until)
+        locked.show(Step.ANNOTATION, position, last.channel, after=last, until=until)
     return locked
 
 

@@ -14,12 +14,14 @@ from annotation.steps import signs
 from tasks.clock import database_now
 
 
-def begin(participation: Participation, after: Turn, until: datetime | None = None) -> Turn | None:
+def begin(
+    participation: Participation, after: Turn, channel: str, until: datetime | None = None
+) -> Turn | None:
     """Show the first test example, or None where the part ends with the training step.
 
     Work after the last training example counts up to `until`. The caller holds the lock.
     """
-    return _show(participation, 0, after, until)
+    return _show(participation, 0, after, channel, until)
 
 
 def go_on(participation: Participation, answered: Turn) -> Turn | None:
@@ -30,8 +32,11 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
     """
     if answered.position + 1 < len(participation.annotation_order):
         # Shown with the reply to that answer: one moment, asked for once.
-        at = answered.answer.submitted_at
-        return _show(participation, answered.position + 1, answered, shown_at=at)
+        given = answered.answer
+        return _show(
+            participation, answered.position + 1, answered, given.channel,
+            shown_at=given.submitted_at,
+        )  # fmt: skip
     participation.status = Status.COMPLETED
     participation.finished_at = database_now()
     participation.signs = signs.for_participation(participation)._asdict()
@@ -47,10 +52,11 @@ def _show(
     participation: Participation,
     position: int,
     after: Turn,
+    channel: str,
     until: datetime | None = None,
     shown_at: datetime | None = None,
 ) -> Turn | None:
     if sittings.ends_before(participation, position):
         sittings.stop(participation)
         return None
-    return participation.show(Step.ANNOTATION, position, after, until, shown_at)
+    return participation.show(Step.ANNOTATION, position, channel, after, until, shown_at)

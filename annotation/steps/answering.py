@@ -11,8 +11,17 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils.translation import gettext_lazy
 
-from annotation.models import Answer, AnswerSpan, Kind, Participation, Status, Step, Turn
-from annotation.steps import annotation_step, screening_step
+from annotation.models import (
+    Answer,
+    AnswerSpan,
+    Channel,
+    Kind,
+    Participation,
+    Status,
+    Step,
+    Turn,
+)
+from annotation.steps import annotation_step, channels, screening_step
 from annotation.steps.locking import lock
 from tasks import answers
 from tasks.answers.kind import NO_ANSWER
@@ -38,17 +47,18 @@ class Conflict(Exception):
 
 
 def submit(
-    token: str, turn_id: int, fields: Mapping[str, str]
+    token: str, turn_id: int, fields: Mapping[str, str], channel: str = Channel.PAGE
 ) -> tuple[Participation, Turn | None]:
     """Store the answer to that turn if it is the current question.
 
     Returns the participation and its state: the latest turn, or None when it has just finished.
 
-    Raises Participation.DoesNotExist or Turn.DoesNotExist (404), Conflict (409) and
-    AnswerError (422); in each of these cases nothing is stored.
+    Raises Participation.DoesNotExist or Turn.DoesNotExist (404), channels.PeopleUsePages (403),
+    Conflict (409) and AnswerError (422); in each of these cases nothing is stored.
     """
     with transaction.atomic():
         participation = lock(token)
+        channels.check(channel, participation.kind, participation.scenario)
         current = participation.latest_turn()
         if current is not None and current.pk == turn_id:
             asked = current
@@ -60,7 +70,7 @@ def submit(
         if participation.status != Status.WORKING:
             raise Conflict(Conflict.GIVEN_UP)
         given = _read(asked, fields)
-        store(asked, given, asked.card.gold_rule, participation.scenario.idle_cutoff)
+        store(asked, given, asked.card.gold_rule, participation.scenario.idle_cutoff, channel)
         if asked.is_revealed:
             return participation, asked
         step = screening_step if asked.step == Step.SCREENING else annotation_step
@@ -89,7 +99,9 @@ def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
         raise Conflict(Conflict.ALREADY_REVEALED if seen else Conflict.ALREADY_RECORDED)
 
 
-def store(turn: Turn, given: GivenAnswer, gold_rule: str, idle_cutoff: timedelta) -> None:
+def store(
+    turn: Turn, given: GivenAnswer, gold_rule: str, idle_cutoff: timedelta, channel: str
+) -> None:
     """Insert the answer, its spans and its S1. The caller holds the lock and the transaction."""
     result = score(given.texts, turn.example.gold, gold_rule)
     # A clock may have been set back since: nothing is submitted before it was shown.
@@ -104,6 +116,7 @@ def store(turn: Turn, given: GivenAnswer, gold_rule: str, idle_cutoff: timedelta
         tokeniser=TOKENISER,
         active_seconds=active.total_seconds(),
         submitted_at=now,
+        channel=channel,
     )
     if turn.kept_draft is not None:
         turn.kept_draft.delete()

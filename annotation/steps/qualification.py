@@ -125,14 +125,14 @@ def _apply(study: Study, own: float, others: Sequence[float], shots: int) -> Ver
     return verdict(study.qualification, study.qualification_threshold, own, others, step)
 
 
-def after_judged_step(participation: Participation, turn: Turn) -> Turn | None:
+def after_judged_step(participation: Participation, turn: Turn, channel: str) -> Turn | None:
     """From the last reveal or screening answer on: annotation step, wait for a decision, or exit.
 
     The caller holds the participation's lock. Returns the turn that is shown next, or None.
     """
     rule = participation.study.qualification
     if rule == Qualification.NONE:
-        return annotation_step.begin(participation, turn)
+        return annotation_step.begin(participation, turn, channel)
     if rule == Qualification.RESEARCHER:
         participation.status = Status.WAITING
         participation.waiting_since = database_now()
@@ -143,7 +143,7 @@ def after_judged_step(participation: Participation, turn: Turn) -> Turn | None:
         screen_out(participation, judgement.reason)
         return None
     _note(participation, True, judgement.reason, None)
-    return annotation_step.begin(participation, turn)
+    return annotation_step.begin(participation, turn, channel)
 
 
 def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Participation:
@@ -169,7 +169,7 @@ def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Par
         _note(participation, True, reason, by)
         last = participation.latest_turn()
         assert last is not None  # they wait after the step that is judged
-        annotation_step.begin(participation, last, until=participation.waiting_since)
+        annotation_step.begin(participation, last, last.channel, until=participation.waiting_since)
         return participation
 
 

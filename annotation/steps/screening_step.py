@@ -15,8 +15,9 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
     answer: there is never an answered example without what follows it.
     """
     if answered.position + 1 < len(participation.screening_order):
-        at = answered.answer.submitted_at
+        given = answered.answer
         return participation.show(
-            Step.SCREENING, answered.position + 1, after=answered, shown_at=at
-        )
-    return qualification.after_judged_step(participation, answered)
+            Step.SCREENING, answered.position + 1, given.channel, after=answered,
+            shown_at=given.submitted_at,
+        )  # fmt: skip
+    return qualification.after_judged_step(participation, answered, answered.answer.channel)

@@ -14,6 +14,7 @@ from django.utils.translation import gettext, gettext_lazy
 from annotation.models import (
     JUDGED_STEPS,
     Answer,
+    Channel,
     OwnAnswer,
     Participation,
     Reading,
@@ -23,6 +24,7 @@ from annotation.models import (
 )
 from annotation.steps import (
     attention_checks,
+    channels,
     comprehension,
     own_questions,
     qualification,
@@ -43,15 +45,16 @@ ALREADY_DONE = gettext_lazy(
 )
 
 
-def begin(token: str) -> None:
+def begin(token: str, channel: str = Channel.PAGE) -> None:
     """Show the first example: from here on the worker has seen this task.
 
     A second call changes nothing. Somebody who has met the task elsewhere in the meantime loses
-    the seat and is marked as refused. Raises Participation.DoesNotExist, and Conflict before
-    consent.
+    the seat and is marked as refused. Raises Participation.DoesNotExist,
+    channels.PeopleUsePages, and Conflict before consent.
     """
     with transaction.atomic():
         participation = lock(token)
+        channels.check(channel, participation.kind, participation.scenario)
         if participation.status == Status.ARRIVED:
             raise Conflict(gettext("Please answer the question about consent first."))
         if participation.status != Status.WORKING or participation.turns.exists():
@@ -67,7 +70,8 @@ def begin(token: str) -> None:
             return
         _set_orders(participation)
         steps = (Step.UPSTREAM, *JUDGED_STEPS, Step.ANNOTATION)
-        participation.show(next(step for step in steps if participation.order_of(step)), 0)
+        first = next(step for step in steps if participation.order_of(step))
+        participation.show(first, 0, channel)
 
 
 def _set_orders(participation: Participation) -> None:
@@ -102,15 +106,18 @@ def _draw(examples: Iterable[Example], how: str, seed: str) -> list[int]:
     return order_examples(contexts, how, seed)
 
 
-def go_on(token: str, leaving: str = "") -> tuple[Participation, Turn | None]:
+def go_on(
+    token: str, leaving: str = "", channel: str = Channel.PAGE
+) -> tuple[Participation, Turn | None]:
     """From a reveal to the next example; from the last one over the review to the annotation step.
 
     Asked anywhere else (a second click, a second tab) it changes nothing: `leaving` is the state of
     the page that asks, so that no second click on a reveal skips the review. Returns the
-    participation and its state; raises Participation.DoesNotExist.
+    participation and its state; raises Participation.DoesNotExist and channels.PeopleUsePages.
     """
     with transaction.atomic():
         participation = lock(token)
+        channels.check(channel, participation.kind, participation.scenario)
         turn = participation.latest_turn()
         if (
             participation.status != Status.WORKING
@@ -124,12 +131,13 @@ def go_on(token: str, leaving: str = "") -> tuple[Participation, Turn | None]:
             # The instructions of another task are read first.
             if upstream_step.ends_a_task(participation, turn) and (is_read or leaving == "reveal"):
                 return participation, turn
-            return participation, upstream_step.following(participation, turn)
+            return participation, upstream_step.following(participation, turn, channel)
         if turn.position + 1 < len(participation.training_order):
-            return participation, participation.show(Step.TRAINING, turn.position + 1, after=turn)
+            following = participation.show(Step.TRAINING, turn.position + 1, channel, after=turn)
+            return participation, following
         if training_review.is_due(participation, turn) and (is_read or leaving == "reveal"):
             return participation, turn
-        return participation, qualification.after_judged_step(participation, turn)
+        return participation, qualification.after_judged_step(participation, turn, channel)
 
 
 def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:

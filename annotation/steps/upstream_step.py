@@ -92,12 +92,12 @@ def card_shown_after(participation: Participation, turn: Turn | None) -> Card | 
     return frozen.card_of_example(order[turn.position + 1])
 
 
-def following(participation: Participation, turn: Turn) -> Turn:
+def following(participation: Participation, turn: Turn, channel: str) -> Turn:
     """Show what follows that turn of the upstream step: its next example, or the next step's first.
 
     The caller holds the participation's lock.
     """
     if turn.position + 1 < len(participation.upstream_order):
-        return participation.show(Step.UPSTREAM, turn.position + 1, after=turn)
+        return participation.show(Step.UPSTREAM, turn.position + 1, channel, after=turn)
     first = Step.TRAINING if participation.training_order else Step.ANNOTATION
-    return participation.show(first, 0, after=turn)
+    return participation.show(first, 0, channel, after=turn)

@@ -72,7 +72,7 @@ FORM_FIELDS = (
     "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
     "decision_minutes", "attention_checks", "exit_questionnaire", "consent_text",
     "hypotheses", "equivalence_margin", "metrics", "rehearsal", "hide_test_scores",
-    "accepts_leakage", "ethics_contact", "own_questions",
+    "accepts_leakage", "ethics_contact", "own_questions", "programs_as_people",
 )  # fmt: skip
 
 

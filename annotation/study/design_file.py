@@ -32,7 +32,7 @@ FIELDS = {
             "comprehension_questions", "comprehension_attempts", "max_screen_outs_in_a_row",
             "attention_checks", "exit_questionnaire", "computer_only", "consent_text",
             "hypotheses", "equivalence_margin", "metrics", "hide_test_scores", "accepts_leakage",
-            "ethics_contact", "own_questions",
+            "ethics_contact", "own_questions", "programs_as_people",
         )
     },
     "pay.base_reward": "base_reward",

@@ -68,6 +68,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         },
         "exit_questionnaire": study.exit_questionnaire,
         "computer_only": study.computer_only,
+        "programs_as_people": study.programs_as_people,
         "consent_text": study.consent_text,
         "ethics_contact": study.ethics_contact,
         "own_questions": study.own_questions,

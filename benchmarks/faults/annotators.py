@@ -283,7 +283,9 @@ def make_study(annotators: int, answers: int, test: int = 0) -> str:
         owner.set_password("a password of the owner")
         owner.save()
     task = factories.make_task(train=train, test=records, name=f"toy-{size}-{annotators}")
-    study = factories.make_study(owner, task, shots=[TRAINING], annotators=annotators)
+    study = factories.make_study(
+        owner, task, shots=[TRAINING], annotators=annotators, programs_as_people=True
+    )
     return study.link_code
 
 

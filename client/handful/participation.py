@@ -1,7 +1,9 @@
 """One participation in a study, step by step, with the token that it was given.
 
-The server alone decides what comes next; each call returns its new state. A call that is repeated
-counts once: the first answer wins.
+People use the pages of a study: a program takes a person's seat only where the design allows it
+(programs_as_people), and the tables say so. Models and simulated annotators have kinds of their
+own. The server alone decides what comes next; each call returns its new state. A call that is
+repeated counts once: the first answer wins.
 """
 
 from typing import Any, Self
@@ -33,7 +35,8 @@ class Participation:
     ) -> Self:
         """Take a seat by a study's link (or its code). Raises ApiError where there is none.
 
-        A kind other than person needs the token of a `researcher` with the scope run.
+        A kind other than person needs the token of a `researcher` with the scope run. The seat of
+        a person is refused with the code people_use_pages, unless the design allows programs.
         """
         code = urlsplit(link).path.rstrip("/").rpartition("/")[2]
         with Connection(server, researcher or "", **(options or {})) as door:

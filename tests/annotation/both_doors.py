@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from annotation.models import Participation, Study
 from tasks.spans import QUESTION
+from tests import factories
 
 # Of replies by the API, what differs between any two participations.
 MASKS = [
@@ -21,6 +22,11 @@ MASKS = [
     (rb'"arrival":"[^"]+', b'"arrival":"ARRIVAL'),
     (rb"\b[A-Z2-9]{8}\b", b"CODE"),
 ]
+
+
+def make_study(*args: Any, **fields: Any) -> Study:
+    """A study in which programs may take the seats of people: else there is one door to them."""
+    return factories.make_study(*args, programs_as_people=True, **fields)
 
 
 class Pages:

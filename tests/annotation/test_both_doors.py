@@ -23,7 +23,7 @@ def door(request):
 
 @pytest.fixture
 def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), shots=[2])
+    return both_doors.make_study(researcher, factories.make_task(), shots=[2])
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def walk(door, researcher, gold, name, kind) -> list[tuple[str, bool, tuple]]:
     task = factories.make_kind(
         kind, name=f"toy-{name}", title="Same", **files_of(kind, gold, trained_on=None)
     )
-    study = factories.make_study(researcher, task, shots=[3], seed=11, title="Same")
+    study = both_doors.make_study(researcher, task, shots=[3], seed=11, title="Same")
     seen = [("landing", False, comparable(door.landing(study)))]
     door.start(study)
     Participation.objects.filter(study=study).update(pseudonym="A-SAME2")
@@ -120,7 +120,7 @@ def test_no_example_is_shown_before_consent(door, study):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_answer_is_stored_once_and_revealed(door, researcher, kind):
-    study = factories.make_study(researcher, factories.make_kind(kind), shots=[2])
+    study = both_doors.make_study(researcher, factories.make_kind(kind), shots=[2])
     seat = both_doors.seat(door, study)
     turn = seat.latest_turn()
     fields = factories.fields_for(turn.example, factories.wrong_texts(turn.example))
@@ -259,7 +259,7 @@ def test_a_start_that_is_repeated_is_one_seat(door, study):
 @pytest.mark.django_db(transaction=True)
 def test_of_many_starts_at_once_as_many_as_there_are_seats_get_one(door, researcher, settings):
     settings.STARTS_PER_MINUTE = 100
-    study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=3)
+    study = both_doors.make_study(researcher, factories.make_task(), shots=[2], annotators=3)
     make = type(door)
     replies = race([lambda: make().start(study).status_code for _person in range(8)])
     assert study.participations.seated().count() == 3
@@ -270,7 +270,7 @@ def test_of_many_starts_at_once_as_many_as_there_are_seats_get_one(door, researc
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_of_simultaneous_answers_one_is_stored_and_the_others_are_told(door, researcher):
-    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    study = both_doors.make_study(researcher, factories.make_task(), shots=[2])
     seat = factories.seat(study.scenarios.get())
     turn, make = seat.latest_turn(), type(door)
     forms = [texts(turn, word) for word in ("we", "went", "to", "then", "home", "train")]

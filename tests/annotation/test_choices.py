@@ -47,6 +47,7 @@ def stored(module_researcher):
     study = factories.make_study(researcher, task, shots=[2])
     factories.predict(researcher, "toy", task, 2, 1)
     participation = factories.seat(study.scenarios.get())
+    factories.work_through(participation, limit=1)
     mine = {"participation": participation}
     Member.objects.create(study=study, user=other_researcher, role="analyst")
     AccessRule.objects.create(

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    return factories.make_study(module_researcher, factories.make_task(), shots=[2]).pk
+    return both_doors.make_study(module_researcher, factories.make_task(), shots=[2]).pk
 
 
 @pytest.fixture
@@ -139,13 +139,13 @@ def test_a_simulated_annotator_comes_for_a_researcher_alone(study, researcher, o
     assert join(study.link_code, wanted, **reads).status_code == 403
     runs = factories.bearer(researcher, "run")
     assert join(study.link_code, wanted, **runs).status_code == 422  # no rehearsal
-    rehearsal = factories.make_study(researcher, study.tasks.get(), shots=[2], rehearsal=True)
+    rehearsal = both_doors.make_study(researcher, study.tasks.get(), shots=[2], rehearsal=True)
     assert join(rehearsal.link_code, wanted, **runs).status_code == 201
     assert rehearsal.participations.get().kind == Kind.SIMULATED
 
 
 def test_the_questions_about_the_instructions_are_asked_before_the_first_example(researcher):
-    study = factories.make_study(
+    study = both_doors.make_study(
         researcher, factories.make_task(), shots=[2], comprehension_attempts=2,
         comprehension_questions="Can an answer be changed?\n- Yes\n* No",
     )  # fmt: skip
@@ -175,7 +175,7 @@ def test_the_record_tells_what_was_told_and_no_more(study):
 
 
 def test_the_questions_at_the_end_are_kept_once(researcher):
-    study = factories.make_study(
+    study = both_doors.make_study(
         researcher, factories.make_task(), shots=[0], exit_questionnaire=True
     )
     seat = factories.seat(study.scenarios.get())

@@ -62,3 +62,12 @@ def test_a_link_that_nobody_gave_out_is_refused(served):
     with pytest.raises(ApiError) as refused:
         Participation.join(served[0], "nobody")
     assert refused.value.status == 404
+
+
+def test_a_program_takes_no_seat_of_a_person_where_the_design_does_not_allow_it(client):
+    design = {"name": "people-only", "tasks": ["demo-sentiment"], "shots": [0], "annotators": 1}
+    study = client.studies.create(design).open()
+    with pytest.raises(ApiError) as refused:
+        Participation.join(client.connection.server, study.link)
+    assert (refused.value.status, refused.value.code) == (403, "people_use_pages")
+    assert list(study.participations()) == []

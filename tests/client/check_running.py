@@ -9,7 +9,8 @@ from handful import ApiError, Participation
 def draft():
     """A design of which each test makes a study of its own."""
     return {
-        "tasks": ["demo-sentiment"], "shots": [0], "annotators": 1, "hide_test_scores": False
+        "tasks": ["demo-sentiment"], "shots": [0], "annotators": 1, "hide_test_scores": False,
+        "programs_as_people": True,
     }  # fmt: skip
 
 
@@ -27,7 +28,7 @@ def test_seats_are_added(study):
 
 
 def somebody_finishes(server, study) -> str:
-    """A person takes part to the end; their pseudonym."""
+    """A program takes part in a person's seat, to the end; its pseudonym."""
     with Participation.join(server[0], study.link) as seat:
         assert go_through(seat)[-1] == "finished"
     (one,) = study.participations(kind="person", status="completed")

@@ -27,6 +27,7 @@ def prepare() -> list[str]:
     from django.core.management import call_command
 
     from annotation.models import Study
+    from annotation.study import lifecycle
     from tasks import tags
     from tests.factories import bearer
 
@@ -36,9 +37,10 @@ def prepare() -> list[str]:
         call_command("import_task", str(ROOT / "tasks" / "demo" / task), owner="ada", **QUIET)
     call_command(
         "create_study", "pilot", tasks=["demo-sentiment", "demo-questions"], shots=[0, 10],
-        annotators=2, title="A pilot", owner="ada", minutes=10, open=True, seed=1,
-        rehearsal=True, **QUIET,
+        annotators=2, title="A pilot", owner="ada", minutes=10, seed=1, rehearsal=True, **QUIET,
     )  # fmt: skip
+    Study.objects.update(programs_as_people=True)
+    lifecycle.change_status(Study.objects.get(), "open")
     call_command("simulate_workers", "pilot", policy="noisy:0.85", seed=1, **QUIET)
     tags.of_task("demo-questions", ["reading"], owner)
     Study.objects.update(tags=["first pilot"])

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from annotation.models import Answer
 from tests import factories
+from tests.annotation import both_doors
 
 pytestmark = pytest.mark.engines
 
@@ -34,7 +35,7 @@ def read_only():
 @pytest.fixture
 def seat(transactional_db):
     researcher = get_user_model().objects.create_user("ada")
-    study = factories.make_study(researcher, factories.make_task(), shots=[0])
+    study = both_doors.make_study(researcher, factories.make_task(), shots=[0])
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=1)
     return seat

@@ -59,9 +59,9 @@ GROUPS: dict[str, list[str]] = {
         "interface_language",
     ],
     "Screening": [
-        "computer_only", "comprehension_questions", "comprehension_attempts", "qualification",
-        "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
-        "decision_minutes", "attention_checks",
+        "computer_only", "programs_as_people", "comprehension_questions",
+        "comprehension_attempts", "qualification", "qualification_threshold", "screening_examples",
+        "max_screen_outs_in_a_row", "decision_minutes", "attention_checks",
     ],
     "Consent and questions": [
         "consent_text", "ethics_contact", "own_questions", "exit_questionnaire",
