@@ -16,6 +16,8 @@ from analysis.pages import (
     tables,
 )
 from annotation.api.views import Unknown
+from annotation.monitoring.sample import LARGEST_EXPORT
+from tasks import uploads
 
 urlpatterns = [
     path(
@@ -79,6 +81,17 @@ urlpatterns = [
     path("studies/<str:name>/report/run/", report.report_run, name="report_run"),
     path("studies/<str:name>/report.css", report.report_style, name="report_style"),
     path("studies/<str:name>/report.md", report.report_file, name="report_file"),
+    path(
+        "studies/<str:name>/checklists/<str:form>.<str:ext>",
+        report.checklist_file,
+        name="checklist_file",
+    ),
+    path(
+        "studies/<str:name>/sample/",
+        uploads.takes_files(LARGEST_EXPORT, at_once=1)(report.sample_upload),
+        name="sample_upload",
+    ),
+    path("studies/<str:name>/sample.<str:ext>", report.sample_file, name="sample_file"),
     path("studies/<str:name>/release/", report.release_page, name="release"),
     path("studies/<str:name>/release/prepare/", report.release_prepare, name="release_prepare"),
     path("studies/<str:name>/release/<int:pk>/run/", report.release_run, name="release_run"),

@@ -74,6 +74,7 @@ POSTS = {
     "participation_review": Post("own", "api_review"),
     "pay": Post("pay", "api_pay"),
     "report": Post("own", "api_report"),
+    "sample_upload": Post("own", "api_sample"),
     "report_run": Post("read", reason=WHOLE, is_polled=True),
     "analysis_run": Post("read", "api_analysis", is_polled=True),
     "release_prepare": Post("read", "api_release"),

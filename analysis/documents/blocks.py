@@ -101,26 +101,23 @@ class Picture:
 
 @dataclass(frozen=True)
 class Item:
-    """An item of a checklist: what is known from the study, and what only a researcher knows.
+    """An item of a checklist: its number, answer, and what the answer rests on.
 
-    `asks` is the question to the researcher ("" where nothing is asked), `answer` their answer,
-    `problem` why that cannot be stored.
+    `field` names the field of the short form that it uses; "" where the study alone answers.
     """
 
     number: str
     title: str
-    known: str
-    asks: str
     answer: str
-    problem: str = ""
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self.asks) and not self.answer
+    evidence: str
+    field: str = ""
 
 
 @dataclass(frozen=True)
 class Checklist:
+    """A filled-in form; `name` is that of its files."""
+
+    name: str
     items: Sequence[Item]
     kind: ClassVar[str] = "checklist"
 
@@ -208,13 +205,11 @@ def _lines(block: Block) -> Iterator[str]:
         case Picture(name, caption, description):
             yield f"![{markdown(description)}](figures/{name}.svg)"
             yield f"{block.label}{markdown(caption)}"
-        case Checklist(items):
+        case Checklist(_name, items):
             for item in items:
-                yield f"**{item.number} {markdown(item.title)}**"
-                if item.known:
-                    yield markdown(item.known)
-                if item.asks:
-                    yield f"*{markdown(item.asks)}* {markdown(item.answer) or '(not answered)'}"
+                yield f"**{item.number} {markdown(item.title)}: {markdown(item.answer)}**"
+                if item.evidence:
+                    yield markdown(item.evidence)
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -26,6 +26,7 @@ from analysis.tables import (
     performance,
     rendering,
     resampling,
+    sample,
     seated_models,
     selection,
     sensitivity,
@@ -193,6 +194,12 @@ def _entry(entry: leaderboard.Entry) -> str:
     return f"{entry.name} (published)" if entry.is_published else entry.name
 
 
+def _sample(study: Study, kind: str) -> Iterator[PaperTable]:
+    """Of people alone: robots and models are asked nothing."""
+    rows = sample.rows(study) if kind == Kind.PERSON else []
+    yield _table(study, kind, "sample", sample.TITLE, sample.COLUMNS, rows, sample.NOTE)
+
+
 def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
     figure = figure_data.figure(study, kind, name)
     title, rows = f"Numbers of {figure.title.lower()}", figure.numbers
@@ -205,6 +212,7 @@ def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
 TABLES: dict[str, tuple[str, Maker]] = {
     "human-performance": ("Table", _performance),
     "training": ("Training table", _training),
+    "sample": (sample.TITLE, _sample),
     **{name: (findings_columns.table(name, []).title, partial(_finding, name))
        for name in findings.TABLES},
     selection.NAME: (selection.TITLE, _admission),

@@ -11,7 +11,7 @@ from itertools import chain
 from operator import itemgetter
 
 from analysis.documents import (
-    checklist,
+    checklists,
     cross_task,
     front,
     methods,
@@ -27,6 +27,7 @@ from analysis.documents.blocks import (
     Fact,
     Facts,
     Grid,
+    Item,
     Paragraph,
     Quote,
     Section,
@@ -34,11 +35,12 @@ from analysis.documents.blocks import (
 )
 from analysis.documents.study_record import Amount, StudyRecord
 from analysis.documents.wording import moment, same_recipe
-from analysis.tables import columns, marks, rendering
+from analysis.tables import columns, marks, rendering, sample
 from analysis.tables.columns import NOTHING
 from analysis.tables.performance import PerformanceTable, kinds_of, versions
 from annotation.models import Kind, Qualification, Status, Study
 from annotation.money.ledger import in_currency
+from annotation.monitoring.sample import about_export
 from annotation.wording import in_words
 from tasks.columns import Column
 
@@ -46,27 +48,24 @@ from tasks.columns import Column
 def for_study(
     study: Study,
     sent: Mapping[str, str] | None = None,
-    problems: Mapping[str, str] | None = None,
     masked: Callable[[str], str] = str,
     sums: str = "",
 ) -> Document | None:
     """The report of a study; None while it is a draft.
 
-    `sent` holds answers to the checklist that could not be stored and are shown instead of the
-    stored ones, `problems` why; `masked` is applied to texts that people wrote. `sums` is the
-    SHA-256 of SHA256SUMS where the report is part of a bundle.
+    `sent` holds answers of the researcher that could not be stored and are shown instead of the
+    stored ones; `masked` is applied to texts that people wrote. `sums` is the SHA-256 of SHA256SUMS
+    where the report is part of a bundle.
     """
     if study.is_draft:
         return None
     answers = dict(study.report_answers.values_list("item", "text"))
     shown = {item: masked(text) for item, text in (answers | dict(sent or {})).items()}
-    return document(StudyRecord(study, masked, sums), shown, problems)
+    return document(StudyRecord(study, masked, sums), shown)
 
 
-def document(
-    record: StudyRecord, answers: Mapping[str, str], problems: Mapping[str, str] | None = None
-) -> Document:
-    """The report from these numbers and answers (by item of the checklist)."""
+def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
+    """The report from these numbers and answers (by field of the short form)."""
     marked = [Paragraph(mark) for mark in marks.sentences(record.study)]
     parts = results.parts(record)
     arms = _of_arms(record)
@@ -93,10 +92,11 @@ def document(
         sections.append(Section("Non-human annotators", simulated))
     sections += [
         Section("Participant flow", _funnel(record)),
+        *_sample(record),
         Section("Pay and time", _pay(record)),
         Section("Consent, withdrawals, exclusions", _consent(record)),
         Section("Deviations from the frozen design", _deviations(record)),
-        Section("Checklist for human baselines", _checklist(record, answers, problems)),
+        *_checklists(record, answers),
         Section("Reproducibility", _provenance(record)),
     ]
     head = front.front(record, answers)
@@ -308,18 +308,28 @@ def _deviations(record: StudyRecord) -> list[Block]:
     ]
 
 
-def _checklist(
-    record: StudyRecord, answers: Mapping[str, str], problems: Mapping[str, str] | None
-) -> list[Block]:
-    items = checklist.items(record, answers, problems)
-    still_open = sum(item.is_open for item in items)
+def _sample(record: StudyRecord) -> list[Section]:
+    """The table of the sample; no section where nothing is known of the people."""
+    rows = sample.rows(record.study)
+    if not rows:
+        return []
+    notes = list(filter(None, [sample.NOTE, about_export(record.study)]))
+    return [Section(sample.TITLE, [Grid.of("The sample", sample.COLUMNS, rows, notes)])]
+
+
+def _checklists(record: StudyRecord, answers: Mapping[str, str]) -> list[Section]:
     return [
-        Paragraph(
-            "Items are numbered as in Wei et al. (2025, arXiv 2506.13776) and phrased in our own"
-            " words. Information known to the platform is filled in; the questions are for the"
-            " researcher." + (f" Unanswered questions: {still_open}." if still_open else "")
-        ),
-        Checklist(items),
+        Section(
+            form.title,
+            [
+                Paragraph(form.source),
+                Checklist(
+                    name,
+                    [Item(e.number, e.title, e.answer, e.evidence, e.field) for e in form.entries],
+                ),
+            ],
+        )
+        for name, form in checklists.for_study(record, answers).items()
     ]
 
 

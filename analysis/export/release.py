@@ -20,6 +20,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from analysis.documents import blocks, front, paper_tables, preregistration, report
+from analysis.documents.checklists import files as checklist_files
 from analysis.documents.wording import moment
 from analysis.export import (
     audit_log,
@@ -62,6 +63,7 @@ README = """
 |---|---|
 | the report, to read and to print | `report.html`, `report.md`, `figures/`{printed} |
 | every table as printed: LaTeX, transposed, CSV, by kind of annotator | `tables/` |
+| checklists of venues, filled in, and the table of the sample: LaTeX, JSON | `checklists/` |
 | how to cite it; under which licence, where one was chosen | `CITATION.cff`, `LICENSE` |
 | metadata for places of data sets (Croissant 1.0; the head of this file) | `croissant.json` |
 | the preregistration: the frozen design in words | `preregistration.html`, `preregistration.md` |
@@ -158,6 +160,7 @@ def write_data(study: Study, folder: Path, round_times: str = "") -> None:
     shutil.copyfile(MIXED_MODEL, folder / MIXED_MODEL.name)
     _write_documents(study, folder, masked, files.write_data_sums(folder), round_times)
     write_tables(study, folder / "tables")
+    _write_checklists(study, folder / "checklists", masked)
     _write_published(study, folder, masked)
     _write_materials(study, folder / "materials")
     _write_seen(study, folder / "seen")
@@ -180,6 +183,15 @@ def write_tables(study: Study, folder: Path) -> None:
                 _text(own / f"{stem}.tex", as_latex(table))
                 _text(own / f"{stem}-transposed.tex", as_latex(table, is_transposed=True))
                 _text(own / f"{stem}.csv", as_csv(table))
+
+
+def _write_checklists(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
+    """Each checklist as LaTeX and JSON, and the table of the sample as JSON."""
+    folder.mkdir()
+    for name, form in checklist_files.forms_of(study, masked).items():
+        _text(folder / f"{name}.tex", checklist_files.as_latex(form))
+        _text(folder / f"{name}.json", checklist_files.as_json(form))
+    _text(folder / "sample.json", checklist_files.sample_file(study, "json"))
 
 
 def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -> None:

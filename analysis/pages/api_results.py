@@ -13,7 +13,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from analysis.documents import blocks, licences, paper_tables, preregistration, report
+from analysis.documents import blocks, paper_tables, preregistration, report
 from analysis.export import bundle_job, files
 from analysis.figures.several_studies import Comparison
 from analysis.pages import compare, forms
@@ -245,17 +245,17 @@ def _markdown(document: Any, name: str, what: str) -> HttpResponse:
 
 
 class Report(StudyTwin):
-    """The researcher's answers to the checklist of the report, by item."""
+    """The researcher's answers of the short form and the title page, by field."""
 
     page = "report"
-    summary = "Answer items of the report's checklist"
+    summary = "Answer fields of the report's short form"
     more_fields: ClassVar = {item: serializers.CharField(required=False) for item in forms.ASKED}
 
-    @extend_schema(responses=OBJECT, summary="The answers to the report's checklist, by item")
+    @extend_schema(responses=OBJECT, summary="The answers of the report's short form, by field")
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "read")
-        stored = dict(study.report_answers.values_list("item", "text"))
-        return tagged(request, {"answers": stored})
+        stored = study.report_answers.filter(item__in=forms.ASKED)
+        return tagged(request, {"answers": dict(stored.values_list("item", "text"))})
 
     def form(self, about: Study, sent: dict[str, Any]) -> None:
         if about.is_draft:
@@ -265,7 +265,7 @@ class Report(StudyTwin):
         too_long = f"Keep the answer under {forms.MAX_ANSWER} characters."
         if wrong := {k: [too_long] for k, v in sent.items() if len(v) > forms.MAX_ANSWER}:
             raise Unprocessable(wrong)
-        if problem := licences.problem(sent):
+        if problem := forms.answer_problems(sent):
             raise Unprocessable({item: [words] for item, words in problem.items()})
 
     def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from analysis.pages import api, api_models, api_results, api_rows, comments
+from analysis.pages import api, api_documents, api_models, api_results, api_rows, comments
+from annotation.monitoring.sample import LARGEST_EXPORT
 from tasks import uploads
 
 urlpatterns = [
@@ -53,6 +54,21 @@ urlpatterns = [
     ),
     path("studies/<str:name>/report.md", api_results.ReportText.as_view(), name="api_report_text"),
     path("studies/<str:name>/report/", api_results.Report.as_view(), name="api_report"),
+    path(
+        "studies/<str:name>/checklists/<str:form>.tex",
+        api_documents.ChecklistLatex.as_view(),
+        name="api_checklist_latex",
+    ),
+    path(
+        "studies/<str:name>/checklists/<str:form>/",
+        api_documents.ChecklistForm.as_view(),
+        name="api_checklist",
+    ),
+    path(
+        "studies/<str:name>/sample/",
+        uploads.takes_files(LARGEST_EXPORT)(api_documents.Sample.as_view()),
+        name="api_sample",
+    ),
     path("studies/<str:name>/export.zip", api_results.ExportZip.as_view(), name="api_export_zip"),
     path("studies/<str:name>/release/", api_results.Release.as_view(), name="api_release"),
     path(

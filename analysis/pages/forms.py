@@ -2,17 +2,19 @@
 the rest."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from analysis.documents import checklist, front, licences
+from analysis.documents import front, licences
+from analysis.documents.checklists import short_form
 from analysis.export import rounded_times
 from analysis.stats import arg
 from annotation.models import GoldOpinion
+from annotation.monitoring.sample import LARGEST_EXPORT
 from annotation.pages.fields import PageForm, TextField, WholeNumberField, row_field
 from tasks.formats import FormatError
 from tasks.models import Task
@@ -22,7 +24,8 @@ from tasks.predictions.store import PredictionUpload
 
 MAX_ANSWER = 5000  # characters
 LONGEST_COMMENT = 2000
-ASKED = checklist.ASKED | front.ASKED  # item of the report -> the question to the researcher
+# Name of an answer of the report -> the question to the researcher.
+ASKED = {name: field.label for name, field in short_form.FIELDS.items()} | front.ASKED
 
 
 class _Files(forms.ClearableFileInput):
@@ -310,12 +313,16 @@ class StatedGainForm(forms.Form):
 
 
 class AnswersForm(forms.Form):
-    """Answers to the report's checklist, those that were sent."""
+    """Answers of the short form and of the title page, those that were sent."""
 
     def __init__(self, sent: QueryDict):
+        sent = sent.copy()
+        for name, field in short_form.FIELDS.items():
+            if field.choices and f"item-{name}" in sent:
+                sent[f"item-{name}"] = ", ".join(filter(None, sent.getlist(f"item-{name}")))
         super().__init__(sent)
-        for item in ASKED:
-            too_long = f"Item {item}: keep the answer under {MAX_ANSWER} characters."
+        for item, label in ASKED.items():
+            too_long = f"{label} Keep the answer under {MAX_ANSWER} characters."
             self.fields[f"item-{item}"] = TextField(
                 required=False, max_length=MAX_ANSWER, error_messages={"max_length": too_long}
             )
@@ -327,8 +334,8 @@ class AnswersForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        answers = {item: cleaned.get(f"item-{item}", "") for item in front.ASKED}
-        for item, words in licences.problem(answers).items():
+        answers = {item: cleaned.get(f"item-{item}", "") for item in ASKED}
+        for item, words in answer_problems(answers).items():
             self.add_error(f"item-{item}", words)
         return cleaned
 
@@ -338,3 +345,38 @@ class AnswersForm(forms.Form):
             name.removeprefix("item-"): " ".join(map(str, problems))
             for name, problems in self.errors.items()
         }
+
+
+def answer_problems(answers: Mapping[str, str]) -> dict[str, str]:
+    """Why answers of the report cannot be stored, by item; of the page and of the API."""
+    found = dict(licences.problem(answers))
+    for name in short_form.FIELDS:
+        if words := short_form.problem(name, answers.get(name, "")):
+            found[name] = words
+    return found
+
+
+class SampleForm(PageForm):
+    """Prolific's demographic export, to be read and not kept."""
+
+    key = "sample"
+
+    demographics = forms.FileField(
+        label="Demographic export of Prolific (CSV)",
+        max_length=200,
+        widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
+        help_text="It is read once and not stored: only the table of counts is kept.",
+    )
+
+    def clean_demographics(self) -> str:
+        file = self.cleaned_data["demographics"]
+        if file.size > LARGEST_EXPORT:
+            raise ValidationError(f"Choose a file of at most {LARGEST_EXPORT // 1_000_000} MB.")
+        try:
+            text: str = file.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise ValidationError(
+                f"Byte {error.start + 1} of the file is no UTF-8. Choose the CSV as Prolific"
+                " exports it."
+            ) from None
+        return text

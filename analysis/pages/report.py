@@ -20,17 +20,25 @@ from analysis.documents import (
     results,
     wording,
 )
+from analysis.documents.checklists import files as files_of
+from analysis.documents.checklists import short_form
 from analysis.export import bundle_job, rounded_times
-from analysis.pages.forms import AnswersForm, BundleForm
+from analysis.pages.forms import ASKED, AnswersForm, BundleForm, SampleForm
 from annotation.access import ResearcherRequest, scores_of, study_of
 from annotation.models import Study
 from annotation.monitoring import report_answers
+from annotation.monitoring.sample import ExportError, about_export, drop_export, store_export
 from annotation.pages.fields import is_shown_again
 from annotation.rights import right_to
 from tasks.downloads import download
 from tasks.polling import go_to, poll
 
 MARKDOWN = "text/markdown; charset=utf-8"
+TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json; charset=utf-8",
+    "tex": "application/x-tex; charset=utf-8",
+}
 
 
 @login_required
@@ -89,36 +97,100 @@ def _report(
     problems: Mapping[str, str] | None = None,
     stale: str = "",
     versions: str | None = None,
+    sample: SampleForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
     """The report, with `answers` that are not stored in place of the stored ones.
 
-    `versions` is the mark of the page that these were typed on; without it, that of now.
+    `versions` is the mark of the page that these were typed on; without it, that of now. `sample`
+    is a form of the sample that was refused.
     """
+    asked = _asked(study, answers or {}, problems or {})
     context = {
         "study": study,
-        "document": report.for_study(study, answers, problems),
+        "document": report.for_study(study, answers),
         "problem": stale
         or ("Some answers cannot be stored; the reasons are given below them." if problems else ""),
         "answers_url": reverse("report", args=[study.name]) if "own" in study.rights else "",
         "answers_versions": report_answers.versions(study) if versions is None else versions,
         "pictures": reverse("figures", args=[study.name]),
         "of_picture": "?kind=person&width=double",
-        "asked": _asked(study, answers or {}, problems or {}),
+        "short_form": [field for field in asked if field["name"] in short_form.FIELDS],
+        "title_page": [field for field in asked if field["name"] in front.ASKED],
         "licences": {name: title for name, (title, _address) in licences.LICENCES.items()},
+        "sample_form": sample or SampleForm(),
+        "sample_export": about_export(study),
     }
     return render(request, "researcher/report.html", context, status=status)
 
 
 def _asked(
     study: Study, answers: Mapping[str, str], problems: Mapping[str, str]
-) -> list[tuple[str, str, str, str]]:
-    """What the head of the report asks: name, question, answer, and why it cannot be stored."""
+) -> list[dict[str, Any]]:
+    """What the report asks: each question with its answer, and why that cannot be stored."""
     stored = dict(study.report_answers.values_list("item", "text")) | dict(answers)
-    return [
-        (item, question, stored.get(item, ""), problems.get(item, ""))
-        for item, question in front.ASKED.items()
-    ]
+    asked = []
+    for name, question in ASKED.items():
+        field, answer = short_form.FIELDS.get(name), stored.get(name, "")
+        ticked = {part.strip() for part in answer.split(",")}
+        choices = field.choices.items() if field else ()
+        asked.append(
+            {
+                "name": name,
+                "question": question,
+                "help": field.help if field else "",
+                "answer": answer,
+                "wrong": problems.get(name, ""),
+                "choices": [(key, words, key in ticked) for key, words in choices],
+            }
+        )
+    return asked
+
+
+@login_required
+@require_POST
+def sample_upload(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Make the table of the sample of a demographic export, or delete it (owners alone)."""
+    study = scores_of(request, name, right_to("sample_upload"))
+    if study.is_draft:
+        raise Http404
+    if request.POST.get("action") == "remove":
+        drop_export(study, request.user)
+        messages.success(request, "The table of the demographic export was deleted.")
+        return redirect("report", study.name)
+    form = SampleForm(request.POST, request.FILES)
+    if form.is_valid():
+        try:
+            people = store_export(study, form.cleaned_data["demographics"], request.user)
+        except ExportError as error:
+            form.add_error("demographics", str(error))
+        else:
+            counted = "1 person" if people == 1 else f"{people} people"
+            messages.success(request, f"Read: {counted} in the analysis. The file was not stored.")
+            return redirect("report", study.name)
+    return _report(request, study, sample=form, status=422)
+
+
+@login_required
+@require_GET
+def sample_file(request: ResearcherRequest, name: str, ext: str) -> HttpResponse:
+    """The table of the sample as CSV or JSON."""
+    study = scores_of(request, name)
+    if study.is_draft or ext not in ("csv", "json"):
+        raise Http404
+    return download(files_of.sample_file(study, ext), f"{name}-sample.{ext}", TYPES[ext])
+
+
+@login_required
+@require_GET
+def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -> HttpResponse:
+    """A filled-in checklist as LaTeX or JSON."""
+    study = scores_of(request, name)
+    filled = None if study.is_draft else files_of.form_of(study, form)
+    if filled is None or ext not in ("tex", "json"):
+        raise Http404
+    make = files_of.as_latex if ext == "tex" else files_of.as_json
+    return download(make(filled), f"{name}-{form}.{ext}", TYPES[ext])
 
 
 @login_required

@@ -1,0 +1,89 @@
+"""Part D of the Responsible NLP checklist of ACL: people as annotators. In our own words."""
+
+from analysis.documents import wording
+from analysis.documents.checklists.entries import Entry, Form, Status, joined, status
+from analysis.documents.checklists.facts import Facts, audience
+from analysis.documents.checklists.short_form import Answers
+from analysis.documents.checklists.wei_analysis import demographics
+from analysis.documents.checklists.wei_design import consent, ethics_contact
+from analysis.documents.checklists.wei_recruitment import amount, unpaid
+
+TITLE = "Responsible NLP checklist, part D"
+SOURCE = (
+    "Items are those of part D of the Responsible NLP checklist of ACL Rolling Review, phrased in"
+    " our own words. Answers are Yes, No or N/A; No also means that it is not stated."
+)
+
+
+def form(facts: Facts, answers: Answers) -> Form:
+    """The form, filled in."""
+    people = facts.record.whole.arrived > 0
+    own = [
+        _item("D1", "Instructions given to annotators", Status.YES, instructions(facts)),
+        _item("D2", "Recruitment and pay", Status.YES, *recruitment(facts)),
+        _item("D3", "Consent to the use of the data", *_consent(facts)),
+        _item(
+            "D4", "Approval by an ethics board", answers.status("1.9"), answers["1.9"],
+            ethics_contact(facts), field="1.9",
+        ),
+        _characteristics(facts, answers),
+    ]  # fmt: skip
+    entries = [
+        status(
+            "D", "People as annotators or participants", Status.YES if people else Status.NO,
+            f"People who took a seat: {facts.people_arrived}."
+            if people
+            else "No person has taken a seat yet.",
+        ),
+        *(own if people else [_none(entry) for entry in own]),
+    ]  # fmt: skip
+    return Form("acl-d", TITLE, SOURCE, entries)
+
+
+def _none(entry: Entry) -> Entry:
+    return status(entry.number, entry.title, Status.NOT_APPLICABLE, field=entry.field)
+
+
+def _item(number: str, title: str, answer: Status, *evidence: str, field: str = "") -> Entry:
+    """An item with the answers of this form: Partial is Yes, Unknown is No."""
+    return status(number, title, plain(answer), *evidence, field=field)
+
+
+def plain(answer: Status) -> Status:
+    """Of forms that know Yes, No and N/A alone."""
+    return {Status.PARTIAL: Status.YES, Status.UNKNOWN: Status.NO}.get(answer, answer)
+
+
+def instructions(facts: Facts) -> str:
+    """Where the instructions are, in a sentence."""
+    return (
+        "Instructions, consent text and the pages as annotators saw them are verbatim in the"
+        " release bundle (materials/, seen/)."
+    )
+
+
+def recruitment(facts: Facts) -> list[str]:
+    """How people came and what they were paid."""
+    paid = wording.is_paid(facts.manifest)
+    pay = amount(facts) if paid else unpaid(facts)
+    return [f"Seats taken: {facts.record.sources or 'none yet'}.", *audience(facts), pay]
+
+
+def _consent(facts: Facts) -> tuple[Status, str]:
+    versions = len(facts.record.consents)
+    return Status.YES, joined(
+        [
+            consent(facts),
+            f"The consent text ({wording.count(versions, 'version')}) is in the report and in the"
+            " release bundle.",
+        ]
+    )
+
+
+def _characteristics(facts: Facts, answers: Answers) -> Entry:
+    sample = demographics(facts, "D5", "Characteristics of the annotators")
+    said = answers["2.1"]
+    known = Status(sample.answer)
+    return _item(
+        "D5", sample.title, known, said, sample.evidence, *audience(facts), field="2.1"
+    )  # fmt: skip

@@ -1,0 +1,339 @@
+"""What a checklist needs to know of one study beyond its record: who, which cells, which models.
+
+People are counted here as distinct workers of all scenarios and arms. Each fact is computed once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+from django.db.models import Count, Sum
+
+from analysis.documents import wording
+from analysis.documents.study_record import StudyRecord
+from analysis.documents.wording import count
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
+from analysis.tables import sample, seated_models
+from annotation.models import (
+    AddedSeats,
+    Answer,
+    Arm,
+    Decision,
+    Kind,
+    LedgerEntry,
+    ModelRun,
+    Status,
+    Step,
+)
+from annotation.models.participation import ParticipationQuerySet
+from annotation.money.ledger import in_currency
+from annotation.study import cross_task
+from tasks.models import Example, PredictionFile, Split
+
+Cell = tuple[str, int]  # task, shots
+
+
+@dataclass(frozen=True)
+class ModelCell:
+    """A model at one task and number of shots, with its runs; `is_seated`: as an annotator."""
+
+    model: str
+    task: str
+    shots: int
+    runs: int
+    is_seated: bool
+
+
+class Facts:
+    """Of one opened study, whose record is given."""
+
+    def __init__(self, record: StudyRecord):
+        self.record = record
+        self.study = record.study
+        self.manifest: dict[str, Any] = record.manifest
+
+    # People ---------------------------------------------------------------------------------------
+
+    @property
+    def _people(self) -> ParticipationQuerySet:
+        return self.study.participations.filter(kind=Kind.PERSON)
+
+    @cached_property
+    def people_analysed(self) -> int:
+        """Distinct people with a participation in the analysis, in whatever scenario or arm."""
+        return self._people.analysed().order_by().values("worker").distinct().count()
+
+    @cached_property
+    def participations_analysed(self) -> int:
+        return self._people.analysed().count()
+
+    @cached_property
+    def people_arrived(self) -> int:
+        """Distinct people who took a seat, with those who declined to take part."""
+        took = self._people.order_by().values("worker").distinct().count()
+        return took + self.record.whole.declined
+
+    @cached_property
+    def people_completed(self) -> int:
+        done = self._people.filter(status=Status.COMPLETED)
+        return done.order_by().values("worker").distinct().count()
+
+    @cached_property
+    def by_arm(self) -> dict[tuple[str, int, str], int]:
+        """(task, shots, arm) -> people in the analysis; the arm is "" but in cross-task studies."""
+        rows = self._people.analysed().order_by(
+            "scenario__task__name", "scenario__shots", "scenario__arm"
+        )
+        named = rows.values_list("scenario__task__name", "scenario__shots", "scenario__arm")
+        return {(task, shots, arm): n for task, shots, arm, n in named.annotate(n=Count("pk"))}
+
+    @cached_property
+    def cells(self) -> dict[Cell, int]:
+        """(task, shots) -> people in the cell of the tables; of arms the direct one alone."""
+        cells: Counter[Cell] = Counter()
+        for (task, shots, arm), n in self.by_arm.items():
+            if arm in (Arm.NONE, Arm.DIRECT):
+                cells[task, shots] += n
+        return dict(cells)
+
+    @cached_property
+    def seats_added(self) -> int:
+        added = AddedSeats.objects.filter(scenario__study=self.study)
+        return added.aggregate(n=Sum("number", default=0))["n"]
+
+    @cached_property
+    def exclusions(self) -> tuple[int, int]:
+        """Completed people now out of the analysis: (by a researcher, by a platform's rejection).
+
+        The last decision says which: a rejection on a platform is a decision of no researcher.
+        """
+        out = self._people.filter(status=Status.COMPLETED, in_analysis=False)
+        made = Decision.objects.filter(
+            participation__in=out, about=Decision.About.ANALYSIS, outcome=False
+        ).order_by("pk")
+        last = dict(made.values_list("participation", "by"))
+        by_rule = sum(by is None for by in last.values())
+        return out.count() - by_rule, by_rule
+
+    @cached_property
+    def rejected(self) -> int:
+        """People whose work a platform's rejection ended before they completed."""
+        return self._people.filter(status=Status.REJECTED).count()
+
+    @cached_property
+    def answers_left_out(self) -> int:
+        """Stored test answers of people that are in no table."""
+        answers = Answer.objects.filter(
+            turn__participation__in=self._people, turn__step=Step.ANNOTATION
+        )
+        return answers.exclude(turn__participation__in=self._people.analysed()).count()
+
+    @cached_property
+    def bonuses(self) -> tuple[int, str]:
+        """(number, sum with its currency) of bonuses that were given by hand."""
+        given = LedgerEntry.objects.filter(
+            participation__study=self.study, kind=LedgerEntry.Kind.BONUS
+        ).aggregate(n=Count("pk"), cents=Sum("cents", default=0))
+        return given["n"], f"{in_currency(given['cents'])} {self.manifest['currency']}"
+
+    @cached_property
+    def unpaid(self) -> int:
+        """Settled participations that a decision left without pay."""
+        return self._people.filter(is_paid=False).exclude(status=Status.WITHDRAWN).count()
+
+    @cached_property
+    def sample(self) -> list[sample.Row]:
+        """The table of the sample."""
+        return sample.rows(self.study)
+
+    # Design ---------------------------------------------------------------------------------------
+
+    @property
+    def audience(self) -> dict[str, Any]:
+        """Whom the design addresses on Prolific; {} where it says nothing."""
+        audience: dict[str, Any] = self.manifest.get("audience", {})
+        return audience
+
+    @property
+    def shots(self) -> list[int]:
+        return sorted(wording.shots_of(self.manifest))
+
+    @property
+    def is_sampled(self) -> bool:
+        """Is the test of some task a part of its imported file?"""
+        return bool(wording.parts_of_tests(self.manifest))
+
+    @cached_property
+    def upstream(self) -> dict[str, int]:
+        """Arm -> examples before the unseen task; {} but in cross-task studies."""
+        arms = {scenario.get("arm", "") for scenario in self.manifest["scenarios"]}
+        lengths = {arm: cross_task.length(self.study, arm) for arm in sorted(arms)}
+        return {arm: n for arm, n in lengths.items() if n}
+
+    @cached_property
+    def training_sizes(self) -> dict[tuple[str, int, int], int]:
+        """(task, shots, split) -> examples of that training file; in NER there are several to k."""
+        files = Example.objects.filter(
+            split__task__in=self.record.tasks, split__kind=Split.Kind.TRAIN
+        )
+        rows = files.order_by().values_list("split__task__name", "split__shots", "split__number")
+        return {(t, k, number): n for t, k, number, n in rows.annotate(n=Count("pk"))}
+
+    @cached_property
+    def sittings(self) -> list[int]:
+        """Items of one participation, by scenario: before, in and between the test."""
+        screening = self.manifest["qualification"].get("screening_examples", 0)
+        lengths = []
+        for scenario in self.manifest["scenarios"]:
+            task, shots = scenario["task"], scenario["shots"]
+            before = self.training_sizes.get((task, shots, scenario["split"]), 0)
+            lengths.append(
+                (before if shots else screening)
+                + self.upstream.get(scenario.get("arm", ""), 0)
+                + self.record.test_sizes.get(task, 0)
+                + self.manifest["attention_checks"]
+            )
+        return lengths
+
+    @cached_property
+    def planned_pairs(self) -> list[tuple[str, int, int, int, int]]:
+        """The planned contrasts between shots; of a cross-task study those of the direct arm."""
+        scenarios = self.manifest["scenarios"]
+        return wording.pairs([s for s in scenarios if s.get("arm", "") in (Arm.NONE, Arm.DIRECT)])
+
+    @cached_property
+    def tested_pairs(self) -> int:
+        """Contrasts between shots in the tables, of cells that have people."""
+        shots: dict[str, list[int]] = defaultdict(list)
+        for task, k in self.cells:
+            shots[task].append(k)
+        return sum(len(list(combinations(own, 2))) for own in shots.values())
+
+    @cached_property
+    def bootstrapped(self) -> list[str]:
+        """The cells with enough people for a bootstrap over annotators."""
+        return [
+            f"{task}, {shots} shots"
+            for (task, shots), n in sorted(self.cells.items())
+            if n >= FEWEST_FOR_BOOTSTRAP
+        ]
+
+    @property
+    def has_variance(self) -> bool:
+        """Has some cell, or arm, at least two people?"""
+        return any(n > 1 for n in self.by_arm.values())
+
+    # Models ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def uploaded(self) -> list[ModelCell]:
+        """The models whose predictions were uploaded, for the tasks of the study."""
+        files = PredictionFile.objects.filter(task__in=self.record.tasks).order_by()
+        rows = files.values_list("model__name", "task__name", "shots").annotate(n=Count("pk"))
+        return [ModelCell(model, task, k, n, False) for model, task, k, n in sorted(rows)]
+
+    @cached_property
+    def seated(self) -> list[ModelCell]:
+        """The models that took an annotator's seat and are in the analysis."""
+        names = {task.pk: task.name for task in self.record.tasks}
+        return [
+            ModelCell(model.removesuffix(SEATED), names[task], shots, len(runs), is_seated=True)
+            for (task, shots, model), runs in sorted(seated_models.runs(self.study).items())
+        ]
+
+    @property
+    def models(self) -> list[ModelCell]:
+        return [*self.uploaded, *self.seated]
+
+    @cached_property
+    def compared(self) -> list[ModelCell]:
+        """The models with people in the same cell of the tables."""
+        return [cell for cell in self.models if (cell.task, cell.shots) in self.cells]
+
+    @property
+    def who_ran(self) -> str:
+        """Which models there are and where they answered, in a clause."""
+        named = {
+            "uploaded predictions": _names(self.uploaded),
+            "in the annotator's seat": _names(self.seated),
+        }
+        return "; ".join(f"{where}: {names}" for where, names in named.items() if names)
+
+    @cached_property
+    def efforts(self) -> list[seated_models.Effort]:
+        """What the answers of seated models took, model by model."""
+        return [row for row in seated_models.efforts(self.study) if row.kind == Kind.MODEL]
+
+    @cached_property
+    def runs(self) -> list[ModelRun]:
+        """How the runs of seated models in the analysis were made."""
+        theirs = self.study.participations.analysed().filter(kind=Kind.MODEL)
+        return list(ModelRun.objects.filter(participation__in=theirs).order_by("pk"))
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """(input, output) tokens of these runs."""
+        return sum(run.input_tokens for run in self.runs), sum(r.output_tokens for r in self.runs)
+
+
+SEATED = " (model in the annotator's seat)"
+
+
+def _names(cells: Iterable[ModelCell]) -> str:
+    return ", ".join(dict.fromkeys(cell.model for cell in cells))
+
+
+def between(numbers: Iterable[int]) -> str:
+    """7; 6 to 8; none."""
+    found = sorted(set(numbers))
+    if not found:
+        return "none"
+    return f"{found[0]:,}" if len(found) == 1 else f"{found[0]:,} to {found[-1]:,}"
+
+
+def by_task(sizes: Mapping[str, int]) -> str:
+    """toy-places 6, toy-labels 8."""
+    return ", ".join(f"{name} {size:,}" for name, size in sorted(sizes.items()))
+
+
+def audience(facts: Facts) -> list[str]:
+    """The audience of the design, in sentences; [] where it has none."""
+    said, sentences = facts.audience, []
+    for key, words in (
+        ("countries", "Countries of residence"),
+        ("languages", "Languages"),
+    ):
+        if said.get(key):
+            sentences.append(f"{words}: {', '.join(map(str, said[key]))}.")
+    youngest, oldest = said.get("minimum_age"), said.get("maximum_age")
+    if youngest is not None or oldest is not None:
+        ends = [
+            *([f"from {youngest}"] if youngest is not None else []),
+            *([f"up to {oldest}"] if oldest is not None else []),
+        ]
+        sentences.append(f"Age: {' '.join(ends)} years.")
+    if said.get("approval_rate"):
+        sentences.append(f"Approval rate on the platform: at least {said['approval_rate']:g} %.")
+    for key, words in (("quotas", "Quotas"), ("filters", "Further filters of the platform")):
+        if said.get(key):
+            sentences.append(f"{words}: {json.dumps(said[key], ensure_ascii=False)}.")
+    if said.get("content_warning"):
+        sentences.append(f"Content warning: {said['content_warning']}")
+    return sentences
+
+
+def people(number: int) -> str:
+    return "1 person" if number == 1 else f"{number:,} people"
+
+
+def participations(facts: Facts) -> str:
+    """What is added where one person took part more than once; ""."""
+    if facts.participations_analysed == facts.people_analysed:
+        return ""
+    return f" ({count(facts.participations_analysed, 'participation')})"

@@ -1,0 +1,102 @@
+"""A filled-in form as LaTeX and as JSON, in the order of the form; the sample as CSV and JSON."""
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import groupby
+
+from analysis.documents.checklists import FORMS, for_study
+from analysis.documents.checklists.entries import Entry, Form
+from analysis.documents.study_record import StudyRecord
+from analysis.tables import sample
+from analysis.tables.columns import as_csv, as_records
+from analysis.tables.latex_table import NOT_LATIN
+from analysis.tables.markup import is_latin, latex
+from annotation.models import Study
+from annotation.monitoring.sample import about_export
+
+# First digit of a number of Wei et al. -> what these items are about.
+PARTS = {
+    "0": "Paper",
+    "1": "Design",
+    "2": "Recruitment",
+    "3": "Execution",
+    "4": "Analysis",
+    "5": "Documentation",
+}
+
+
+def forms_of(study: Study, masked: Callable[[str], str] = str) -> dict[str, Form]:
+    """Name -> form of an opened study, each filled in; `masked` is applied to what people wrote."""
+    stored = study.report_answers.values_list("item", "text")
+    return for_study(StudyRecord(study, masked), {item: masked(text) for item, text in stored})
+
+
+def form_of(study: Study, name: str) -> Form | None:
+    """One of them; None where there is no such form."""
+    return forms_of(study)[name] if name in FORMS else None
+
+
+def part_of(form: Form, entry: Entry) -> str:
+    """The heading above an item; "" in a form without parts."""
+    return PARTS.get(entry.number[0], "") if form.name == "wei-2025" else ""
+
+
+def as_latex(form: Form) -> str:
+    """Lists of the items with their numbers, below one heading; needs no package."""
+    lines = [f"\\section*{{{latex(form.title)}}}", latex(form.source)]
+    for part, entries in groupby(form.entries, key=lambda entry: part_of(form, entry)):
+        if part:
+            lines.append(f"\\subsection*{{{latex(part)}}}")
+        lines += ["\\begin{enumerate}", *(_item(entry) for entry in entries), "\\end{enumerate}"]
+    text = "\n".join(lines) + "\n"
+    return ("" if is_latin(text) else NOT_LATIN) + text
+
+
+def _item(entry: Entry) -> str:
+    said = " ".join(_said(entry))
+    return f"\\item[{latex(entry.number)}] {said}"
+
+
+def _said(entry: Entry) -> Iterator[str]:
+    yield f"\\emph{{{latex(entry.title)}.}}"
+    end = "" if entry.answer.endswith((".", "!", "?")) else "."
+    yield f"\\textbf{{{latex(entry.answer)}{end}}}"
+    if entry.evidence:
+        yield latex(entry.evidence)
+
+
+def as_json(form: Form) -> str:
+    """The same as JSON."""
+    return json.dumps(as_record(form), ensure_ascii=False, indent=1) + "\n"
+
+
+def as_record(form: Form) -> dict[str, object]:
+    """The form for a program: each item with its number, kind of reply, answer and evidence."""
+    return {
+        "form": form.name,
+        "title": form.title,
+        "source": form.source,
+        "items": [
+            {
+                "number": entry.number,
+                "title": entry.title,
+                "reply": str(entry.reply),
+                "answer": entry.answer,
+                "evidence": entry.evidence,
+            }
+            for entry in form.entries
+        ],
+    }
+
+
+def sample_record(study: Study) -> dict[str, object]:
+    """The table of the sample for a program."""
+    rows = as_records(sample.COLUMNS, sample.rows(study))
+    return {"rows": rows, "export": about_export(study), "note": sample.NOTE}
+
+
+def sample_file(study: Study, ext: str) -> str:
+    """The same as CSV or JSON."""
+    if ext == "csv":
+        return as_csv(sample.COLUMNS, sample.rows(study))
+    return json.dumps(sample_record(study), ensure_ascii=False, indent=1) + "\n"

@@ -1,0 +1,213 @@
+"""What only a person can answer: a short form whose fields the items of all checklists share.
+
+A field that is answered by Yes, Partial or No is a text that begins with the word; a text without
+one counts as Yes. Lines and lists are read here, so that a page, a program and a document agree.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from analysis.documents.checklists.entries import Status
+
+BEGINNINGS = {
+    "yes": Status.YES,
+    "partial": Status.PARTIAL,
+    "partially": Status.PARTIAL,
+    "partly": Status.PARTIAL,
+    "no": Status.NO,
+    "none": Status.NO,
+    "not": Status.NO,
+    "nothing": Status.NO,
+    "unknown": Status.UNKNOWN,
+    "n/a": Status.NOT_APPLICABLE,
+}
+FIRST_WORD = re.compile(r"\s*(n/a|[a-z]+)(?![\w-])[\s.,:;]*", re.IGNORECASE)
+# Not a verdict but the begin of a reference, as in "No. 12 of the board".
+NUMBERED = re.compile(r"\s*no\.?\s*\d", re.IGNORECASE)
+
+EVALUATION = ("knowledge", "capabilities", "propensity", "agent")
+CRITERIA = {
+    "expertise": "Expertise",
+    "education": "Education",
+    "language": "Language",
+    "gender": "Gender or sex",
+    "race": "Race",
+    "status": "Socioeconomic status",
+    "age": "Age",
+    "disability": "Disabilities or impairments",
+    "politics": "Political orientation",
+    "digital": "Digital literacy",
+    "ai": "AI literacy",
+    "experience": "Experience with baselines or AI evaluations",
+    "other": "Other",
+}
+# As an answer begins -> the answer of the form.
+SAMPLING = {
+    "crowdsource": "Crowdsource",
+    "convenience": "Convenience sample",
+    "simple random": "Simple random sample",
+    "stratified": "Stratified random sample",
+    "other": "Other",
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field: `lines` are the names that begin its lines, `choices` what can be ticked."""
+
+    label: str
+    help: str = ""
+    lines: tuple[str, ...] = ()
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+
+BEGIN = "Begin with Yes, Partial or No."
+# The keys that are numbers are those under which answers were stored when each item had its own.
+FIELDS = {
+    "paper": Field(
+        "The paper",
+        "One on each line, each may be left out: “link: https://…”, “year: 2026”, “venue: …”,"
+        f" “type: {', '.join(EVALUATION)}” (what the evaluation measures, one or more).",
+        lines=("link", "year", "venue", "type"),
+    ),
+    "2.1": Field(
+        "Which population are the results meant to hold for?",
+        "Describe people, not the platform: for whom would you expect the same scores?",
+    ),
+    "criteria": Field("What describes that population?", choices=CRITERIA),
+    "2.2": Field(
+        "How were the annotators sampled?",
+        "Begin with Crowdsource, Convenience, Simple random, Stratified or Other, then say how.",
+    ),
+    "2.4": Field(
+        "Were authors or their colleagues among the annotators?", f"{BEGIN} If so, say how many."
+    ),
+    "1.5": Field(
+        "Were texts and instructions designed to be equally fair to people and models?",
+        f"{BEGIN} Say what was adjusted for either.",
+    ),
+    "3.4": Field(
+        "Did models that ran outside Handful receive the annotators' instructions?",
+        f"{BEGIN} Say how prompts and pages differed, what was done about it, and what the runs"
+        " cost (money, tokens or hours).",
+    ),
+    "3.5": Field(
+        "Were people and models allowed the same tools?",
+        f"{BEGIN} Name the tools (search, AI with its version), and how the limit was enforced.",
+    ),
+    "1.6": Field("Was there a pilot study?", f"{BEGIN} Say what was changed as a result."),
+    "1.8": Field(
+        "Was the number of annotators based on a power analysis?",
+        f"{BEGIN} Name the difference that would be meaningful.",
+    ),
+    "1.9": Field(
+        "Did an ethics board approve or exempt the study?",
+        f"{BEGIN} Name the board, its reference number, and the risks for annotators, if any.",
+    ),
+    "5.2": Field(
+        "What is public, and where?",
+        "One on each line, each may be left out: “preregistration: https://…”, “data: https://…”,"
+        " “materials: …”, “code: …” (of the analysis), “models: …” (code that ran the models)."
+        " Where data are not public: “data: No, because …”.",
+        lines=("preregistration", "data", "materials", "code", "models"),
+    ),
+}
+
+
+class Answers:
+    """The answers of the short form, read."""
+
+    def __init__(self, given: Mapping[str, str]):
+        self._given = {name: given.get(name, "").strip() for name in FIELDS}
+        self.title = " ".join(given.get("title", "").split())
+        self.licence = given.get("licence", "")
+
+    def __getitem__(self, name: str) -> str:
+        """What was written, on one line; "" where nothing was."""
+        return " ".join(self._given[name].split())
+
+    def status(self, name: str) -> Status:
+        """The verdict that an answer begins with; Unknown where there is no answer."""
+        return verdict(self._given[name])
+
+    def line(self, name: str, key: str) -> str:
+        """One line of a field of lines; "" where it is left out."""
+        return lines(FIELDS[name], self._given[name]).get(key, "")
+
+    def chosen(self, name: str) -> list[str]:
+        """What was ticked, in the order of the form."""
+        ticked = {part.strip() for part in self._given[name].split(",")}
+        return [key for key in FIELDS[name].choices if key in ticked]
+
+    @property
+    def evaluation(self) -> list[str]:
+        """What the evaluation measures, of EVALUATION."""
+        named = {part.strip().lower() for part in self.line("paper", "type").split(",")}
+        return [kind.capitalize() for kind in EVALUATION if kind in named]
+
+    @property
+    def sampling(self) -> str:
+        """How annotators were sampled, of SAMPLING; "" where the answer does not begin so."""
+        said = self["2.2"].lower()
+        return next((name for begin, name in SAMPLING.items() if said.startswith(begin)), "")
+
+
+def verdict(answer: str) -> Status:
+    """The status that an answer stands for.
+
+    >>> verdict("Partial: two of three"), verdict("Board 7"), verdict("No. 12 of Board 7")
+    (<Status.PARTIAL: 'Partial'>, <Status.YES: 'Yes'>, <Status.YES: 'Yes'>)
+    """
+    if not answer.strip():
+        return Status.UNKNOWN
+    first = FIRST_WORD.match(answer)
+    if first is None or NUMBERED.match(answer):
+        return Status.YES
+    return BEGINNINGS.get(first[1].lower(), Status.YES)
+
+
+def lines(asked: Field, answer: str) -> dict[str, str]:
+    """Name of a line -> what it says; a line without a known name goes on with the one above."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in answer.splitlines():
+        begin, colon, rest = line.partition(":")
+        if colon and begin.strip().lower() in asked.lines:
+            name = begin.strip().lower()
+            found[name] = rest.strip()
+        elif name and line.strip():
+            found[name] = f"{found[name]} {line.strip()}"
+    return found
+
+
+def problem(name: str, answer: str) -> str:
+    """Why this answer cannot be read, with its line; "" where it can."""
+    asked = FIELDS[name]
+    if asked.choices:
+        unknown = [p.strip() for p in answer.split(",") if p.strip() not in ("", *asked.choices)]
+        known = ", ".join(asked.choices)
+        return f"“{unknown[0]}” is none of {known}." if unknown else ""
+    if not asked.lines or not answer.strip():
+        return ""
+    known = ", ".join(f"“{line}:”" for line in asked.lines)
+    seen: set[str] = set()
+    for number, line in enumerate(answer.splitlines(), start=1):
+        begin, colon, _rest = line.partition(":")
+        word = begin.strip().lower() if colon else ""
+        if word in seen:
+            return f"Line {number}: “{word}:” is there twice."
+        if word not in asked.lines and not seen and line.strip():
+            return f"Line {number}: begin it with one of {known}."
+        seen |= {word} & set(asked.lines)
+    return _wrong_line(lines(asked, answer))
+
+
+def _wrong_line(said: Mapping[str, str]) -> str:
+    """What is wrong with the year or the type of an evaluation."""
+    if (year := said.get("year", "")) and not re.fullmatch(r"[0-9]{4}", year):
+        return f"“year: {year[:40]}”: write four digits, such as 2026."
+    named = [part.strip() for part in said.get("type", "").split(",") if part.strip()]
+    if wrong := [part for part in named if part.lower() not in EVALUATION]:
+        return f"“type: {wrong[0][:40]}”: write one or more of {', '.join(EVALUATION)}."
+    return ""

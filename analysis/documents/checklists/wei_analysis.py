@@ -1,0 +1,257 @@
+"""Items 4.1 to 5.4 of Wei et al.: tests, uncertainty, scoring, and what is reported and public."""
+
+from analysis.documents import wording
+from analysis.documents.checklists.entries import Entry, Reply, Status, status, text
+from analysis.documents.checklists.facts import Facts
+from analysis.documents.checklists.short_form import Answers, verdict
+from analysis.documents.wording import count
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
+from tasks.cards import FAMILIES
+
+NA = Status.NOT_APPLICABLE
+NO_MODEL = "No model was run: there is nothing to compare with."
+
+
+def entries(facts: Facts, answers: Answers) -> list[Entry]:
+    """The items, in the order of the form."""
+    return [
+        *_tests(facts),
+        *_uncertainty(facts),
+        *_scoring(facts),
+        _robustness(facts),
+        *_reported(facts),
+        *_public(facts, answers),
+    ]
+
+
+# Tests --------------------------------------------------------------------------------------------
+
+
+def _tests(facts: Facts) -> list[Entry]:
+    """People against models, as the form asks; then what else was tested."""
+    found = tests(facts)
+    compared = [cell for cell in facts.compared if facts.cells[cell.task, cell.shots] > 1]
+    if not facts.models:
+        answer, why = NA, NO_MODEL
+    elif compared:
+        answer, why = Status.YES, f"Models with {facts.who_ran}."
+    else:
+        answer = Status.NO
+        why = (
+            "No difference has a test: that takes at least two people in the analysis at a task and"
+            " a number of shots that a model has too."
+        )
+    return [
+        status("4.1", "Test of people against models", answer, why),
+        text("4.1.1", "Tests that were used", " ".join(found) or "None."),
+    ]
+
+
+TWO_WAY = (
+    "the larger p of Welch's t over annotators and of the two-way t over annotators and contexts"
+)
+
+
+def tests(facts: Facts) -> list[str]:
+    """Each test that the tables of this study have, in a sentence."""
+    found = []
+    if any(facts.cells[cell.task, cell.shots] > 1 for cell in facts.compared):
+        where = dict.fromkeys(
+            "in the annotator's seat" if cell.is_seated else "with uploaded predictions"
+            for cell in facts.compared
+        )
+        found.append(
+            f"People minus models {' and '.join(where)}, paired by example: the interval of"
+            " annotators and contexts and its p, with Holm's correction over all models; a"
+            " sign-flip test over contexts as sensitivity."
+        )
+    if facts.tested_pairs and facts.has_variance:
+        found.append(
+            f"Between shots ({count(facts.tested_pairs, 'contrast')}): {TWO_WAY}, with Holm's"
+            " correction; Welch's test and the exact permutation test as sensitivity."
+        )
+    if facts.upstream and facts.by_arm:
+        found.append(
+            "Between arms: the average relative gain (ARG) with its 95 % interval (Fieller's for"
+            " one task, the delta method for several), without a p value."
+        )
+    return found
+
+
+# Uncertainty --------------------------------------------------------------------------------------
+
+
+def _uncertainty(facts: Facts) -> list[Entry]:
+    if not facts.has_variance:
+        return [
+            status(
+                "4.2", "Uncertainty of the results", Status.NO,
+                "No cell has two people yet, so there is neither an SD nor an interval.",
+            ),
+            Entry("4.2.1", "Kind of estimate", Reply.CHOICES,
+                  "Point estimate" if facts.by_arm else "none yet"),
+        ]  # fmt: skip
+    told = [
+        "SD over annotators and 95 % intervals are in the report; bootstrap intervals over"
+        " examples are on the page Analysis."
+    ]
+    if facts.bootstrapped:
+        told.append(
+            f"From {FEWEST_FOR_BOOTSTRAP} annotators on there are bootstraps over annotators and"
+            f" over both: {'; '.join(facts.bootstrapped)}."
+        )
+    else:
+        told.append(
+            "There are no bootstraps over annotators, which take at least"
+            f" {FEWEST_FOR_BOOTSTRAP} in a cell."
+        )
+    return [
+        status("4.2", "Uncertainty of the results", Status.YES, *told),
+        Entry("4.2.1", "Kind of estimate", Reply.CHOICES, "Point estimate, Interval estimate"),
+    ]
+
+
+# Scoring ------------------------------------------------------------------------------------------
+
+
+def _scoring(facts: Facts) -> list[Entry]:
+    answer = Status.YES if facts.models else NA
+    recipes = "; ".join(sorted({task["recipe"] for task in facts.manifest["tasks"]}))
+    metric = wording.metrics(facts.manifest) or "S1 for both."
+    if not facts.models:
+        return [
+            status("4.3", "Same metric", answer, NO_MODEL),
+            status("4.4", "Same rubric", answer),
+            status("4.5", "Same way of scoring", answer),
+        ]
+    return [
+        status(
+            "4.3", "Same metric", answer, metric, recipes,
+            "Single annotators and single runs are scored; aggregated answers are reported apart.",
+        ),
+        status("4.4", "Same rubric", answer, "The same gold texts and gold rule for both."),
+        status("4.5", "Same way of scoring", answer, "One function scores people and models."),
+    ]  # fmt: skip
+
+
+def _robustness(facts: Facts) -> Entry:
+    by_researcher, by_rule = facts.exclusions
+    out = by_researcher + by_rule
+    told = [
+        f"Completed and excluded: {by_researcher} by a researcher, {by_rule} by a rejected"
+        " submission."
+    ]
+    if out:
+        told.append("Results are shown without and with those excluded.")
+    told.append(
+        "The page Sensitivity shows results under other exclusion rules; whether conclusions hold"
+        " under them is for the paper to say."
+    )
+    if not facts.by_arm:
+        return status("4.6", "Robustness to exclusions", NA, "No results yet.")
+    return status("4.6", "Robustness to exclusions", Status.PARTIAL, *told)
+
+
+# Reporting ----------------------------------------------------------------------------------------
+
+
+def _reported(facts: Facts) -> list[Entry]:
+    record, whole = facts.record, facts.record.whole
+    families = {task.card.family for task in record.tasks}
+    named = ", ".join(name.replace("_", " ") for name in FAMILIES if name in families)
+    active = record.seconds_per_answer
+    share = f" ({whole.completed / whole.arrived:.0%})" if whole.arrived else ""
+    return [
+        demographics(facts, "5.1.1", "Description of the sample"),
+        status(
+            "5.1.2", "Instructions", Status.YES,
+            f"Of {count(len(record.tasks), 'task')} ({named}), verbatim in the release bundle.",
+        ),
+        status(
+            "5.1.3", "Time", Status.NO if active is None else Status.YES,
+            "No test answers yet."
+            if active is None
+            else f"Mean active time per test answer: {active:.1f} s; all times are in answers.csv.",
+        ),
+        _ai(facts),
+        status(
+            "5.1.5", "Completion rate", Status.YES if whole.arrived else Status.NO,
+            f"{whole.completed} of {whole.arrived} who took a seat{share} completed;"
+            f" {whole.arrived - whole.completed} did not. Each participation is counted.",
+        ),
+    ]  # fmt: skip
+
+
+def demographics(facts: Facts, number: str, title: str) -> Entry:
+    """What is known of the people: the table of the sample."""
+    if not facts.sample:
+        return status(
+            number, title, Status.NO,
+            "The study asks no question with choices or numbers of its own, and no demographic"
+            " export was uploaded.",
+        )  # fmt: skip
+    questions = list(dict.fromkeys(row.question for row in facts.sample))
+    shown = any(row.n is not None for row in facts.sample)
+    return status(
+        number, title, Status.YES if shown else Status.PARTIAL,
+        f"The section Sample of the report has a table of {', '.join(questions)}.",
+        "" if shown else "All its cells are hidden, as too few people answered.",
+    )  # fmt: skip
+
+
+def _ai(facts: Facts) -> Entry:
+    used = facts.record.exit_answers["ai_used"]
+    title = "AI tools that annotators used"
+    if not facts.manifest.get("exit_questionnaire"):
+        return status("5.1.4", title, Status.NO, "Not asked.")
+    if not used:
+        return status("5.1.4", title, Status.NO, "Asked in the exit questionnaire; no answers yet.")
+    counts = ", ".join(f"{word} {n}" for word, n in sorted(used.items()))
+    return status(
+        "5.1.4", title, Status.PARTIAL,
+        f"Used AI, by the exit questionnaire: {counts}. The tools that they named, without"
+        " versions, are in questionnaire.csv.",
+    )  # fmt: skip
+
+
+# What is public -----------------------------------------------------------------------------------
+
+BUNDLE = (
+    "The release bundle holds each stored answer under a pseudonym, with times (answers of people"
+    " who withdrew are erased)."
+)
+
+
+def _public(facts: Facts, answers: Answers) -> list[Entry]:
+    data, materials, code, ran = (
+        answers.line("5.2", key) for key in ("data", "materials", "code", "models")
+    )
+    is_public = verdict(data)
+    individual = is_public if is_public in (Status.YES, Status.PARTIAL) else NA
+    reason = data if is_public == Status.NO else ""
+    licence = f"Licence: {answers.licence}." if answers.licence and data else ""
+    code_status = verdict(code)
+    if not code and is_public == Status.YES:
+        code_status = Status.PARTIAL
+    return [
+        status("5.2", "Data in public", is_public, data, licence, BUNDLE, field="5.2"),
+        status(
+            "5.2.1", "Data of single annotators", individual,
+            "" if individual == NA else BUNDLE, field="5.2",
+        ),
+        text(
+            "5.2.2", "Why data are not public",
+            reason or (str(NA) if is_public != Status.UNKNOWN else ""), field="5.2",
+        ),
+        status(
+            "5.3", "Materials in public", verdict(materials), materials,
+            "Task cards, instructions, consent text and pages are in the release bundle.",
+            field="5.2",
+        ),
+        status(
+            "5.4", "Analysis code in public", code_status, code,
+            "The release bundle has verify.py, which recomputes the results with Python alone, and"
+            " analysis.R, a mixed model.",
+            f"Code that ran the models: {ran}" if ran else "", field="5.2",
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,284 @@
+"""Items 0.1 to 1.10 of Wei et al.: the paper, the size of the baseline, its design."""
+
+from collections import Counter
+
+from analysis.documents import wording
+from analysis.documents.checklists.entries import NOT_STATED, Entry, Reply, Status, status, text
+from analysis.documents.checklists.facts import Facts, ModelCell, between, by_task, participations
+from analysis.documents.checklists.short_form import Answers, verdict
+from analysis.documents.wording import LEVEL, POWER, count, sds
+from analysis.stats import power
+from analysis.tables import cross_task as gains
+from annotation.models import Kind
+from annotation.money.ledger import in_currency
+
+NO_MODELS = "No model has predictions or a seat."
+
+
+def entries(facts: Facts, answers: Answers) -> list[Entry]:
+    """The items, in the order of the form."""
+    return [
+        *_paper(facts, answers),
+        *_data(facts),
+        *_sizes(facts),
+        status(
+            "1.5", "Fairness to people and models", answers.status("1.5"), answers["1.5"],
+            field="1.5",
+        ),
+        status(
+            "1.6", "Pilots and iterations of the design", answers.status("1.6"), answers["1.6"],
+            "Other studies of these tasks by the same owner that were opened earlier:"
+            f" {facts.record.pilots}.",
+            field="1.6",
+        ),
+        _effort(facts, answers),
+        *_power(facts, answers),
+        status(
+            "1.9", "Ethics review", answers.status("1.9"), answers["1.9"], consent(facts),
+            ethics_contact(facts), field="1.9",
+        ),
+        _preregistration(facts, answers),
+    ]  # fmt: skip
+
+
+def _paper(facts: Facts, answers: Answers) -> list[Entry]:
+    kinds = ", ".join(answers.evaluation)
+    return [
+        text("0.1", "Title of the paper", answers.title or facts.study.title),
+        text("0.2", "Where the paper is found", answers.line("paper", "link"), field="paper"),
+        text("0.3", "Year", answers.line("paper", "year"), field="paper"),
+        text("0.4", "Venue", answers.line("paper", "venue"), field="paper"),
+        Entry(
+            "0.5", "What the evaluation measures", Reply.CHOICES, kinds or NOT_STATED, "", "paper"
+        ),
+        Entry("0.6", "Form of the items", Reply.CHOICES, "Text", "Each example is a text."),
+    ]
+
+
+def _data(facts: Facts) -> list[Entry]:
+    languages = sorted({task["card"]["language"] for task in facts.manifest["tasks"]})
+    whole = dict(facts.record.test_sizes)
+    for task in facts.manifest["tasks"]:
+        whole[task["name"]] = task["card"].get("test_of", whole.get(task["name"], 0))
+    part = wording.parts_of_tests(facts.manifest)
+    return [
+        text("0.7", "Language of the items", ", ".join(languages)),
+        text("0.8", "Items of the dataset", f"{sum(whole.values()):,}", f"{by_task(whole)}.", part),
+        _model_items(facts),
+        _model_outputs(facts),
+    ]
+
+
+def _model_items(facts: Facts) -> Entry:
+    title = "Items on which models were run"
+    if not facts.models:
+        return text("0.9", title, str(Status.NOT_APPLICABLE), NO_MODELS)
+    tasks = {cell.task for cell in facts.models}
+    sizes = {name: size for name, size in facts.record.test_sizes.items() if name in tasks}
+    missing = sorted(set(facts.record.test_sizes) - tasks)
+    return text(
+        "0.9", title, f"{sum(sizes.values()):,}",
+        f"The same test examples as for people: {by_task(sizes)}.",
+        f"No model was run on {', '.join(missing)}." if missing else "",
+        f"Models with {facts.who_ran}.",
+    )  # fmt: skip
+
+
+def _model_outputs(facts: Facts) -> Entry:
+    title = "Model outputs per item"
+    if not facts.models:
+        return text("0.10", title, str(Status.NOT_APPLICABLE), NO_MODELS)
+    evidence = []
+    if facts.uploaded:
+        evidence.append(
+            "Of uploaded predictions one output per file; the files of one model, task and number"
+            f" of shots: {_runs(facts.uploaded)}."
+        )
+    if facts.seated:
+        evidence.append(
+            "Of models in the annotator's seat one answer per participation; the participations of"
+            f" one model, task and number of shots: {_runs(facts.seated)}."
+        )
+    return text("0.10", title, _runs(facts.models), *evidence)
+
+
+def _runs(cells: list[ModelCell]) -> str:
+    return between(cell.runs for cell in cells)
+
+
+def _sizes(facts: Facts) -> list[Entry]:
+    record, manifest = facts.record, facts.manifest
+    seats = sum(scenario["seats"] for scenario in manifest["scenarios"])
+    added = f", {facts.seats_added} added after it was opened" if facts.seats_added else ""
+    arms = " of all arms" if facts.upstream else ""
+    sizes = record.test_sizes
+    tasks = manifest["tasks_per_worker"]
+    return [
+        text(
+            "1.1", "Number of annotators", f"{facts.people_analysed:,}",
+            f"{seats} planned in {count(len(manifest['scenarios']), 'scenario')}{arms}{added};"
+            f" {facts.people_analysed:,} included in the analysis{participations(facts)}.",
+            "The design allows programs in people's seats."
+            if manifest.get("programs_as_people")
+            else "",
+        ),
+        text("1.2", "Items annotated by people", f"{sum(sizes.values()):,}", f"{by_task(sizes)}."),
+        _selection(facts),
+        text("1.3", "Annotators per item", between(facts.by_arm.values()), _per_item(facts)),
+        text(
+            "1.4", "Items per annotator", between(sizes.values()),
+            "Test examples of a task; each annotator answers all of them.",
+            f"A person can do up to {tasks} tasks." if tasks > 1 else "",
+        ),
+    ]  # fmt: skip
+
+
+def _selection(facts: Facts) -> Entry:
+    cards = {task["name"]: task["card"] for task in facts.manifest["tasks"]}
+    drawn = [name for name, card in cards.items() if "test_seed" in card]
+    parts = [name for name, card in cards.items() if "test_of" in card and name not in drawn]
+    answer = "No sampling: all test examples of each task."
+    if drawn:
+        answer = f"Simple random sample of the test examples of {', '.join(drawn)}."
+    elif parts:
+        answer = f"All test examples that could be read, not all of the file: {', '.join(parts)}."
+    training = [k for k in facts.shots if k]
+    return text(
+        "1.2.1", "Selection of the items", answer, wording.parts_of_tests(facts.manifest),
+        f"Training examples are those of {wording.training_splits(facts.manifest)}."
+        if training
+        else "",
+    )  # fmt: skip
+
+
+def _per_item(facts: Facts) -> str:
+    if not facts.by_arm:
+        return "No person is in the analysis yet."
+    named = [
+        f"{task}, {shots} shots{f', {arm} arm' if arm else ''}: {n}"
+        for (task, shots, arm), n in facts.by_arm.items()
+    ]
+    return f"Different people in each: {'; '.join(named)}."
+
+
+def _effort(facts: Facts, answers: Answers) -> Entry:
+    record = facts.record
+    evidence = [
+        "Neither people nor models had a limit of time, tokens or cost for an item; what the items"
+        " took is recorded."
+    ]
+    if record.seconds_per_answer is not None:
+        evidence.append(f"Mean active time per test answer: {record.seconds_per_answer:.1f} s.")
+    if record.wages:
+        earned = in_currency(sum(wage.earned for wage in record.wages))
+        evidence.append(f"Total earnings: {earned} {facts.manifest['currency']}.")
+    for row in facts.efforts:
+        cost = f", {row.cost:.4f} {row.currency}" if row.cost == row.cost else ", cost not stated"
+        evidence.append(
+            f"{row.who}: {count(row.answers, 'answer')}, {row.minutes:.1f} minutes{cost}."
+        )
+    if facts.runs:
+        read, written = facts.tokens
+        evidence.append(
+            f"Tokens of models in the annotator's seat: {read:,} read, {written:,} written."
+        )
+    if facts.uploaded:
+        stated = answers["3.4"] or "not stated"
+        evidence.append(f"Effort of models with uploaded predictions: {stated}")
+    return status("1.7", "Control of effort", Status.NO, *evidence, field="3.4")
+
+
+def _power(facts: Facts, answers: Answers) -> list[Entry]:
+    number = len(facts.planned_pairs)
+    evidence, detectable = [], []
+    if number:
+        evidence.append(
+            f"The preregistration, made before the first seat was taken, states for"
+            f" {count(number, 'planned contrast')} between shots what the design can detect."
+        )
+        detectable.append(_detectable(facts, number))
+    if facts.upstream:
+        evidence.append(
+            "The primary analysis is the average relative gain (ARG) of the upstream arm against"
+            " the sham arm; the design states no gain to be detected."
+        )
+        detectable.append(_of_arms(facts))
+    if not evidence:
+        evidence.append("No differences between shots are planned.")
+    return [
+        status(
+            "1.8", "Power analysis", answers.status("1.8"), answers["1.8"], *evidence, field="1.8"
+        ),
+        text(
+            "1.8.1", "Smallest detectable difference",
+            " ".join(detectable) or "No differences between shots are planned.",
+        ),
+    ]  # fmt: skip
+
+
+def _detectable(facts: Facts, number: int) -> str:
+    """At the first step of Holm's correction, and uncorrected; of each pair of group sizes."""
+    groups = Counter(pair[3:] for pair in facts.planned_pairs)
+    said = []
+    for fewer, more in sorted(groups):
+        n = min(fewer, more)
+        first = sds(power.detectable(n, LEVEL / number, POWER))
+        alone = f" (uncorrected: {sds(power.detectable(n, LEVEL, POWER))})" if number > 1 else ""
+        said.append(f"{fewer} and {more} annotators: {first}{alone}")
+    corrected = f" at p < {LEVEL}"
+    if number > 1:
+        corrected = (
+            f" at the first step of Holm's correction over {number} contrasts"
+            f" (p < {LEVEL / number:.2g})"
+        )
+    return (
+        f"With {POWER:.0%} power by the primary test{corrected}, in SDs between annotators:"
+        f" {'; '.join(said)}."
+    )
+
+
+def _of_arms(facts: Facts) -> str:
+    """What people in each arm give for the ARG, by the spread of this study."""
+    new, base = next(iter(gains.CONTRASTS))
+    plans = [
+        row for row in gains.plan(facts.study, Kind.PERSON)
+        if (row.new_arm, row.base_arm) == (str(new), str(base))
+    ]  # fmt: skip
+    if not plans:
+        return "ARG: a plan needs two people in each arm; none is computed yet."
+    widths = "; ".join(f"± {row.width:g} %: {row.people:,}" for row in plans)
+    return (
+        f"ARG of {new} against {base}, by the means and SDs of this study: people in each arm of"
+        f" each task for a 95 % interval of {widths}."
+    )
+
+
+def consent(facts: Facts) -> str:
+    """Who consented, declined and withdrew."""
+    whole = facts.record.whole
+    return (
+        f"Consent was requested before the first example: {whole.consented} consented,"
+        f" {whole.declined} declined, and {facts.record.withdrawn} withdrew later, upon which their"
+        " answers were erased."
+    )
+
+
+def ethics_contact(facts: Facts) -> str:
+    """The ethics board as the consent page names it; "" where it names none."""
+    named = facts.manifest.get("ethics_contact", "")
+    return f"The consent page names: {named}" if named else ""
+
+
+def _preregistration(facts: Facts, answers: Answers) -> Entry:
+    where = answers.line("5.2", "preregistration")
+    study = facts.study
+    frozen = ""
+    if study.opened_at:
+        frozen = (
+            f"The design was frozen on {wording.moment(study.opened_at)}, before any seat was"
+            f" assigned; SHA-256: {study.manifest_hash}."
+        )
+    public = "" if where else "Whether it was registered publicly is not stated."
+    return status(
+        "1.10", "Preregistration", verdict(where), where, frozen, public, field="5.2"
+    )  # fmt: skip

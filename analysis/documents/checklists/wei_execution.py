@@ -1,0 +1,262 @@
+"""Items 3.1 to 3.6 of Wei et al.: sittings, quality control, and how people and models differed."""
+
+from analysis.documents import wording
+from analysis.documents.checklists.entries import Entry, Reply, Status, joined, status, text
+from analysis.documents.checklists.facts import Facts, between
+from analysis.documents.checklists.short_form import Answers
+from analysis.documents.wording import count
+from annotation.models import ModelRun, Study
+from annotation.study.own_questions import AFTER, TEXT, of_moment
+from tasks.answer_keys import LONG_TEXT, NUMBER, SHORT_TEXT
+
+NA = Status.NOT_APPLICABLE
+
+
+def entries(facts: Facts, answers: Answers) -> list[Entry]:
+    """The items, in the order of the form."""
+    return [
+        *_sitting(facts),
+        *_quality(facts),
+        *_interface(facts, answers),
+        *_instructions(facts, answers),
+        *_tools(facts, answers),
+        _explanations(facts),
+    ]
+
+
+# Sittings -----------------------------------------------------------------------------------------
+
+
+def _sitting(facts: Facts) -> list[Entry]:
+    manifest, record = facts.manifest, facts.record
+    parts = ["test examples"]
+    if any(facts.shots):
+        parts.insert(0, "training examples")
+    if facts.upstream:
+        parts.insert(0, "upstream or sham examples")
+    if manifest["qualification"].get("screening_examples", 0):
+        parts.insert(0, "screening examples")
+    if manifest["attention_checks"]:
+        parts.append("attention checks")
+    breaks = count(manifest["idle_limit_hours"], "hour")
+    active = record.median("active_seconds")
+    tasks = manifest["tasks_per_worker"]
+    return [
+        text(
+            "3.1", "Items in one sitting", between(facts.sittings),
+            f"Items of one participation ({', '.join(parts)}), one after the other; breaks of up to"
+            f" {breaks} were allowed and are not recorded as sittings.",
+            f"A person could go on with up to {tasks} tasks." if tasks > 1 else "",
+            f"Median active time: {active / 60:.1f} minutes." if active is not None else "",
+        ),
+        _order(facts),
+    ]  # fmt: skip
+
+
+def _order(facts: Facts) -> Entry:
+    manifest = facts.manifest
+    orders = {manifest["annotation_order"]}
+    steps = []
+    if facts.upstream:
+        steps.append("Upstream step: tasks in a random order, drawn examples of each in a row.")
+    if any(facts.shots):
+        orders.add(manifest["training_order"])
+        steps.append(f"Training step: {wording.order(manifest['training_order'])}.")
+    steps.append(f"Annotation step: {wording.order(manifest['annotation_order'])}.")
+    fixed = Study.Order.FILE_ORDER in orders
+    answer = Status.YES
+    if fixed:
+        answer = Status.NO if orders == {Study.Order.FILE_ORDER} else Status.PARTIAL
+    seed = "" if answer == Status.NO else f"Seed {manifest['seed']}."
+    return status("3.1.1", "Random order of items", answer, *steps, seed)
+
+
+# Quality control ----------------------------------------------------------------------------------
+
+
+def _quality(facts: Facts) -> list[Entry]:
+    controls, record = _controls(facts), facts.record
+    by_researcher, by_rule = facts.exclusions
+    out = by_researcher + by_rule + facts.rejected
+    return [
+        status(
+            "3.2", "Quality control during the work", Status.YES if controls else Status.PARTIAL,
+            "" if controls else "Signs of careless work were recorded; none led to an exclusion.",
+            f"Admitted to the annotation step: {record.whole.qualified}; of these, included in the"
+            f" analysis: {record.whole.analysed}.",
+        ),
+        text("3.2.1", "Criteria of quality", joined([*controls, FLAGS])),
+        text(
+            "3.2.2", "Excluded by these criteria", f"{out} participations",
+            f"Completed, then excluded by a researcher with a reason: {by_researcher}; completed,"
+            f" then excluded because the platform's submission was rejected: {by_rule}; rejected"
+            f" while at work: {facts.rejected}.",
+            f"Test answers that are in no result: {facts.answers_left_out} (of these participations"
+            " and of those that ended early; of people who withdrew none are stored).",
+        ),
+    ]  # fmt: skip
+
+
+FLAGS = (
+    "Quality flags (implausibly fast answers, one repeated answer, long absences, pasting, leaving"
+    " the page) are recorded and exclude no one automatically."
+)
+
+
+def _controls(facts: Facts) -> list[str]:
+    """What was checked while people worked and what excluded them afterwards."""
+    manifest, found = facts.manifest, []
+    if checks := manifest["attention_checks"]:
+        passed, answered = facts.record.check_results
+        found.append(
+            f"{count(checks, 'attention check')} per annotator; passed by those in the analysis:"
+            f" {passed} of {answered}."
+        )
+    if _refuses_pastes(facts):
+        found.append("The page refused text that was pasted into a typed answer.")
+    by_researcher, by_rule = facts.exclusions
+    if by_researcher:
+        found.append("Researchers excluded annotators, each with a stated reason.")
+    if by_rule or facts.rejected:
+        found.append("A rejected submission on the platform excluded its annotator.")
+    return found
+
+
+def _refuses_pastes(facts: Facts) -> bool:
+    """Is something typed in this study, and does the page refuse pastes into it?"""
+    typed = (SHORT_TEXT, LONG_TEXT, NUMBER, "typed")
+    ways = (wording.way(task["card"]) for task in facts.manifest["tasks"])
+    return bool(facts.manifest.get("refuse_pastes")) and any(way in typed for way in ways)
+
+
+# People and models --------------------------------------------------------------------------------
+
+SEATED = (
+    "Models in the annotator's seat went through the study by the API: the same texts, steps and"
+    " reveals, without the graphical pages."
+)
+UPLOADED = "Predictions of other models were computed outside Handful and uploaded as files."
+PAGES = "The annotators' pages are in the release bundle."
+
+
+def _interface(facts: Facts, answers: Answers) -> list[Entry]:
+    where = f"Models with {facts.who_ran}." if facts.models else "No model was run."
+    told = [SEATED] if facts.seated else []
+    if facts.uploaded:
+        told.append(UPLOADED)
+    answer = Status.NO if facts.uploaded else Status.PARTIAL if facts.seated else NA
+    by_program = (
+        "The design allows programs in people's seats, which do not see the pages."
+        if facts.manifest.get("programs_as_people")
+        else ""
+    )
+    adjusted, how = _adjustment(facts, answers)
+    return [
+        status("3.3", "Same interface", answer, where, *told, PAGES, by_program),
+        Entry(
+            "3.3.1", "People by a graphical interface, models by an API", Reply.CHECKBOX,
+            "Checked" if facts.seated else "Unchecked",
+            "How the uploaded predictions were obtained is not recorded." if facts.uploaded else "",
+        ),
+        status("3.3.2", "Adjustment for different interfaces", adjusted, *how, field="3.4"),
+    ]  # fmt: skip
+
+
+def _adjustment(facts: Facts, answers: Answers) -> tuple[Status, list[str]]:
+    """Was something done about the difference, and what?"""
+    if not facts.models:
+        return NA, []
+    how = []
+    if facts.seated:
+        how.append(
+            "In the seat a model got one example at a time and its reveals, in an order drawn as"
+            " for people, and its answers were read as theirs."
+        )
+    if facts.uploaded:
+        how.append(answers["3.4"])
+    if facts.uploaded and not answers["3.4"]:
+        return (Status.PARTIAL if facts.seated else Status.UNKNOWN), how
+    return Status.PARTIAL, how
+
+
+def _instructions(facts: Facts, answers: Answers) -> list[Entry]:
+    title, adjusted = "Same instructions", "Adjustment for different instructions"
+    if not facts.models:
+        return [status("3.4", title, NA, "No model was run."), status("3.4.1", adjusted, NA)]
+    seat = _of_seats(facts)
+    given = answers.status("3.4")
+    if facts.uploaded and facts.seated:
+        answer = Status.YES if given == Status.YES else Status.PARTIAL
+    else:
+        answer = given if facts.uploaded else Status.YES
+    evidence = [f"Models with {facts.who_ran}.", *seat]
+    if facts.uploaded:
+        stated = answers["3.4"] or "not stated"
+        evidence.append(f"Instructions of models with uploaded predictions: {stated}")
+    evidence.append("The annotators' instructions are in the release bundle.")
+    differs = answer not in (Status.YES, Status.UNKNOWN)
+    return [
+        status("3.4", title, answer, *evidence, field="3.4"),
+        status(
+            "3.4.1", adjusted,
+            (Status.PARTIAL if differs and answers["3.4"] else Status.UNKNOWN if differs else NA)
+            if answer != Status.UNKNOWN else Status.UNKNOWN,
+            answers["3.4"] if differs else "", field="3.4",
+        ),
+    ]  # fmt: skip
+
+
+def _of_seats(facts: Facts) -> list[str]:
+    """What models in the annotator's seat were given."""
+    if not facts.seated:
+        return []
+    told = [
+        "The API gave models in the annotator's seat the annotators' instructions; the template"
+        " around them is in the export."
+    ]
+    if facts.runs:
+        shown = sum(run.examples == ModelRun.Examples.SHOWN for run in facts.runs)
+        told.append(
+            f"Runs that answered the training examples: {len(facts.runs) - shown}; that were shown"
+            f" them with the gold: {shown}."
+            if any(facts.shots)
+            else ""
+        )
+    return told
+
+
+def _tools(facts: Facts, answers: Answers) -> list[Entry]:
+    blurs, pastes = facts.record.page_signs
+    signs = (
+        "Reported by the browsers of all annotators in the analysis:"
+        f" {count(blurs, 'page exit')} and {count(pastes, 'paste event')}."
+    )
+    watched = ["Page exits and pastes were counted and raise quality flags."]
+    if _refuses_pastes(facts):
+        watched.append("The page refused text that was pasted into a typed answer.")
+    if facts.manifest.get("exit_questionnaire"):
+        watched.append("The exit questionnaire asked about AI and other help.")
+    else:
+        watched.append("Annotators were not asked about AI or other help.")
+    if facts.manifest.get("programs_as_people"):
+        watched.append("Programs in people's seats report neither.")
+    return [
+        status("3.5", "Same tools", answers.status("3.5"), answers["3.5"], signs, field="3.5"),
+        status("3.5.1", "Oversight of tools", Status.PARTIAL, *watched),
+    ]
+
+
+def _explanations(facts: Facts) -> Entry:
+    title = "Explanations by annotators"
+    asked = [
+        question.id
+        for question in of_moment(facts.manifest.get("own_questions", ""), AFTER)
+        if question.kind == TEXT
+    ]
+    if asked:
+        return status(
+            "3.6", title, Status.PARTIAL,
+            "Answers were not explained one by one; after the task the study asked in free text:"
+            f" {', '.join(asked)}.",
+        )  # fmt: skip
+    return status("3.6", title, Status.NO, "Annotators were not asked to explain their answers.")

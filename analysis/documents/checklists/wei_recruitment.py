@@ -1,0 +1,304 @@
+"""Items 2.1 to 2.7.3.1 of Wei et al.: population, sampling, admission, training and pay."""
+
+from analysis.documents import methods, wording
+from analysis.documents.checklists.entries import NOT_STATED, Entry, Reply, Status, status, text
+from analysis.documents.checklists.facts import Facts, audience, people
+from analysis.documents.checklists.short_form import CRITERIA, Answers
+from analysis.documents.study_record import PLATFORMS
+from analysis.documents.wording import REPORTED, count
+from annotation.models import Qualification
+from annotation.money.ledger import in_currency
+from annotation.study import gates
+
+NA = str(Status.NOT_APPLICABLE)
+
+
+def entries(facts: Facts, answers: Answers) -> list[Entry]:
+    """The items, in the order of the form."""
+    return [
+        *_population(facts, answers),
+        _sampling(facts, answers),
+        *_admission(facts),
+        status(
+            "2.4", "Authors among the annotators", answers.status("2.4"), answers["2.4"],
+            field="2.4",
+        ),
+        _exposure(facts),
+        *_training(facts),
+        *_pay(facts),
+    ]  # fmt: skip
+
+
+# Population and sampling --------------------------------------------------------------------------
+
+
+def _population(facts: Facts, answers: Answers) -> list[Entry]:
+    said, reached = answers["2.1"], audience(facts)
+    named = answers.status("2.1")
+    if not said and reached:
+        named = Status.PARTIAL
+    criteria = [CRITERIA[key] for key in _criteria(facts, answers)]
+    return [
+        status(
+            "2.1", "Population of interest", named, said,
+            f"Audience of the design: {' '.join(reached)}" if reached else "", field="2.1",
+        ),
+        Entry(
+            "2.1.1", "What describes that population", Reply.CHOICES,
+            ", ".join(criteria) or NOT_STATED, " ".join(reached), "criteria",
+        ),
+    ]  # fmt: skip
+
+
+def _criteria(facts: Facts, answers: Answers) -> list[str]:
+    """What the researcher ticked, and what the audience of the design restricts."""
+    reached, found = facts.audience, set(answers.chosen("criteria"))
+    if reached.get("languages"):
+        found.add("language")
+    if reached.get("minimum_age") is not None or reached.get("maximum_age") is not None:
+        found.add("age")
+    if any(reached.get(key) for key in ("countries", "approval_rate", "filters")):
+        found.add("other")
+    return [key for key in CRITERIA if key in found]
+
+
+def _sampling(facts: Facts, answers: Answers) -> Entry:
+    sources = [name for name, _number in facts.record.platforms]
+    strategy = answers.sampling
+    if not strategy:
+        crowd = bool(sources) and set(sources) == {PLATFORMS["prolific"]}
+        strategy = "Crowdsource" if crowd else str(Status.UNKNOWN)
+    chosen = facts.manifest.get("participants_choose_scenario", False)
+    if len(facts.manifest["scenarios"]) < 2:
+        arms = ""
+    elif chosen:
+        arms = (
+            "On Prolific each scenario was a study of its own: participants chose their scenario,"
+            " so scenarios were not randomly assigned."
+        )
+    else:
+        arms = (
+            "Each arrival was assigned to the least filled scenario that they were eligible for,"
+            " with ties broken by the seed."
+        )
+    return Entry(
+        "2.2", "Sampling of the annotators", Reply.CHOICES, strategy,
+        " ".join(
+            filter(None, [
+                answers["2.2"], f"Seats taken: {facts.record.sources or 'none yet'}.",
+                *audience(facts), arms,
+            ])
+        ),
+        "2.2",
+    )  # fmt: skip
+
+
+# Admission ----------------------------------------------------------------------------------------
+
+
+def _rules(facts: Facts) -> list[str]:
+    """What kept people out during recruitment, besides having done the task before."""
+    manifest, found = facts.manifest, list(audience(facts))
+    if questions := gates.parse(manifest["comprehension_questions"]):
+        attempts = count(manifest["comprehension_attempts"], "attempt")
+        found.append(
+            f"{count(len(questions), 'question')} about the instructions had to be answered"
+            f" correctly within {attempts}."
+        )
+    rule = manifest["qualification"]
+    if rule["rule"] != Qualification.NONE and (
+        any(facts.shots) or rule.get("screening_examples", 0)
+    ):
+        found.append(wording.rule_text(manifest, REPORTED))
+    if manifest.get("computer_only"):
+        found.append("A desktop or laptop computer was required.")
+    if lists := facts.study.access_rules.count():
+        found.append(f"Entries in the access lists of the study: {lists}.")
+    return found
+
+
+ONCE = "The same task could not be done twice, in any version or study."
+
+
+def _admission(facts: Facts) -> list[Entry]:
+    rules, whole = _rules(facts), facts.record.whole
+    failed = facts.record.failed_questions
+    left = {
+        "declined": whole.declined, "returned the seat": whole.returned,
+        "exceeded the idle limit": whole.expired, "withdrew": facts.record.withdrawn,
+    }  # fmt: skip
+    out = whole.screened_out + whole.refused
+    return [
+        status(
+            "2.3", "Admission of annotators", Status.YES if rules else Status.PARTIAL,
+            "" if rules else "No criteria but one:", ONCE,
+        ),
+        text("2.3.1", "Criteria of admission", " ".join([*rules, ONCE])),
+        text(
+            "2.3.2", "Excluded by these criteria",
+            f"{out} of {whole.arrived} participations{_share(out, whole.arrived)}",
+            f"Screened out: {whole.screened_out}"
+            + (f" ({failed} by the comprehension questions)" if failed else "")
+            + f"; had done the task before: {whole.refused}.",
+            f"Left without being excluded: {_named(left)}.",
+            "People who were turned away before they took a seat are not recorded.",
+        ),
+    ]  # fmt: skip
+
+
+def _named(numbers: dict[str, int]) -> str:
+    return "; ".join(f"{words} {n}" for words, n in numbers.items() if n) or "none"
+
+
+def _share(number: int, whole: int) -> str:
+    return f" ({number / whole:.0%})" if whole else ""
+
+
+def _exposure(facts: Facts) -> Entry:
+    seen = facts.record.exit_answers["seen_before"]
+    if not facts.manifest.get("exit_questionnaire"):
+        asked = "Exposure elsewhere was not asked about."
+    elif not seen:
+        asked = "Exposure elsewhere is asked about in the exit questionnaire; no answers yet."
+    else:
+        counts = ", ".join(f"{word} {n}" for word, n in sorted(seen.items()))
+        asked = f"Exposure elsewhere, by the exit questionnaire: {counts}; it excluded no one."
+    return status(
+        "2.5", "Annotators who had met the items before", Status.PARTIAL, ONCE,
+        methods.per_browser(facts.record), asked,
+    )  # fmt: skip
+
+
+# Training -----------------------------------------------------------------------------------------
+
+
+def _training(facts: Facts) -> list[Entry]:
+    trained = [bool(s["shots"]) or s.get("arm", "") in facts.upstream for s in _scenarios(facts)]
+    answer = Status.YES if all(trained) else Status.PARTIAL if any(trained) else Status.NO
+    paid, amount = _training_pay(facts, any(trained))
+    kinds = _kinds_of_training(facts)
+    return [
+        status("2.6", "Training of annotators", answer, *([] if any(trained) else kinds)),
+        text("2.6.1", "Kind of training", " ".join(kinds) if any(trained) else NA),
+        status("2.6.2", "Pay for the training", paid),
+        text("2.6.2.1", "Amount of that pay", amount),
+    ]
+
+
+def _scenarios(facts: Facts) -> list[dict]:
+    scenarios: list[dict] = facts.manifest["scenarios"]
+    return scenarios
+
+
+def _kinds_of_training(facts: Facts) -> list[str]:
+    manifest, sentences = facts.manifest, []
+    if facts.upstream:
+        names = {
+            arm: sorted({p["task"] for p in manifest["cross_task"]["pools"] if p["arm"] == arm})
+            for arm in facts.upstream
+        }
+        arms = "; ".join(
+            f"the {arm} arm {count(n, 'example')} of {', '.join(names[arm])}"
+            for arm, n in facts.upstream.items()
+        )
+        sentences.append(
+            "Before the training examples of the task, examples of other tasks with the gold answer"
+            f" revealed after each: {arms}."
+        )
+    if any(facts.shots):
+        k = f"k examples{wording.per_label(manifest)}"
+        sentences.append(f"At k shots: {k}, with the gold answer revealed after each.")
+    if 0 in facts.shots:
+        helped = wording.help_at_zero_shots(manifest)
+        sentences.append(f"At zero shots: the task description and the instructions{helped}.")
+    sentences.append(f"Shots: {', '.join(map(str, facts.shots))}.")
+    if manifest.get("try_the_tool"):
+        sentences.append("Annotators could try the tool on made-up sentences.")
+    return sentences
+
+
+def _rate(facts: Facts) -> str:
+    return f"{facts.manifest['hourly_rate']} {facts.manifest['currency']}"
+
+
+def _training_pay(facts: Facts, is_trained: bool) -> tuple[Status, str]:
+    """Was the training paid, and how much?"""
+    if not is_trained:
+        return Status.NOT_APPLICABLE, NA
+    if float(facts.manifest["hourly_rate"]):
+        return Status.YES, f"{_rate(facts)} per hour of active time, as in the annotation step."
+    if wording.is_paid(facts.manifest):
+        whole = " ".join(wording.least_and_most(facts.manifest, REPORTED))
+        return Status.PARTIAL, f"No amount of its own: the training is part of the whole. {whole}"
+    return Status.NO, NA
+
+
+# Pay ----------------------------------------------------------------------------------------------
+
+
+def _pay(facts: Facts) -> list[Entry]:
+    paid = wording.is_paid(facts.manifest)
+    answer = Status.YES if paid else Status.NO
+    return [
+        status("2.7", "Pay for the annotation", answer, "" if paid else unpaid(facts)),
+        text("2.7.1", "Amount of the pay", amount(facts) if paid else NA),
+        *_bonus(facts, paid),
+        *_structure(facts, paid),
+    ]
+
+
+def unpaid(facts: Facts) -> str:
+    return " ".join(wording.pay_sentences(facts.manifest, REPORTED)[:1])
+
+
+def amount(facts: Facts) -> str:
+    sentences = wording.pay_sentences(facts.manifest, REPORTED)
+    wage = facts.record.median("per_active_hour")
+    if wage is not None:
+        median = f"{in_currency(round(wage))} {facts.manifest['currency']}"
+        sentences.append(f"Median earnings per active hour: {median}.")
+    return " ".join(sentences)
+
+
+def _bonus(facts: Facts, paid: bool) -> list[Entry]:
+    """Bonuses by score do not exist; those by hand have reasons that only people can judge."""
+    number, total = facts.bonuses
+    answer, amount = Status.NO, NA
+    evidence = "No pay depended on a score."
+    if number:
+        answer, amount = Status.PARTIAL, total
+        evidence = (
+            f"No rule of the design pays for a score; bonuses given by hand: {number}, together"
+            f" {total}. Their reasons are in the ledger."
+        )
+    elif not paid:
+        answer = Status.NOT_APPLICABLE
+    return [
+        status("2.7.2", "Bonus for performance", answer, evidence),
+        text("2.7.2.1", "Amount of the bonus", amount),
+    ]
+
+
+def _structure(facts: Facts, paid: bool) -> list[Entry]:
+    title, more = "The same pay for all annotators", "How pay differed"
+    number, total = facts.bonuses
+    if not paid:
+        return [
+            status("2.7.3", title, Status.NOT_APPLICABLE),
+            text("2.7.3.1", more, NA),
+        ]
+    differing = []
+    if number:
+        differing.append(f"bonuses given by hand: {number}, together {total}")
+    if facts.unpaid:
+        differing.append(f"left without pay by a decision: {people(facts.unpaid)}")
+    rule = (
+        "One rate and one set of bounds for all; amounts follow active time."
+        if float(facts.manifest["hourly_rate"])
+        else "One set of amounts for all."
+    )
+    answer = Status.PARTIAL if differing else Status.YES
+    return [
+        status("2.7.3", title, answer, rule),
+        text("2.7.3.1", more, f"By decisions: {'; '.join(differing)}." if differing else NA),
+    ]

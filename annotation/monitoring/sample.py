@@ -1,0 +1,323 @@
+"""The sample as a table: answers of people in the analysis, counted, and small cells hidden.
+
+Two sources: the study's own questions, and Prolific's demographic export. The export is read when
+it is uploaded and never stored: what is kept is the table itself, with its small cells hidden.
+"""
+
+import csv
+import io
+import json
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from annotation.models import AuditEntry, Kind, OwnAnswer, ReportAnswer, Study, Topic
+from annotation.recruitment.arrivals import submission_key
+from annotation.recruitment.identities import worker_key
+from annotation.study.own_questions import CHOICE, NUMBER, OwnQuestion, parse
+
+FEWEST = 5  # people in a cell that is shown
+SMALL, WITHHELD = f"<{FEWEST}", "withheld"
+OTHER = "other values"
+ITEM = "sample"  # under which the table of an export is stored, among the answers of the report
+PLATFORM = "prolific"
+SUBMISSION, PARTICIPANT = "Submission id", "Participant id"
+# Columns of the export that describe the work, not the person.
+NOT_OF_THE_PERSON = frozenset(
+    {
+        SUBMISSION, PARTICIPANT, "Status", "Custom study tncs accepted at", "Started at",
+        "Completed at", "Reviewed at", "Archived at", "Time taken", "Completion code",
+        "Total approvals",
+    }
+)  # fmt: skip
+AGE = "Age"
+NO_DATA = frozenset({"", "DATA_EXPIRED", "CONSENT_REVOKED"})  # as the export writes it
+LARGEST_EXPORT = 5_000_000  # bytes
+
+
+class ExportError(ValueError):
+    """Why an export cannot be read: names line and column; the text is for people."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One answer to one question, or of numbers one row: n, share of `of`, median, quartiles.
+
+    `of` is the number of people who answered the question, None below FEWEST. `hidden` is SMALL for
+    a cell of fewer than FEWEST people, WITHHELD where it would give such a cell away; then the
+    numbers are None.
+    """
+
+    question: str
+    answer: str
+    of: int | None
+    n: int | None
+    hidden: str = ""
+    median: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def share(self) -> float | None:
+        return None if self.n is None or not self.of else self.n / self.of
+
+
+# Hiding -------------------------------------------------------------------------------------------
+
+
+def hidden(counts: Sequence[int]) -> list[str]:
+    """For each cell of a question "", SMALL or WITHHELD, such that no hidden one can be computed.
+
+    Known are the sum of all cells, those that are shown, and that a small cell has fewer than
+    FEWEST people. The smallest shown cells are withheld until every hidden cell can have more than
+    one value.
+    """
+    if sum(counts) < FEWEST:
+        return [WITHHELD] * len(counts)
+    marks = [SMALL if n < FEWEST else "" for n in counts]
+    while any(marks) and not _is_safe(counts, marks):
+        shown = [i for i, mark in enumerate(marks) if not mark]
+        if not shown:
+            return [WITHHELD] * len(counts)
+        marks[min(shown, key=lambda i: (counts[i], i))] = WITHHELD
+    return marks
+
+
+def _is_safe(counts: Sequence[int], marks: Sequence[str]) -> bool:
+    """Can each hidden cell have several values, for who knows the sum of the hidden ones?"""
+    total = sum(n for n, mark in zip(counts, marks, strict=True) if mark)
+    shown = [n for n, mark in zip(counts, marks, strict=True) if not mark]
+    largest = min([total, *shown])  # of a withheld cell: it was the smallest of those shown
+    ends = [(0, FEWEST - 1) if mark == SMALL else (FEWEST, largest) for mark in marks if mark]
+    low, high = sum(least for least, _most in ends), sum(most for _least, most in ends)
+    return all(
+        min(most, total - (low - least)) > max(least, total - (high - most)) for least, most in ends
+    )
+
+
+def of_choices(question: str, answers: Mapping[str, int]) -> list[Row]:
+    """A row for each answer; those without one are in no cell."""
+    of, marks = sum(answers.values()), hidden(list(answers.values()))
+    return [
+        Row(question, answer, _of(of), None if mark else n, mark)
+        for (answer, n), mark in zip(answers.items(), marks, strict=True)
+    ]
+
+
+def of_numbers(question: str, values: Sequence[float]) -> list[Row]:
+    """One row: median and quartiles; hidden for fewer than FEWEST people."""
+    if len(values) < FEWEST:
+        return [Row(question, "", None, None, SMALL)]
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    return [Row(question, "", len(values), len(values), "", median, low, high)]
+
+
+def _of(number: int) -> int | None:
+    return None if number < FEWEST else number
+
+
+# The study's own questions ------------------------------------------------------------------------
+
+
+def own_rows(study: Study) -> list[Row]:
+    """The choices and numbers among the own questions; texts are not tabulated."""
+    questions = [q for q in parse(study.own_questions) if q.kind in (CHOICE, NUMBER)]
+    if not questions:
+        return []
+    people = study.participations.analysed().filter(kind=Kind.PERSON)
+    given: dict[str, dict[int, str]] = {question.id: {} for question in questions}
+    rows = OwnAnswer.objects.filter(participation__in=people).order_by("pk")
+    for name, worker, answer in rows.values_list("question", "participation__worker", "answer"):
+        # With several tasks a person is asked more than once: the first answer is taken.
+        if name in given and answer.strip():
+            given[name].setdefault(worker, answer.strip())
+    return [row for q in questions for row in _of_question(q, list(given[q.id].values()))]
+
+
+def _of_question(question: OwnQuestion, answers: Sequence[str]) -> list[Row]:
+    if question.kind == NUMBER:
+        values = [value for value in map(_number, answers) if value is not None]
+        return of_numbers(question.text, values)
+    counts = Counter(answers)
+    return of_choices(question.text, {option: counts[option] for option in question.options})
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return None
+
+
+# Prolific's demographic export --------------------------------------------------------------------
+
+
+def stored_rows(study: Study) -> list[Row]:
+    """The table that was made of an export, [] where none was uploaded."""
+    return [Row(**row) for row in _stored(study).get("rows", [])]
+
+
+def about_export(study: Study) -> str:
+    """How many people that table is of and when it was made, in a sentence; "" without one."""
+    stored = _stored(study)
+    if not stored:
+        return ""
+    return (
+        f"From Prolific's demographic export, read on {stored['on']}: {stored['people']} people in"
+        f" the analysis on that day; {stored['others']} further lines of the file were not used."
+    )
+
+
+def _stored(study: Study) -> dict[str, Any]:
+    text = study.report_answers.filter(item=ITEM).values_list("text", flat=True).first()
+    return json.loads(text) if text else {}
+
+
+def store_export(study: Study, text: str, by: User) -> int:
+    """Read an export and keep its table in place of an earlier one; return how many people.
+
+    Nothing of a single person is stored. Raises ExportError.
+    """
+    people, others, rows = read_export(study, text)
+    table = {
+        "on": timezone.now().date().isoformat(),
+        "people": people,
+        "others": others,
+        "rows": [asdict(row) for row in rows],
+    }
+    with transaction.atomic():
+        Study.objects.locked().get(pk=study.pk)
+        ReportAnswer.objects.update_or_create(
+            study=study,
+            item=ITEM,
+            defaults={"text": json.dumps(table), "by": by, "at": timezone.now()},
+        )
+        AuditEntry.objects.record(
+            "table of the sample made of a demographic export", Topic.RESULTS, study=study, by=by,
+            before={}, after={"people": people},
+        )  # fmt: skip
+    return people
+
+
+def drop_export(study: Study, by: User) -> None:
+    """Delete that table; without one nothing happens."""
+    with transaction.atomic():
+        Study.objects.locked().get(pk=study.pk)
+        if study.report_answers.filter(item=ITEM).delete()[0]:
+            AuditEntry.objects.record(
+                "table of the sample deleted", Topic.RESULTS, study=study, by=by,
+                before={}, after={},
+            )  # fmt: skip
+
+
+def read_export(study: Study, text: str) -> tuple[int, int, list[Row]]:
+    """(people in the analysis, other lines, rows of the table). Raises ExportError."""
+    heads, lines = _lines(text)
+    described = [head for head in heads if head and head not in NOT_OF_THE_PERSON]
+    if not described:
+        raise ExportError(
+            f"Line 1: no column describes people, such as {AGE} or Sex; found {', '.join(heads)}."
+        )
+    workers = _workers(study, heads, lines)
+    if not workers:
+        raise ExportError(
+            f"None of the {len(lines)} submissions in the file belongs to a person in the analysis"
+            " of this study. Choose the export of this study on Prolific."
+        )
+    rows: list[Row] = []
+    for head in described:
+        place = heads.index(head)
+        cells = [(n, lines[n][place].strip()) for n in workers.values()]
+        known = [(n, value) for n, value in cells if value not in NO_DATA]
+        rows += (
+            of_numbers(head, [_age(n, value) for n, value in known])
+            if head == AGE
+            else of_choices(head, _pooled(value for _n, value in known))
+        )
+    return len(workers), len(lines) - len(workers), rows
+
+
+def _lines(text: str) -> tuple[list[str], dict[int, list[str]]]:
+    """(headings, line number -> cells) of the CSV. Raises ExportError."""
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    lines: dict[int, list[str]] = {}
+    heads: list[str] = []
+    try:
+        for cells in reader:
+            if not heads:
+                heads = [cell.strip() for cell in cells]
+            elif any(cell.strip() for cell in cells):
+                lines[reader.line_num] = cells
+    except csv.Error as error:
+        raise ExportError(f"Line {reader.line_num}: this is no CSV ({error}).") from None
+    if not {SUBMISSION, PARTICIPANT}.intersection(heads):
+        raise ExportError(
+            f"Line 1: there is no column “{SUBMISSION}” and no column “{PARTICIPANT}”. Choose the"
+            " demographic export of Prolific, a CSV file."
+        )
+    for head in heads:
+        if head and heads.count(head) > 1:
+            raise ExportError(f"Line 1: the column “{head}” is there twice.")
+    for number, cells in lines.items():
+        if len(cells) != len(heads):
+            raise ExportError(
+                f"Line {number}: {len(cells)} cells, expected {len(heads)} as in line 1."
+            )
+    if not lines:
+        raise ExportError("Line 2: the file has no submission.")
+    return heads, lines
+
+
+def _workers(
+    study: Study, heads: Sequence[str], lines: Mapping[int, Sequence[str]]
+) -> dict[int, int]:
+    """Person in the analysis (key of the worker) -> line of the file. Raises ExportError."""
+    key_column = SUBMISSION if SUBMISSION in heads else PARTICIPANT
+    place = heads.index(key_column)
+    line_of: dict[str, int] = {}
+    for number, cells in lines.items():
+        identity = cells[place].strip()
+        if not identity:
+            raise ExportError(f"Line {number}, column {key_column}: it is empty.")
+        own = submission_key if key_column == SUBMISSION else worker_key
+        key = own(PLATFORM, identity)
+        if key in line_of:
+            raise ExportError(
+                f"Line {number}, column {key_column}: the same id as in line {line_of[key]}."
+            )
+        line_of[key] = number
+    people = study.participations.analysed().filter(kind=Kind.PERSON)
+    if key_column == SUBMISSION:
+        of_people = study.submissions.filter(worker__in=people.values("worker"))
+        found: Iterable[tuple[str, int]] = of_people.values_list("key", "worker")
+    else:
+        found = people.values_list("worker__key", "worker")
+    # A person with several submissions is one person: their first line is taken.
+    lines_of: dict[int, int] = {}
+    for key, worker in found:
+        if key in line_of:
+            lines_of[worker] = min(line_of[key], lines_of.get(worker, line_of[key]))
+    return lines_of
+
+
+def _age(number: int, value: str) -> float:
+    age = _number(value)
+    if age is None or not 0 < age < 130:
+        raise ExportError(
+            f"Line {number}, column {AGE}: “{value[:40]}” is no age in years, such as 34."
+        )
+    return age
+
+
+def _pooled(values: Iterable[str]) -> dict[str, int]:
+    """Value -> people; values of fewer than FEWEST people are one cell, by which none is named."""
+    counts = Counter(values)
+    common = {value: n for value, n in sorted(counts.items()) if n >= FEWEST}
+    rest = sum(counts.values()) - sum(common.values())
+    return {**common, OTHER: rest} if rest else common
