@@ -167,8 +167,7 @@ class StudyRecord:
 
     def _workers(self, **which: Any) -> int:
         """Number of distinct people with such a participation."""
-        people = self.study.participations.filter(kind=Kind.PERSON, **which)
-        return people.aggregate(n=Count("worker", distinct=True))["n"]
+        return self._people().filter(**which).aggregate(n=Count("worker", distinct=True))["n"]
 
     @property
     def excluded(self) -> int:
@@ -181,22 +180,8 @@ class StudyRecord:
         latest = {it.annotator: it for it in self.exclusions if not it.by_design}
         return sum(it.by_hand and not it.in_analysis for it in latest.values())
 
-    @cached_property
-    def workers_arrived(self) -> int:
-        """Number of different people who took a seat; those who declined are counted as such."""
-        return self._workers(self._people()) + self.whole.declined
-
-    @cached_property
-    def workers_analysed(self) -> int:
-        """Number of different people in the analysis, whatever the number of their tasks."""
-        return self._workers(self._people().analysed())
-
     def _people(self) -> ParticipationQuerySet:
         return self.study.participations.filter(kind=Kind.PERSON)
-
-    @staticmethod
-    def _workers(people: ParticipationQuerySet) -> int:
-        return people.order_by().values("worker").distinct().count()
 
     @cached_property
     def rejected(self) -> tuple[int, int]:
