@@ -43,6 +43,8 @@ def people_minus_models(record: StudyRecord) -> list[Block]:
         return []
     shown = headed(models_columns.DIFFERENCES, MODELS)
     notes = [f"In points, paired by example. {differences.LEFT_OUT}", meanings(shown[3:])]
+    if late := differences.late(rows):
+        notes.append(late)
     return [Grid.of("People minus models", shown, rows, notes)]
 
 

@@ -19,8 +19,9 @@ from analysis.documents.study_record import StudyRecord
 from analysis.figures.data import can_draw
 from analysis.tables.findings import is_small
 from annotation.models import Kind, ModelRun, Status, Study
+from annotation.study import compared_files
 from tasks import jobs
-from tasks.models import Job, PredictionFile
+from tasks.models import Job
 
 KIND = "report"
 VERSION = 2  # of the parts: raise it when one of them is made otherwise
@@ -39,7 +40,7 @@ BLOCKS: dict[str, type[Paragraph | Grid | Picture]] = {
 def parameters(study: Study) -> dict[str, Any]:
     """What the parts are made of now."""
     people = study.participations.filter(status=Status.COMPLETED).order_by("pk")
-    files = PredictionFile.objects.filter(task__in=study.tasks.all()).order_by("pk")
+    files = compared_files.files(study).order_by("pk")
     rows = people.values_list("scenario__task__name", "scenario__shots", "pk")
     cells: dict[tuple[str, int], list[int]] = {}
     for task, shots, pk in rows:

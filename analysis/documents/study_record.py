@@ -37,7 +37,8 @@ from annotation.models import (
 )
 from annotation.money import ledger
 from annotation.monitoring import funnel
-from tasks.models import Example, PredictionFile, Split, Task
+from annotation.study import compared_files
+from tasks.models import Example, Split, Task
 from tasks.paper import place
 
 # Where participants came from, in words.
@@ -330,14 +331,14 @@ class StudyRecord:
 
     @cached_property
     def model_names(self) -> list[str]:
-        """The models with uploaded predictions for the study's tasks, in alphabetical order."""
-        names = PredictionFile.objects.filter(task__in=self.tasks).order_by().distinct()
+        """The models whose uploaded predictions it is compared with, in alphabetical order."""
+        names = compared_files.files(self.study).order_by().distinct()
         return sorted(names.values_list("model__name", flat=True))
 
     @cached_property
     def models(self) -> list[model_tables.ModelRow]:
         """Their scores."""
-        files = PredictionFile.objects.filter(task__in=self.tasks)
+        files = compared_files.files(self.study)
         return model_tables.model_rows(files)
 
     @cached_property

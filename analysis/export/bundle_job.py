@@ -29,8 +29,9 @@ from annotation.models import (
     Study,
     Turn,
 )
+from annotation.study import compared_files
 from tasks import jobs
-from tasks.models import Job, PredictionFile
+from tasks.models import Job
 
 KIND = "release"
 VERSION = 7  # of what is in a bundle: raise it when one of its files is made otherwise
@@ -59,7 +60,7 @@ def state(study: Study) -> str:
     signs = Activity.objects.filter(turn__participation__study=study).aggregate(
         Count("pk"), Max("last_at"), Sum("blurs"), Sum("pastes")
     )
-    files = PredictionFile.objects.filter(task__in=study.tasks.all()).order_by("pk")
+    files = compared_files.files(study).order_by("pk")
     made_of = [
         VERSION, study.manifest_hash, study.title, study.status, list(seats),
         [sorted(rows.aggregate(n=Count("pk"), last=Max("pk")).items()) for rows in grown],
@@ -68,6 +69,7 @@ def state(study: Study) -> str:
         list(study.report_answers.order_by("item").values_list("item", "text")),
         list(PaymentBatch.objects.filter(study=study).order_by("pk").values_list("pk", "state")),
         list(files.values_list("pk", "model__name")),
+        list(study.refused_arrivals.values_list("reason", "number")),
     ]  # fmt: skip
     return hashlib.sha256(repr(made_of).encode()).hexdigest()
 

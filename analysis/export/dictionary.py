@@ -14,6 +14,7 @@ INTEGERS = {
     "withdrawn_cents", "by_platform", "late_seats", "score_seen", "compared", "answers",
     "respondents", "unanimous", "against_gold", "annotators", "new_people", "base_people",
     "replicate", "retries", "seed", "input_tokens", "output_tokens", "invalid", "refusals",
+    "in_family", "number",
 }  # fmt: skip
 NUMBERS = {
     "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",

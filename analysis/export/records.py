@@ -30,9 +30,9 @@ from annotation.models import (
     Study,
 )
 from annotation.monitoring import funnel
-from annotation.study import own_questions
+from annotation.study import compared_files, own_questions
 from tasks.columns import in_files
-from tasks.models import Prediction, PredictionFile, PredictionFileQuerySet
+from tasks.models import Prediction, PredictionFileQuerySet
 
 CHUNK = 2000
 
@@ -191,7 +191,7 @@ def wages_rows(study: Study) -> Iterator[list[Any]]:
 
 
 def _files(study: Study) -> PredictionFileQuerySet:
-    return PredictionFile.objects.filter(task__in=study.tasks.all())
+    return compared_files.files(study)
 
 
 def predictions_rows(study: Study) -> Iterator[list[Any]]:

@@ -17,7 +17,8 @@ from analysis.tables import frames, model_runs
 from analysis.tables.columns import points
 from analysis.tables.performance import PerformanceTable, kinds_of, performance
 from annotation.models import Kind, Study
-from tasks.models import PredictionFile, Task
+from annotation.study import compared_files
+from tasks.models import Task
 
 WIDTH, HEIGHT, TOP = 210, 150, 8  # of a panel, in units of its SVG
 FEWEST = 5  # people; with fewer the interval says too little to be drawn
@@ -108,7 +109,7 @@ def for_study(study: Study) -> Result | None:
 
 def _models(table: PerformanceTable) -> dict[str, dict[tuple[int, int], float]]:
     """Model -> (key of a task, shots) -> its mean score x 100; the models with most of them."""
-    files = PredictionFile.objects.filter(task__in=table.tasks, shots__in=table.shots)
+    files = compared_files.files(table.study).filter(shots__in=table.shots)
     scores: dict[str, dict[tuple[int, int], float]] = {}
     for (model, task, shots), runs in model_runs.splits(files, table.tasks).items():
         scores.setdefault(model, {})[task, shots] = model_runs.mean_of(runs, len(runs)).mean

@@ -196,7 +196,11 @@ class OnePredictionFile(ApiView):
     def delete(self, request: Request, name: str, pk: int) -> Response:
         may_run(request)
         model = own_model(request, name)
-        get_object_or_404(model.files, pk=min(pk, 2**62)).delete()
+        file = get_object_or_404(model.files, pk=min(pk, 2**62))
+        try:
+            prediction_store.delete(file)
+        except prediction_store.PredictionsError as error:
+            raise Conflict(str(error)) from None
         return Response(status=204)
 
 

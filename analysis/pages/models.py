@@ -203,8 +203,12 @@ def _model_scores(files: PredictionFileQuerySet, filename: str) -> HttpResponse:
 def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     """Delete one's own file of predictions, so that another can take its place."""
     file = get_object_or_404(own_model(request, name).files, pk=pk)
-    file.delete()
-    messages.success(request, f"{file.filename} was deleted.")
+    try:
+        prediction_store.delete(file)
+    except prediction_store.PredictionsError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{file.filename} was deleted.")
     return redirect("model", name)
 
 
@@ -293,6 +297,7 @@ def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
         "difference_columns": on_page(models_columns.DIFFERENCES),
         "difference_cells": cells(models_columns.DIFFERENCES, pairings),
         "left_out": differences.LEFT_OUT,
+        "late": differences.late(pairings),
     }
     if pairings:
         chosen = _chosen(request, pairings)

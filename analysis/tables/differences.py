@@ -15,7 +15,7 @@ import hashlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
@@ -30,6 +30,7 @@ from analysis.tables.frames import contexts_of_tests
 from analysis.tables.model_runs import equally_trained
 from analysis.tables.tested import Tested
 from annotation.models import Answer, Kind, Participation, Step, Study
+from annotation.study import compared_files
 from tasks.models import Example, Prediction, PredictionFile, Task
 from tasks.paper import place
 
@@ -71,15 +72,16 @@ class Difference(Tested):
     """Human minus model, in points of the score x 100, over `examples` in `contexts`.
 
     `se_clustered` and `p_sign_flip` are of other examples alone, with contexts as clusters; `floor`
-    is the smallest p that this sign flip can give. Holm's correction is over all differences of the
-    study. `files` (keys), or the `seats` of a model in the annotator's seat (participation and its
-    split), are the `splits` runs that are averaged here; `training` says whether people had the
-    same splits.
+    is the smallest p that this sign flip can give. Holm's correction is over the differences that
+    are `in_family`, not over those from files that came after the study was closed. `files` (keys),
+    or the `seats` of a model in the annotator's seat (participation and its split), are the
+    `splits` runs that are averaged here; `training` says whether people had the same splits.
     """
 
     task: str
     shots: int
     model: str
+    in_family: int
     annotators: int
     files: tuple[int, ...]
     seats: tuple[tuple[int, int | None], ...]
@@ -141,9 +143,10 @@ def differences(study: Study, kind: str) -> list[Difference]:
     most: what is remembered cannot be found to be erased.
     """
     counted = study.participations.analysed().in_cells().filter(kind__in=[kind, Kind.MODEL])
-    files = PredictionFile.objects.filter(task__in=study.tasks.all()).order_by("pk")
+    files = compared_files.files(study).order_by("pk")
     state = [list(rows.values_list("pk", flat=True)) for rows in (counted.order_by("pk"), files)]
-    key = f"differences:5:{study.pk}:{kind}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
+    state.append(list(compared_files.family(study).order_by("pk").values_list("pk", flat=True)))
+    key = f"differences:6:{study.pk}:{kind}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
     known = caches["process"].get(key)
     if known is None:
         known = _differences(study, kind)
@@ -155,6 +158,7 @@ def _differences(study: Study, kind: str) -> list[Difference]:
     names = dict(study.tasks.values_list("pk", "name"))
     contexts = contexts_of_tests(list(names))
     compared, models = _models(study, kind)
+    family = set(compared_files.family(study).values_list("pk", flat=True))
     humans = _scores(study, study.participations.analysed().in_cells().filter(kind=kind))
     compared_here: list[dict[str, Any]] = []
     for (task, shots, model), predicted in sorted(models.items()):
@@ -173,6 +177,7 @@ def _differences(study: Study, kind: str) -> list[Difference]:
                 task=names[task],
                 shots=shots,
                 model=model,
+                in_family=int(all(file.pk in family for file in runs.files)),
                 annotators=len(people),
                 files=tuple(file.pk for file in runs.files),
                 seats=tuple(runs.seats.items()),
@@ -188,8 +193,27 @@ def _differences(study: Study, kind: str) -> list[Difference]:
         Difference(**numbers, p_sign_flip=math.nan if own is None else p)
         for numbers, own, p in zip(compared_here, sums, flips, strict=True)
     ]
-    rows.sort(key=lambda row: (place(row.task), row.shots, row.model))
-    return tested.judged(rows, study.equivalence_margin)
+    own = [row for row in rows if row.in_family]
+    others = [row for row in rows if not row.in_family]
+    judged = tested.judged(own, study.equivalence_margin)
+    for row in tested.judged(others, study.equivalence_margin):
+        judged.append(replace(row, p_holm=math.nan))
+    return sorted(judged, key=_place)
+
+
+def _place(row: Difference) -> tuple[Any, ...]:
+    return place(row.task), row.shots, row.model
+
+
+def late(rows: Sequence[Difference]) -> str:
+    """The sentence on those that are not in the family; "" where all are."""
+    names = sorted({row.model for row in rows if not row.in_family})
+    if not names:
+        return ""
+    return (
+        "Uploaded after the study was closed, so not in the family that p Holm is over:"
+        f" {', '.join(names)}."
+    )
 
 
 def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str]) -> dict[str, Any]:
@@ -324,8 +348,11 @@ def _over_splits(
 
 
 def _compared_files(study: Study) -> dict[Group, Runs]:
-    """Of each uploaded model, task and shots the equally trained runs; else all of them."""
-    files = PredictionFile.objects.filter(task__in=study.tasks.all())
+    """Of each uploaded model, task and shots the equally trained runs; else all of them.
+
+    Of those that the study is compared with (annotation/study/compared_files.py).
+    """
+    files = compared_files.files(study)
     equal = equally_trained(study, files)
     groups: dict[Group, list[PredictionFile]] = defaultdict(list)
     for file in files.select_related("model").prefetch_related("task"):

@@ -24,9 +24,10 @@ from analysis.tables.model_runs import training_files
 from analysis.tables.models_columns import RECIPE, SD0, SD1
 from analysis.tables.scores import Score, over
 from annotation.models import Kind, Study
+from annotation.study import compared_files
 from tasks.columns import Column
 from tasks.metrics import METRICS, SetScore, over_test_set, recipe
-from tasks.models import PredictionFile, Task
+from tasks.models import Task
 from tasks.paper import place
 
 CARD, FURTHER = "card", "further"
@@ -116,7 +117,7 @@ def _of_people(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
 
 
 def _of_models(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
-    files = list(PredictionFile.objects.filter(task=file.task).select_related("model"))
+    files = list(compared_files.files(study).filter(task=file.task).select_related("model"))
     answers = test_sets.answers_of_models(file, files)
     for metric in test_sets.metrics_of(study, file.task):
         for each in files:
@@ -131,7 +132,7 @@ def rows(study: Study) -> list[MetricRow]:
     Remembered until somebody completes, withdraws or is excluded, or a file of predictions comes or
     goes; for an hour at most, as what is remembered cannot be found to be erased.
     """
-    files = PredictionFile.objects.filter(task__in=study.tasks.all()).order_by("pk")
+    files = compared_files.files(study).order_by("pk")
     made_of = [*(state(study, kind) for kind in Kind.values), *files.values_list("pk", flat=True)]
     design = [list(study.tasks.order_by("pk").values_list("pk", flat=True)), study.metrics]
     digest = hashlib.sha256(repr([made_of, design]).encode()).hexdigest()

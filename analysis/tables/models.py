@@ -34,9 +34,10 @@ from analysis.tables.published import human_table4, machine_tables5_6, name_of
 from analysis.tables.scores import Aggregate, Score, aggregate, over
 from analysis.tables.shared_workers import covariances
 from annotation.models import Kind, Study
+from annotation.study import compared_files
 from tasks.cards import FAMILIES
 from tasks.metrics import recipe
-from tasks.models import PredictionFile, PredictionFileQuerySet, Task
+from tasks.models import PredictionFileQuerySet, Task
 from tasks.paper import place
 
 ALL = "all"  # fully supervised, among the published figures
@@ -169,7 +170,7 @@ def tables(study: Study, kind: str) -> list[Table]:
     frame = frames.annotators(study)
     people = performance(study, kind, frame)
     tasks, shared = people.tasks, covariances(study, kind, frame)
-    files = PredictionFile.objects.filter(task__in=tasks)
+    files = compared_files.files(study)
     uploaded, stated = splits(files, tasks), runs(files)
     of = training_files(tasks)
     equal = splits(files.filter(pk__in=equally_trained(study, files)), tasks)

@@ -219,6 +219,10 @@ DIFFERENCES = [
     Column("task", "Task"),
     Column("shots", "Shots"),
     Column("model", "Model", "An uploaded model, or one that took a seat of the study: so marked."),
+    Column(
+        "in_family",
+        meaning="1: in the family of Holm's correction; 0: uploaded after the study was closed",
+    ),
     Column("annotators", meaning="annotators who completed and are in the analysis"),
     Column(
         "splits",
@@ -264,7 +268,7 @@ DIFFERENCES = [
         signed_points,
     ),
     *interval_columns(RUNS),
-    *p_columns("all differences of this table", "p_holm"),
+    *p_columns("all differences of this table that are in its family", "p_holm"),
     *equivalence_columns(),
     Column(
         "se_clustered",

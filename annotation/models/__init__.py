@@ -18,6 +18,7 @@ from annotation.models.answers import (
 from annotation.models.api_token import ApiToken
 from annotation.models.audit import AuditEntry, Topic, request_now
 from annotation.models.comment import ExampleComment, GoldOpinion
+from annotation.models.compared import ComparedFile
 from annotation.models.decision import Decision, ExitAnswers, ScoreShown
 from annotation.models.eligibility import AccessRule, ListedWorker
 from annotation.models.invitation import Invitation
@@ -41,6 +42,7 @@ from annotation.models.participation import (
 from annotation.models.preferences import Preferences
 from annotation.models.qualification import SCALES, Qualification
 from annotation.models.recruiting import Panel, ProlificStudy, Submission, WebhookEvent
+from annotation.models.refused import Reason, RefusedArrival
 from annotation.models.reporting import ReportAnswer
 from annotation.models.scenario import MODEL_SEATS, AddedSeats, ArmTaken, Scenario, UpstreamExample
 from annotation.models.study import (
@@ -82,6 +84,7 @@ __all__ = [
     "ArmTaken",
     "AuditEntry",
     "Channel",
+    "ComparedFile",
     "ConsentText",
     "Decision",
     "DeclinedOffer",
@@ -114,6 +117,8 @@ __all__ = [
     "ProlificStudy",
     "Qualification",
     "Reading",
+    "Reason",
+    "RefusedArrival",
     "ReportAnswer",
     "Role",
     "Scenario",

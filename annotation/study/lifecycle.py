@@ -6,6 +6,7 @@ not part of the design: each has its entry in the audit log.
 
 import hashlib
 from decimal import Decimal
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -22,7 +23,7 @@ from annotation.models import (
     Topic,
 )
 from annotation.money import budget, ledger
-from annotation.study import consent_text, consequences, cross_task, minutes
+from annotation.study import compared_files, consent_text, consequences, cross_task, minutes
 from annotation.study.design import DesignError, check_design, missing
 from annotation.study.manifest import build_manifest
 from tasks.clock import database_now
@@ -80,13 +81,16 @@ def change_status(
             raise DesignError(f"Raise the budget first: {budget.is_reached(locked)}.")
         if action == "open":
             _freeze(locked, by, agreed)
+        after: dict[str, Any] = {"status": target}
+        if action == "close":
+            after["compared_files"] = compared_files.freeze(locked)
         locked.status = target
         locked.save()
         if action == "draft":  # the database lets go of a draft's manifest alone (guards.py)
             StudyManifest.objects.filter(study=locked).delete()
         locked.events.create(
             what=done, by=by, at=database_now(),
-            before=before, after={"status": locked.status},
+            before=before, after=after,
         )  # fmt: skip
     study.refresh_from_db()
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError
 
 from tasks import checking
 from tasks.formats import FormatError
@@ -101,6 +102,22 @@ def add(
         raise PredictionsError(["There is no file of predictions."])
     # Reading and scoring take longer than storing, and need no lock.
     return store(name, uploads, scored(uploads), by, details)
+
+
+def delete(file: PredictionFile) -> None:
+    """Delete a file of predictions. Raises PredictionsError where a closed study compares it."""
+    try:
+        with transaction.atomic():
+            # A study that is being closed locks the files that it compares.
+            for locked in PredictionFile.objects.select_for_update().filter(pk=file.pk):
+                locked.delete()
+    except ProtectedError:
+        raise PredictionsError(
+            [
+                f"{file.filename} cannot be deleted: a study compared it with its annotators and"
+                " is closed, and Holm's correction is over these comparisons."
+            ]
+        ) from None
 
 
 def check(name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any) -> None:

@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from annotation.models import (
+    ComparedFile,
     Participation,
     ProlificStudy,
     Study,
@@ -18,7 +19,7 @@ from annotation.platforms.prolific import drafts
 from annotation.platforms.prolific import studies as prolific_studies
 from annotation.platforms.prolific.client import Client as Prolific
 from annotation.recruitment import refusals
-from annotation.study import design
+from annotation.study import design, lifecycle
 from tasks.models import Prediction, PredictionFile
 from tasks.predictions import store as prediction_store
 from tasks.predictions.store import PredictionsError
@@ -234,3 +235,39 @@ def test_control_without_the_condition_it_is_created_several_times(
     _results, created = publish_at_once(on_prolific, researcher)
     assert len(created) > 1
     assert on_prolific.prolific_studies.get().external_id in created
+
+
+# A file is deleted while the study that compares it is closed ------------------------------------
+
+
+def delete_while_closing(researcher) -> tuple[object, object]:
+    """What becomes of closing a study, and of deleting a file of its family at that moment."""
+    task = factories.make_task(shots=[2])
+    study = factories.make_study(researcher, task, shots=[2])
+    file = factories.predict(researcher, "toy", task, 2, 1)
+    frozen = threading.Event()
+
+    def close() -> None:
+        with transaction.atomic():
+            lifecycle.change_status(study, "close", researcher)
+            frozen.set()
+            time.sleep(0.5)
+
+    def delete() -> None:
+        frozen.wait(5)
+        prediction_store.delete(file)
+
+    ended, deleted = race([close, delete])
+    return ended, deleted
+
+
+def test_a_file_stays_that_is_deleted_while_its_family_is_frozen(researcher):
+    ended, deleted = delete_while_closing(researcher)
+    assert ended is None
+    assert isinstance(deleted, PredictionsError)
+    assert ComparedFile.objects.get().file == PredictionFile.objects.get()
+
+
+def test_control_without_locks_the_file_is_deleted_or_closing_fails(researcher, no_locks):
+    results = delete_while_closing(researcher)
+    assert any(isinstance(result, IntegrityError) for result in results)
