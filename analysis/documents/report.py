@@ -38,7 +38,7 @@ from analysis.documents.wording import moment, same_recipe
 from analysis.tables import columns, marks, rendering, sample
 from analysis.tables.columns import NOTHING
 from analysis.tables.performance import PerformanceTable, kinds_of, versions
-from annotation.models import Kind, Qualification, Status, Study
+from annotation.models import Kind, Qualification, Reason, Status, Study
 from annotation.money.ledger import in_currency
 from annotation.monitoring.sample import about_export
 from annotation.wording import in_words
@@ -175,6 +175,10 @@ def _funnel(record: StudyRecord) -> list[Block]:
         left.append(
             f"of those screened out, by the comprehension questions: {record.failed_questions}"
         )
+    left += [
+        f"refused on the landing page (refusals, not people), {Reason(why).label}: {number}"
+        for why, number in record.refused_arrivals.items()
+    ]
     return [
         Grid.of(
             "Participant flow by scenario",
@@ -183,7 +187,7 @@ def _funnel(record: StudyRecord) -> list[Block]:
             [
                 " ".join(f"{column.heading}: {column.meaning}." for column in FUNNEL[1:]),
                 *_counted(record),
-                "Arrivals without a free seat are not recorded.",
+                "Those who were refused on the landing page are counted by reason alone.",
             ],
         ),
         Bullets([line for line in left if not line.endswith(": 0")] or ["Nobody dropped out."]),

@@ -170,6 +170,14 @@ class StudyRecord:
         """Number of distinct people with such a participation."""
         return self._people().filter(**which).aggregate(n=Count("worker", distinct=True))["n"]
 
+    @cached_property
+    def refused_arrivals(self) -> dict[str, int]:
+        """Reason -> how often people were refused on the landing page, once for each browser.
+
+        Refusals, not people; `met` and `done` are those who had done the tasks already.
+        """
+        return dict(self.study.refused_arrivals.values_list("reason", "number"))
+
     @property
     def excluded(self) -> int:
         """Number of people who completed the study and are not in the analysis."""

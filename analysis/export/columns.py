@@ -13,6 +13,7 @@ from analysis.tables import (
     sensitivity,
     training,
 )
+from annotation.models import Reason
 from tasks.columns import Column, in_files
 
 STUDY = {
@@ -246,6 +247,12 @@ COLUMNS: dict[str, dict[str, str]] = {
         "refused": "had already done this task",
         "withdrawn": "withdrew",
         "rejected": "were rejected on the platform",
+    },
+    "refused_arrivals.csv": STUDY
+    | {
+        "reason": "why people were refused on the landing page: "
+        + "; ".join(f"{why.value}: {why.label}" for why in Reason),
+        "number": "how many refusals, each reason once for each browser; no number of people",
     },
     "allocations.csv": STUDY
     | {

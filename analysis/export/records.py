@@ -88,6 +88,12 @@ def flow_rows(study: Study) -> Iterator[list[Any]]:
                 ]  # fmt: skip
 
 
+def refused_arrivals_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per reason for which people were refused."""
+    for counted in study.refused_arrivals.values_list("reason", "number"):
+        yield [study.name, study.manifest_hash, *counted]
+
+
 def decisions_rows(study: Study) -> Iterator[list[Any]]:
     """One row per decision, in chronological order."""
     rows = (
@@ -220,6 +226,7 @@ def model_scores_rows(study: Study) -> Iterator[list[Any]]:
 
 ROWS = {
     "flow.csv": flow_rows,
+    "refused_arrivals.csv": refused_arrivals_rows,
     "allocations.csv": allocations_rows,
     "decisions.csv": decisions_rows,
     "questionnaire.csv": questionnaire_rows,

@@ -73,6 +73,7 @@ FILES = {
     " why_not",
     "flow.csv": f"{OF_STUDY} {SCENARIO} arm kind seats arrived declined consented trained qualified"
     " completed analysed at_work screened_out returned expired refused withdrawn rejected",
+    "refused_arrivals.csv": f"{OF_STUDY} reason number",
     "allocations.csv": f"{OF_STUDY} arrival kind candidates {SCENARIO} arm at",
     "decisions.csv": f"{OF_STUDY} annotator about outcome reason role score_seen at",
     "questionnaire.csv": f"{OF_STUDY} annotator seen_before ai_used tools comments",
@@ -176,6 +177,7 @@ NOT_RECOMPUTED = {
         "trained": "but of who withdrew",
         "qualified": "but of who withdrew",
     },
+    "refused_arrivals.csv": {"reason": "one row each", "number": "that it is above 0"},
     "human_performance.csv": {
         "late_seats": "that it is a number",
         "note": "that there is one",
@@ -2328,6 +2330,13 @@ def check_flow(export, check):
     for row in read(export.folder, "annotators.csv"):
         if None not in row:
             came[row["kind"], *place_of(row)] += counts_of(row)
+    reasons = set()
+    for row in export.rows("refused_arrivals.csv", check):
+        if row["reason"] in reasons or not row["reason"]:
+            check.wrong(row, "reason", "one row each")
+        if (integer(row["number"]) or 0) < 1:
+            check.wrong(row, "number", "at least 1")
+        reasons.add(row["reason"])
     for row in export.rows("flow.csv", check):
         check.one_of(row, "kind", KINDS)
         key = (row["kind"], *place_of(row))

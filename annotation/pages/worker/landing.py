@@ -3,34 +3,41 @@
 from collections.abc import Iterable
 from typing import Any
 
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext
 
 from annotation.access import Arrival
-from annotation.models import Participation, Study
+from annotation.models import Kind, Participation, Study
 from annotation.money import ledger
-from annotation.recruitment import refusals
+from annotation.platforms.links import COOKIE_AGE
+from annotation.recruitment import refusals, refused
 from annotation.study import cross_task, workload
 from tasks.answer_keys import ANSWERS
 from tasks.cards import Card
 
+REFUSED = "refused"  # name and salt of the cookie
+
 
 def landing_page(
-    arrival: Arrival, begun: Participation | None = None, refused: str = ""
+    arrival: Arrival, begun: Participation | None = None, code: str = ""
 ) -> dict[str, Any]:
     """What worker/landing.html shows; `begun` is what this visitor would go on with.
 
-    What an id alone leads to is shown in the browser that began it, and nowhere else.
+    `code` is why there is no seat, where that is known. What an id alone leads to is shown in the
+    browser that began it, and nowhere else.
     """
     study, door = arrival.study, arrival.door
-    state = refused or arrival.refusal() or "open"
+    state = code or arrival.refusal() or "open"
     may_start = state in ("open", "busy")
     ended = None if begun or may_start else arrival.ended()
     if any(theirs and not arrival.owns(theirs) for theirs in (begun, ended)):
         begun, ended, state, may_start = None, None, "elsewhere", False
     has_submission = bool(arrival.who and arrival.who.submission)
     way_out = None
-    if not (begun or ended or may_start or state == "elsewhere"):
+    is_refused = not (begun or ended or may_start or state == "elsewhere")
+    if is_refused:
         outcome = "incompatible_device" if state == "device" else "study_full"
         way_out = door.exit(outcome, arrival.who, "")
     start_url = reverse("start", args=[arrival.code])
@@ -51,9 +58,37 @@ def landing_page(
         "goes_on_by_post": bool(begun and has_submission),
         "ended_url": reverse("work", args=[ended.token]) if ended else "",
         "exit": way_out,
+        # The page says it again by POST, which counts it: GET writes nothing.
+        "refused": state if is_refused and not arrival.is_preview else "",
+        "refused_url": reverse("refused", args=[arrival.code]),
         "start_url": f"{start_url}?{arrival.query}" if arrival.query else start_url,
         "ticket": arrival.ticket,
     }
+
+
+def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse) -> None:
+    """Count that the landing page refuses this arrival: each reason once for each browser.
+
+    The cookie holds the reasons, for the addresses of this link alone, and says nothing of who.
+    """
+    state = landing_page(arrival, arrival.begun())["refused"]
+    if not state or arrival.kind != Kind.PERSON:
+        return
+    why = refused.reason(arrival.study, arrival.key, state, arrival.door.scenarios())
+    counted = request.get_signed_cookie(REFUSED, "", salt=REFUSED).split()
+    if not why or why in counted:
+        return
+    refused.count(arrival.study, why)
+    response.set_signed_cookie(
+        REFUSED,
+        " ".join([*counted, why]),
+        salt=REFUSED,
+        path=reverse("landing", args=[arrival.code]),
+        max_age=COOKIE_AGE,
+        httponly=True,
+        secure=settings.HTTPS,
+        samesite="Lax",
+    )
 
 
 def what_it_asks(study: Study) -> dict[str, Any]:

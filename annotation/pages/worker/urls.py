@@ -7,6 +7,7 @@ from annotation.pages.worker import views
 urlpatterns = [
     path("join/<str:code>/", views.landing, name="landing"),
     path("join/<str:code>/start/", views.start, name="start"),
+    path("join/<str:code>/refused/", views.refused, name="refused"),
     path("work/<str:token>/", views.work, name="work"),
     path("work/<str:token>/consent/", views.consent, name="consent"),
     path("work/<str:token>/begin/", views.begin, name="begin"),

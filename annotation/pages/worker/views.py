@@ -27,7 +27,7 @@ from annotation.pages.own_data import own_data_file
 from annotation.pages.worker import start_limit, try_out
 from annotation.pages.worker.client_address import client_address
 from annotation.pages.worker.forms import ComprehensionForm, ConsentForm, OwnForm, turn_of
-from annotation.pages.worker.landing import landing_page
+from annotation.pages.worker.landing import count_refusal, landing_page
 from annotation.pages.worker.sentences import sentences_of
 from annotation.pages.worker.state import (
     card_of_visit,
@@ -119,6 +119,16 @@ def start(request: access.PageRequest, code: str) -> HttpResponse:
         return _landing(request, arrival, refused=refusal.code, status=409)
     response = redirect("work", participation.token)
     arrival.set_cookie(response, secure=settings.HTTPS)
+    return response
+
+
+@worker_page
+@require_POST
+def refused(request: access.PageRequest, code: str) -> HttpResponse:
+    """Count a refusal on the landing page by its reason: once for each browser, and of nobody."""
+    arrival = access.arrival(request, code, request.POST.get("arrival", ""))
+    response = HttpResponse(status=204)
+    count_refusal(request, arrival, response)
     return response
 
 
