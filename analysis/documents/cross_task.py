@@ -47,8 +47,9 @@ def planned(manifest: Manifest) -> list[Block]:
                 " ten people in each arm of each task on, a bootstrap over people is reported, too."
                 " No p value is computed for a gain.",
                 "A base at or below zero, below 0.01, or less than four standard errors from zero"
-                " is refused by name, as is an undefined mean. The absolute difference is reported"
-                " for all tasks.",
+                " is refused by name, as is an undefined mean. There is then no ARG, as the mean"
+                " over the other tasks would select those with a high base. The absolute difference"
+                " is reported for all tasks.",
                 "Manipulation check: S1 over upstream tasks in their order, the learning curve"
                 " within a task, active time. Tables by task and shots, their intervals and the"
                 " comparisons with models include the direct arm alone.",

@@ -3531,14 +3531,14 @@ class TaskGain:
         return [(new, self.sizes[1] - 1), (base, self.sizes[0] - 1)]
 
 
-def why_no_gain_interval(gains):
+def why_no_gain_interval(gains, absolute):
     if not gains:
         return "no task has a base to divide by"
     if any(min(gain.sizes) < 2 for gain in gains):
         return "an arm has one annotator"
     if any(math.isnan(gain.new - gain.base) for gain in gains):
         return "a mean is undefined"
-    if not any(gain.base_sd or gain.new_sd for gain in gains):
+    if not any(variance for gain in gains for variance, _df in gain.parts(absolute)):
         return "annotators tie"
     return ""
 
@@ -3567,8 +3567,11 @@ def fieller(gain):
 def check_gain(check, row, gains):
     """Check the numbers of one row of gains.csv."""
     kept = [gain for gain in gains if not gain.refused]
-    value = mean([(g.new - g.base) / g.base for g in kept]) if kept else math.nan
-    why, method, ends = why_no_gain_interval(kept), "", (math.nan, math.nan)
+    is_whole = len(kept) == len(gains)  # no mean over some of the tasks
+    value = mean([(g.new - g.base) / g.base for g in kept]) if is_whole else math.nan
+    why, method, ends = why_no_gain_interval(kept, False), "", (math.nan, math.nan)
+    if kept and not is_whole:
+        why = "a task has no relative gain"
     if not why and len(kept) > 1:
         parts = [part for gain in kept for part in gain.parts(False)]
         method, ends = "delta method", around(value, parts, len(kept))
@@ -3576,7 +3579,7 @@ def check_gain(check, row, gains):
         method, ends = "Fieller", fieller(kept[0])
         why = "the base is not distinct from zero" if math.isnan(ends[0]) else ""
     difference, reach = mean([gain.new - gain.base for gain in gains]), (math.nan, math.nan)
-    if not why_no_gain_interval(gains):
+    if not why_no_gain_interval(gains, True):
         reach = around(difference, [p for g in gains for p in g.parts(True)], len(gains))
     one = gains[0] if len(gains) == 1 else None
     refused = [g.refused if one else f"{g.task}: {g.refused}" for g in gains if g.refused]

@@ -4,7 +4,9 @@ CrossFit (Ye, Lin, Ren 2021) defines ARG as the mean over tasks of (new - base) 
 say in which order people or seeds are averaged. Here: the mean over the people of an arm first,
 then the ratio of each task, then the mean over tasks. Two groups of other people answer, so both
 means of a ratio are noisy. Tasks and their test examples are fixed: the intervals answer "other
-people, these tasks". Scores are of people, in the unit of the task's metric; a gain of 1 is 100 %.
+people, these tasks". So an ARG is over all tasks of the design or there is none: the mean over
+those whose base lies far enough from zero would be of tasks with a high base by chance, and would
+hold their gain down. Scores are of people, in the unit of the task's metric; a gain of 1 is 100 %.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from analysis.heavy import np, stats
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, sd
 
 LOWEST_BASE = 0.01  # of a metric whose best is 1
+REFUSED = "a task has no relative gain"  # so there is no mean over the tasks
 MIN_BASE_IN_SE = 4.0  # a base nearer to zero than so many of its standard errors is no divisor
 NONE = (math.nan, math.nan)
 
@@ -59,7 +62,7 @@ class TaskGain:
 
 @dataclass(frozen=True)
 class Arg:
-    """The ARG over the tasks that have a base to divide by, and the difference over all of them.
+    """The ARG and the difference, both over all tasks; no ARG where one of them is refused.
 
     Intervals are (low, high), NaN where `why_no_interval` says why. `method` is how that of `arg`
     was made; `bootstrap` is there from ten people in each arm of each task on.
@@ -120,32 +123,37 @@ def average_relative_gain(
     if not tasks:
         raise ValueError("no unseen task")
     gains = tuple(task_gain(*task) for task in tasks)
-    kept = [gain for gain in gains if not gain.refused]
-    why = _why_no_interval(kept)
+    refused = [gain for gain in gains if gain.refused]
+    why = _why_refused(gains, refused)
+    why = why or _why_no_interval(gains, [part for gain in gains for part in gain.parts()])
     differences = [gain.difference for gain in gains]
     difference = float(np.mean(differences))
     around: tuple[float, float] = NONE
-    if not _why_no_interval(gains):
-        around = _t_interval(difference, [p for g in gains for p in g.parts_of_difference()], level)
-    value = float(np.mean([gain.relative for gain in kept])) if kept else math.nan
+    parts = [part for gain in gains for part in gain.parts_of_difference()]
+    if not _why_no_interval(gains, parts):
+        around = _t_interval(difference, parts, level)
+    value = math.nan if refused else float(np.mean([gain.relative for gain in gains]))
     method, interval, resampled = "", NONE, NONE
     if not why:
-        method, interval, why = _interval(value, kept, level)
-        names = {gain.task for gain in kept}
-        used = [task for task in tasks if task[0] in names]
-        if min(min(len(base), len(new)) for _task, base, new in used) >= FEWEST_FOR_BOOTSTRAP:
-            resampled = bootstrap(used, level, seed, resamples)
+        method, interval, why = _interval(value, gains, level)
+        if min(min(len(base), len(new)) for _task, base, new in tasks) >= FEWEST_FOR_BOOTSTRAP:
+            resampled = bootstrap(tasks, level, seed, resamples)
     return Arg(gains, value, interval, method, why, resampled, difference, around)
 
 
-def _why_no_interval(gains: Sequence[TaskGain]) -> str:
-    if not gains:
-        return "no task has a base to divide by"
+def _why_refused(gains: Sequence[TaskGain], refused: Sequence[TaskGain]) -> str:
+    if not refused:
+        return ""
+    return "no task has a base to divide by" if len(refused) == len(gains) else REFUSED
+
+
+def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int]]) -> str:
+    """`parts` are the variances of what the interval would be of, with their df."""
     if any(min(gain.base_people, gain.new_people) < 2 for gain in gains):
         return "an arm has one annotator"
     if any(math.isnan(gain.difference) for gain in gains):
         return "a mean is undefined"
-    if not any(gain.base_sd > 0 or gain.new_sd > 0 for gain in gains):
+    if not any(variance > 0 for variance, _df in parts):
         return "annotators tie"
     return ""
 

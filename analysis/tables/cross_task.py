@@ -169,7 +169,8 @@ GAINS = [
     Column(
         "gain",
         "Relative gain",
-        "(mean - mean against) / mean against; over all tasks the mean of these ratios, ARG",
+        "(mean - mean against) / mean against; over all tasks the mean of these ratios, ARG, and"
+        " none where a task is refused",
         "%",
         _percent,
     ),
@@ -207,7 +208,8 @@ GAINS = [
     Column(
         "refused",
         "Refused",
-        "tasks without a relative gain, and why: a base that is no divisor, or an undefined mean",
+        "tasks without a relative gain, and why: a base that is no divisor, or an undefined mean;"
+        " with one of them there is no mean over all tasks",
     ),
 ]
 
@@ -235,7 +237,10 @@ class Planned:
 
 
 def plan(study: Study, kind: str) -> list[Planned]:
-    """From the means and SDs of this study's arms; no row where they give none."""
+    """From the means and SDs of this study's arms; no row where they give none, or one is refused.
+
+    The study that is planned would have no ARG either.
+    """
     found = scores(study, kind)
     rows = []
     for new, base in CONTRASTS:
@@ -244,8 +249,9 @@ def plan(study: Study, kind: str) -> list[Planned]:
             for task, arms in sorted(found.items())
             if min(len(arms[base]), len(arms[new])) > 1
         ]
-        gains = [gain for gain in gains if not gain.refused]
-        if not any(gain.new_sd > 0 or gain.base_sd > 0 for gain in gains):
+        if any(gain.refused for gain in gains) or not any(
+            gain.new_sd > 0 or gain.base_sd > 0 for gain in gains
+        ):
             continue
         for width in WIDTHS:
             people, normal = (
@@ -264,7 +270,13 @@ PLAN = [
     Column("base_arm", "Against", "the arm that is divided by"),
     Column("tasks", "Tasks", "unseen tasks that the plan is over", "", count),
     Column("width", "± %", "half the 95 % interval of the ARG", "%", points),
-    Column("people", "People", "in each arm of each task, by t", "", count),
+    Column(
+        "people",
+        "People",
+        "in each arm of each task, by t; about half of such studies have that interval or less",
+        "",
+        count,
+    ),
     Column("people_normal", "Normal", "the same by the normal quantile", "", count),
     Column("people_in_all", "In all", "in both arms of all these tasks, by t", "", count),
 ]
@@ -334,6 +346,12 @@ PUBLISHED = [
 ]
 
 
+_NO_MEAN = (
+    " So there is no mean over the tasks: that over the others would be of tasks whose base came"
+    " out high by chance."
+)
+
+
 def sentences(rows: Sequence[Gain]) -> Iterator[str]:
     """The answer of the study in words, for page and report."""
     for row in rows:
@@ -346,4 +364,4 @@ def sentences(rows: Sequence[Gain]) -> Iterator[str]:
             f" {row.base_people} annotators), {signed_points(row.difference)} points."
         )
         if row.refused:
-            yield f"Not in it: {row.refused}."
+            yield f"No relative gain: {row.refused}.{_NO_MEAN if row.task == ALL else ''}"

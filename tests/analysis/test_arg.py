@@ -40,18 +40,41 @@ def test_a_base_at_or_near_zero_is_refused_by_name_and_keeps_its_difference(base
     assert refused.task == "bad"
     assert reason in refused.refused
     assert math.isnan(refused.relative)
+    # One refused task, and there is no mean over the others: they were selected by chance.
+    assert math.isnan(result.arg)
+    assert all(map(math.isnan, (*result.interval, *result.bootstrap)))
+    assert (result.method, result.why_no_interval) == ("", "a task has no relative gain")
     alone = arg.average_relative_gain(tasks[:1])
-    assert (result.arg, result.interval) == (alone.arg, alone.interval)
+    good, _bad = result.gains
+    assert good.relative == alone.arg
+    assert math.isfinite(alone.interval[0])
     assert math.isnan(result.difference) or result.difference != alone.difference
 
 
-def test_a_mean_that_is_undefined_is_told_and_the_other_tasks_keep_their_gain():
+def test_no_mean_over_tasks_is_that_over_those_whose_base_came_out_high():
+    """Three bases of .15 with an SD of .15 between people: what is refused is left to chance."""
+    draw = np.random.default_rng(4)
+    means = []
+    for _ in range(500):
+        tasks = [
+            (str(task), draw.normal(0.15, 0.15, 5), draw.normal(0.18, 0.15, 5)) for task in range(3)
+        ]
+        result = arg.average_relative_gain(tasks)
+        refused = len(result.refused)
+        assert math.isnan(result.arg) == (refused > 0)
+        assert math.isfinite(result.difference)
+        means.append(refused)
+    assert sum(0 < number < 3 for number in means) > 100  # where the mean would have been of some
+
+
+def test_a_mean_that_is_undefined_is_told_and_leaves_no_mean_over_the_tasks():
     good = ("good", [0.5, 0.6, 0.55], [0.7, 0.66, 0.6])
     result = arg.average_relative_gain([good, ("bad", [0.5, 0.4], [math.nan, 0.5])])
     (refused,) = result.refused
     assert (refused.task, refused.refused) == ("bad", "the mean of the arm is undefined")
-    alone = arg.average_relative_gain([good])
-    assert (result.arg, result.interval) == (alone.arg, alone.interval)
+    assert math.isnan(result.arg)
+    assert math.isnan(result.interval[0])
+    assert result.gains[0].relative == arg.average_relative_gain([good]).arg
     assert math.isnan(result.difference)
     assert all(map(math.isnan, result.difference_interval))
 
@@ -61,6 +84,15 @@ def test_where_no_base_can_be_divided_by_there_is_no_arg():
     assert math.isnan(result.arg)
     assert result.why_no_interval == "no task has a base to divide by"
     assert result.difference == pytest.approx(0.45)
+
+
+def test_an_arm_where_everybody_scores_nothing_has_a_gain_and_no_interval():
+    """-100 %, and no variance: the delta method divided by it."""
+    result = arg.average_relative_gain([("a", [0.5, 0.6, 0.55], [0.0, 0.0, 0.0])])
+    assert result.arg == -1
+    assert math.isnan(result.interval[0])
+    assert result.why_no_interval == "annotators tie"
+    assert all(map(math.isfinite, result.difference_interval))
 
 
 def test_fieller_holds_just_the_ratios_that_a_t_test_does_not_refuse():

@@ -1,5 +1,9 @@
 """What a cross-task study found: gains, manipulation check, export, verify.py."""
 
+import csv
+import io
+import math
+
 import pytest
 from django.urls import reverse
 
@@ -24,13 +28,18 @@ def study(researcher, db):
     return answered_study(researcher)
 
 
-def answered_study(researcher, metrics=("S1", "S1")):
-    """Two people in each arm of each of two unseen tasks: the more training, the fewer mistakes."""
+def answered_study(researcher, metrics=("S1", "S1"), hopeless=()):
+    """Two people in each arm of each of two unseen tasks: the more training, the fewer mistakes.
+
+    Everything is wrong in the arm and task that are `hopeless`.
+    """
     study = make_cross_task(researcher, metrics=metrics)
     lifecycle.change_status(study, "open")
     for number in range(12):
         person = arrive(study, f"p{number}")
         wrong = WRONG[person.scenario.arm] + (person.seat_number == 2)
+        if (person.scenario.arm, person.scenario.task.name) == hopeless:
+            wrong = 6
 
         def answer(turn, wrong=wrong):
             right = turn.example.gold[0]
@@ -86,6 +95,46 @@ def test_the_models_of_the_paper_stand_beside_as_published():
     gains = {(row.partition, row.method): row.gain for row in cross_task.published()}
     assert len(gains) == 16
     assert gains["train_non_nli_test_nli", "MAML"] == 12.30
+
+
+def test_a_refused_base_leaves_no_mean_over_the_tasks_on_page_file_report_and_in_verify(
+    researcher, client, tmp_path, capsys
+):
+    study = answered_study(researcher, hopeless=("sham", "unseen-b"))
+    rows = {(row.new_arm, row.base_arm, row.task): row for row in cross_task.gains(study, "person")}
+    whole = rows["upstream", "sham", cross_task.ALL]
+    assert math.isnan(whole.gain)
+    assert whole.no_interval == "a task has no relative gain"
+    assert whole.refused == "unseen-b: the base is at or below zero"
+    assert math.isfinite(whole.difference)
+    assert math.isfinite(rows["upstream", "sham", "unseen-a"].gain)
+    # The other contrasts have another base.
+    assert math.isfinite(rows["upstream", "direct", cross_task.ALL].gain)
+    assert {row.base_arm for row in cross_task.plan(study, "person")} == {"direct"}
+
+    client.force_login(researcher)
+    why = (
+        "No relative gain: unseen-b: the base is at or below zero. So there is no mean over the"
+        " tasks: that over the others would be of tasks whose base came out high by chance."
+    )
+    page = client.get(reverse("cross_task", args=[study.name])).content.decode()
+    assert why in " ".join(page.split())
+    file = client.get(reverse("cross_task_file", args=[study.name, "gains"])).content.decode()
+    (row, *_others) = csv.DictReader(io.StringIO(file, newline=""))
+    assert (row["task"], row["new_arm"], row["base_arm"]) == ("all tasks", "upstream", "sham")
+    assert (row["gain"], row["low"], row["method"]) == ("", "", "")
+    report = client.get(reverse("report_file", args=[study.name])).content.decode()
+    assert why in " ".join(report.split())
+
+    write_export(study, tmp_path / "export")
+    export = Export(tmp_path / "export")
+    assert export.verify() == 0, capsys.readouterr().out
+    # What the mean over the other task would be is an error.
+    rows = {(row["base_arm"], row["task"]): row for row in export["gains.csv"]}
+    rows["sham", "all tasks"]["gain"] = rows["sham", "unseen-a"]["gain"]
+    export.write("gains.csv")
+    assert export.verify() == 1
+    assert "gain" in capsys.readouterr().out
 
 
 def test_the_page_and_its_files_show_the_same(study, researcher, client):
