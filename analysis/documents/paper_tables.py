@@ -116,7 +116,7 @@ def _finding(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
 
 
 def _admission(study: Study, kind: str) -> Iterator[PaperTable]:
-    rows = selection.admissions(study, kind, resampling.gains(study, kind))
+    rows = selection.admissions(study, kind)
     about = " ".join([selection.INTRO, *selection.told(study)])
     yield _table(study, kind, selection.NAME, selection.TITLE, selection.COLUMNS, rows, about)
 

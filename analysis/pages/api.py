@@ -94,8 +94,7 @@ class Findings(ApiView):
         ceiling = serializers.ListField(child=serializers.DictField())
         contrasts = serializers.ListField(child=serializers.DictField(), allow_null=True)
         admission = serializers.ListField(
-            child=serializers.DictField(),
-            help_text="pass rates; gains are null until the job is done",
+            child=serializers.DictField(), help_text="how many each arm judged and admitted"
         )
 
     @extend_schema(
@@ -119,7 +118,7 @@ class Findings(ApiView):
                 table: as_records(columns, findings[table]) if table in findings else missing
                 for table, columns in findings_columns.COLUMNS.items()
             }
-            admitted = selection.admissions(study, kind, resampling.gains(study, kind))
+            admitted = selection.admissions(study, kind)
             rows[selection.NAME] = as_records(selection.COLUMNS, admitted)
             replies.append({"kind": kind, "pending": pending, **rows})
         return Response(replies)

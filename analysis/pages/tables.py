@@ -102,7 +102,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
         "kinds": kinds,
         "job": job if is_waiting else None,
         "tables": findings_columns.page_tables(rows, is_waiting),
-        "admission": selection.page_table(study, kind, resampling.gains(study, kind)),
+        "admission": selection.page_table(study, kind),
         "told": selection.told(study),
     }
     return render(request, "researcher/analysis.html", context)
@@ -126,7 +126,7 @@ def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     if table == selection.NAME:
-        admitted = selection.admissions(study, kind, resampling.gains(study, kind))
+        admitted = selection.admissions(study, kind)
         text = columns.as_csv(selection.COLUMNS, admitted, kind)
         return download(text, f"{study.name}-{table}.csv")
     if table not in findings.TABLES:

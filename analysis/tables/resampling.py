@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from analysis.heavy import pd
-from analysis.tables import selection, tested
+from analysis.tables import tested
 from analysis.tables.columns import plain
 from analysis.tables.findings import (
     ROWS,
@@ -94,11 +94,7 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
             [pk for name, _shots, pks in cells if name == task for pk in pks],
         )
     frame = answers_of(study, chosen)
-    result = {name: [_stored(row) for row in TABLES[name](frame, job.seed)] for name in names}
-    if OF_TASK in names:
-        rows = selection.simulated(study, frame, job.seed)
-        result["selection"] = [_stored(row) for row in rows]
-    return result
+    return {name: [_stored(row) for row in TABLES[name](frame, job.seed)] for name in names}
 
 
 def stored(job: Job) -> dict[str, Sequence[Finding]]:
@@ -111,15 +107,6 @@ def stored(job: Job) -> dict[str, Sequence[Finding]]:
         for name in TABLES
     }
     return rows | {OF_TASK: tested.judged(rows[OF_TASK], job.parameters["margin"])}
-
-
-def gains(study: Study, kind: str) -> list[selection.Selected]:
-    """What admission does by itself, as simulated by the job; nothing before it is done."""
-    job = job_of(study, kind)
-    if job is None or not job.is_done:
-        return []
-    rows = [row for part in job.result for row in part.get("selection", [])]
-    return [selection.Selected(**_with_gaps(row)) for row in rows]
 
 
 def at_once(study: Study, kind: str) -> dict[str, Sequence[Finding]]:
@@ -152,9 +139,6 @@ def _stored(row: Any) -> dict[str, Any]:
 
 
 def _read(table: str, values: dict[str, Any]) -> Finding:
-    return ROWS[table](**_with_gaps(values))
-
-
-def _with_gaps(values: dict[str, Any]) -> dict[str, Any]:
     """A stored row with NaN where it has none."""
-    return {name: math.nan if value is None else value for name, value in values.items()}
+    known = {name: math.nan if value is None else value for name, value in values.items()}
+    return ROWS[table](**known)
