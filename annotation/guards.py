@@ -42,6 +42,7 @@ ASKED = {
     "annotation_allocation",
     "annotation_scenario",
     "tasks_split",
+    "auth_user",
 }
 
 
@@ -65,6 +66,23 @@ def _erased_turn(turn: str) -> str:
     return (
         f"EXISTS (SELECT 1 FROM annotation_tombstone t JOIN {TURN} u"
         f" ON u.participation_id = t.participation_id WHERE u.id = {turn})"
+    )
+
+
+def _text(row: str, column: str) -> str:
+    """The JSON of that column, as text."""
+    return f"""coalesce(CAST({row}."{column}" AS text), '')"""
+
+
+def _same(column: str) -> str:
+    return f"{_text('OLD', column)} = {_text('NEW', column)}"
+
+
+def _renamed(column: str) -> str:
+    """Is the new text the old one, with the name of the account u replaced by `deleted-` and id?"""
+    return (
+        f"' ' || NEW.{column} || ' ' = replace(' ' || OLD.{column} || ' ',"
+        " ' ' || u.username || ' ', ' deleted-' || u.id || ' ')"
     )
 
 
@@ -109,14 +127,23 @@ GUARDED = {
         " AND OLD.outcome = NEW.outcome AND OLD.at = NEW.at"
         " AND coalesce(OLD.by_id, 0) = coalesce(NEW.by_id, 0)",
     ),
-    # A reason that stands in its sentence goes with the answers of whom it is about.
+    # A reason in a sentence goes with the answers of the annotator whom it is about; the name of a
+    # closed account becomes that of an erased one (study/accounts.py), as a word of its sentence.
     AUDIT: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {AUDIT} a WHERE a.id = NEW.id OR a.once = NEW.once)",
-        may_change="EXISTS (SELECT 1 FROM annotation_tombstone t JOIN annotation_participation p"
+        may_change="(EXISTS (SELECT 1 FROM annotation_tombstone t JOIN annotation_participation p"
         " ON p.id = t.participation_id WHERE p.study_id = OLD.study_id"
         " AND p.pseudonym = OLD.about) AND OLD.id = NEW.id AND OLD.study_id = NEW.study_id"
         " AND OLD.about = NEW.about AND OLD.topic = NEW.topic AND OLD.at = NEW.at"
-        " AND coalesce(OLD.by_id, 0) = coalesce(NEW.by_id, 0)",
+        " AND coalesce(OLD.by_id, 0) = coalesce(NEW.by_id, 0))"
+        " OR (OLD.topic IN ('team', 'account', 'task') AND EXISTS (SELECT 1 FROM auth_user u"
+        f" WHERE NOT u.is_active AND {_renamed('what')} AND {_renamed('about')}"
+        f" AND ({_same('after')} OR ({_text('OLD', 'after')} LIKE '{{\"member\": %'"
+        f" AND {_text('NEW', 'after')} = '{{\"member\": \"deleted-' || u.id || '\"}}')))"
+        " AND OLD.id = NEW.id AND coalesce(OLD.study_id, 0) = coalesce(NEW.study_id, 0)"
+        f" AND OLD.topic = NEW.topic AND OLD.at = NEW.at AND {_same('before')}"
+        " AND OLD.token = NEW.token AND coalesce(OLD.once, '') = coalesce(NEW.once, '')"
+        " AND coalesce(OLD.by_id, 0) = coalesce(NEW.by_id, 0))",
     ),
     EXPOSURE: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {EXPOSURE} e WHERE e.id = NEW.id"

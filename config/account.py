@@ -8,6 +8,7 @@ import zoneinfo
 from collections.abc import Callable
 
 from allauth.account.decorators import reauthentication_required
+from allauth.account.signals import password_changed, password_reset, password_set
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -26,6 +27,7 @@ from annotation.access import ResearcherRequest
 from annotation.models import AuditEntry, Preferences, Topic
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.accounts import AddressForm, TimeZoneForm
+from annotation.study import accounts
 from config.addresses import is_of_researchers
 from config.sessions import session_renewed
 from tasks import mail
@@ -112,6 +114,15 @@ def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
     _store(user, address)
     messages.success(request, f"{address} is the address of {user} now.")
     return redirect("your_account")
+
+
+@receiver(password_changed)
+@receiver(password_set)
+@receiver(password_reset)
+def end_tokens(request: HttpRequest, user: User, **_signal: object) -> None:
+    """A new password ends whatever somebody else may have made with the old one."""
+    if ended := accounts.revoke_tokens(user):
+        messages.info(request, f"API tokens of this account were revoked: {ended}.")
 
 
 def _send_link(request: ResearcherRequest, address: str) -> bool:

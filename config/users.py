@@ -4,9 +4,11 @@ from itertools import chain
 from typing import Any
 
 from allauth.account.adapter import get_adapter
+from allauth.account.decorators import reauthentication_required
 from allauth.account.forms import default_token_generator
 from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.models import Authenticator
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
@@ -20,7 +22,8 @@ from django.views.decorators.http import require_http_methods
 from annotation.access import ResearcherRequest
 from annotation.models import AuditEntry, Invitation, Topic
 from annotation.pages.researcher.forms.accounts import InvitationForm, UserForm
-from annotation.study import invitations
+from annotation.study import accounts, invitations
+from tasks import mail
 
 
 @require_http_methods(["GET", "POST"])
@@ -30,8 +33,12 @@ def users(request: ResearcherRequest) -> HttpResponse:
     """GET lists the accounts; POST invites somebody, or changes one. 404 but for administrators."""
     if not request.user.is_superuser:
         raise Http404
-    if request.method == "GET":
-        return _page(request)
+    return _page(request) if request.method == "GET" else _change(request)
+
+
+@reauthentication_required
+def _change(request: ResearcherRequest) -> HttpResponse:
+    """Whoever finds the browser of an administrator open has to know the password."""
     if request.POST.get("action") == "invite":
         return _invite(request)
     form = UserForm(request.user, request.POST)
@@ -44,20 +51,39 @@ def users(request: ResearcherRequest) -> HttpResponse:
     user, action = form.cleaned_data["user"], form.cleaned_data["action"]
     if action == "link":
         AuditEntry.objects.record("link to a new password made", Topic.ACCOUNT, about=str(user))
+        _tell(user, "An administrator made a link by which your password can be changed.")
         return _page(request, link=_link(user), link_for=user)
-    if action == "no_code":
-        Authenticator.objects.filter(user=user).delete()
-        AuditEntry.objects.record("second step switched off", Topic.ACCOUNT, about=str(user))
-        messages.success(request, f"{user} signs in with the password alone now.")
-    else:
-        user.is_active = action == "open"
-        user.save(update_fields=["is_active"])
-        what = "account opened" if user.is_active else "account closed"
-        AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user))
-        messages.success(
-            request, f"The account {user} is {'open' if user.is_active else 'closed'}."
-        )
+    match action:
+        case "no_code":
+            Authenticator.objects.filter(user=user).delete()
+            AuditEntry.objects.record("second step switched off", Topic.ACCOUNT, about=str(user))
+            done = f"{user} signs in with the password alone now."
+            _tell(user, "An administrator switched off the second step of signing in.")
+        case "open":
+            accounts.reopen(user)
+            done = f"The account {user} is open."
+            _tell(user, "An administrator opened your account again.")
+        case "close":
+            accounts.close(user)
+            done = f"The account {user} is closed."
+            _tell(user, "An administrator closed your account.")
+        case _:
+            try:
+                done = f"The account is deleted. Studies and logs show {accounts.erase(user)}."
+            except accounts.AccountError as error:
+                return _page(request, 409, problem=str(error))
+            _tell(user, "An administrator deleted your account.")
+    messages.success(request, done)
     return redirect("users")
+
+
+def _tell(user: User, sentence: str) -> None:
+    """Mail the account what was done to it."""
+    if settings.EMAIL_HOST and user.email:
+        text = (
+            f"{sentence} Its name is {user}. If you did not expect this, ask the administrator.\n"
+        )
+        mail.send("[Handful] Your account", text, user.email)
 
 
 def _invite(request: ResearcherRequest) -> HttpResponse:

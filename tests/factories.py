@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import Permission
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import ApiToken, Kind, Participation, Scenario, Status, Study, Turn, Worker
@@ -278,6 +279,11 @@ def join(study: Study, kind: str = Kind.PERSON, identity: str = "") -> Participa
     platform = "link" if kind == Kind.PERSON else "simulated"
     identity = identity or f"somebody-{next(_identities)}-{secrets.token_hex(4)}"
     return seats.join(study.pk, identities.worker_key(platform, identity), platform, kind)
+
+
+def confirm_password(client) -> None:
+    """Type the password of the account again, as pages ask that change accounts and tokens."""
+    client.post(reverse("account_reauthenticate"), {"password": "right horse"})
 
 
 def may_spend(user) -> None:

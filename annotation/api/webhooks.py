@@ -2,7 +2,6 @@
 
 from typing import Any, ClassVar
 
-from django.db import transaction
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
@@ -15,12 +14,7 @@ from annotation.api.form_bodies import as_object, check_known
 from annotation.api.paging import RowsView, page_of, small_list
 from annotation.api.problems import Unprocessable
 from annotation.api.views import ApiView
-from annotation.models import (
-    Delivery,
-    Event,
-    Topic,
-    Webhook,
-)
+from annotation.models import Delivery, Event, Webhook
 from annotation.notices import webhooks
 from tasks.columns import Column
 
@@ -86,11 +80,7 @@ class OneWebhook(ApiView):
     def delete(self, request: Request, name: str, pk: int) -> Response:
         study = study_of(request, name, "own")
         webhook = get_object_or_404(study.webhooks, pk=min(pk, 2**62))
-        with transaction.atomic():
-            study.events.record(
-                f"webhook ended: {webhook.pk}", Topic.PLATFORM, study=study, by=request.user
-            )
-            webhook.delete()
+        webhook.end(by=request.user)
         return Response(status=204)
 
 

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from annotation.models.api_token import digest
-from annotation.models.study import Role, Study
+from annotation.models.study import Role, Study, made_by_an_owner
 from tasks.clock import database_now
 from tasks.models.choices import one_of
 
@@ -16,8 +16,13 @@ LASTS = timedelta(days=7)
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self) -> "InvitationQuerySet":
-        """Neither accepted nor revoked nor run out."""
-        return self.filter(accepted_at=None, revoked_at=None, expires_at__gt=database_now())
+        """Neither accepted nor revoked nor expired, of a maker who may still invite.
+
+        That is an owner of the study, or for this server an administrator, whose account is open.
+        """
+        administrator = Q(study=None, made_by__is_active=True, made_by__is_superuser=True)
+        still_open = self.filter(accepted_at=None, revoked_at=None, expires_at__gt=database_now())
+        return still_open.filter(administrator | made_by_an_owner())
 
     def of(self, token: str) -> "Invitation | None":
         """The open one of that link, if it is one."""

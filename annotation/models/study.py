@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ObjectDoesNotExist
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from annotation.models.qualification import SCALES, Qualification
 from tasks.models import Task
@@ -575,3 +575,11 @@ class Member(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user}, {self.role} of {self.study}"
+
+
+def made_by_an_owner(field: str = "made_by") -> Q:
+    """Of rows with a study: is the account in `field` open, and an owner of that study now?"""
+    owners = Member.objects.filter(
+        study=OuterRef("study"), user=OuterRef(field), role=Role.OWNER
+    ).order_by()
+    return Q(**{f"{field}__is_active": True}) & (Q(study__owner=F(field)) | Exists(owners))

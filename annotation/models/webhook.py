@@ -3,11 +3,16 @@
 import uuid
 
 from django.conf import settings
-from django.db import models
+from django.contrib.auth.models import User
+from django.db import models, transaction
 from django.db.models import Q
 
-from annotation.models.study import Study
+from annotation.models.audit import AuditEntry, Topic
+from annotation.models.study import Study, made_by_an_owner
 from tasks.models.choices import one_of
+
+ENDED = "webhook ended: "  # how its entry begins
+WITH_MAKER = ", as its maker is no owner of the study any more"
 
 
 class Event(models.TextChoices):
@@ -18,8 +23,17 @@ class Event(models.TextChoices):
     JOB_DONE = "job.done"
 
 
+class WebhookQuerySet(models.QuerySet["Webhook"]):
+    def of_owners(self) -> "WebhookQuerySet":
+        """Those whose maker still is an owner of the study with an open account."""
+        return self.filter(made_by_an_owner())
+
+
 class Webhook(models.Model):
-    """An address that is told what happens in a study (annotation/notices)."""
+    """An address that is told what happens in a study (annotation/notices).
+
+    It ends with its maker's right to the study: afterwards nothing more is sent.
+    """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
@@ -32,6 +46,8 @@ class Webhook(models.Model):
     # What happened before is not told; set by the database's clock.
     created_at = models.DateTimeField()
 
+    objects = WebhookQuerySet.as_manager()
+
     class Meta:
         ordering = ["pk"]
         constraints = [
@@ -42,6 +58,13 @@ class Webhook(models.Model):
 
     def __str__(self) -> str:
         return f"webhook {self.pk} of {self.study}"
+
+    def end(self, by: User | None = None, why: str = "") -> None:
+        """Delete it with its deliveries, and enter that into the audit log."""
+        with transaction.atomic():
+            what = f"{ENDED}{self.pk}{why}"
+            AuditEntry.objects.record(what, Topic.PLATFORM, study=self.study, by=by)
+            self.delete()
 
 
 class DeliveryState(models.TextChoices):

@@ -13,8 +13,9 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import Q
 
-from annotation.models import Notice, NoticeAbout, NoticeSwitch, Study, StudyStatus
+from annotation.models import AuditEntry, Notice, NoticeAbout, NoticeSwitch, Study, StudyStatus
 from annotation.models.study import RIGHTS, Role
+from annotation.models.webhook import ENDED, WITH_MAKER
 from annotation.money import budget
 from annotation.monitoring import progress, todo
 from annotation.notices import webhooks
@@ -52,7 +53,9 @@ def collect() -> str:
     with_jobs = {pk for (pk,) in recent if isinstance(pk, int)}
     soon = now.date() + BEFORE_DELETION
     due = Study.objects.filter(Q(identities_until__lte=soon) | Q(answers_until__lte=soon))
-    for study in open_studies | Study.objects.filter(pk__in=with_jobs) | due:
+    ended = AuditEntry.objects.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH).order_by()
+    others = Q(pk__in=with_jobs) | Q(pk__in=ended.values("study"))
+    for study in open_studies | Study.objects.filter(others) | due:
         events = list(of_study(study, now))
         for user, rights in team_of(study):
             new += _store(study, user, rights, events, now)
@@ -82,6 +85,7 @@ def of_study(study: Study, now: datetime) -> Iterator[Happened]:
         yield from _arrivals(study)
         yield from _not_synced(study)
     yield from _deletion(study, now)
+    yield from _webhooks(study, now)
     yield from _jobs(study, now)
 
 
@@ -130,6 +134,17 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
             "Once it is closed and everybody is paid. Take the bundle before, or set another day.",
             "retention", "own",
         )  # fmt: skip
+
+
+def _webhooks(study: Study, now: datetime) -> Iterator[Happened]:
+    """Owners are told of a webhook that ended though none of them ended it."""
+    for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
+        what = "A webhook has ended: its maker is no owner of this study any more"
+        detail = "Nothing more is sent to its address. Make another one if you still need it."
+        yield Happened(NoticeAbout.WEBHOOK, f"entry {entry.pk}", what, detail, "team", "own")
+
+
+_ENDED_WEBHOOKS = {"what__startswith": ENDED, "what__endswith": WITH_MAKER}
 
 
 def _jobs(study: Study, now: datetime) -> Iterator[Happened]:

@@ -131,7 +131,7 @@ def _due_by_webhook() -> deque[deque[Delivery]]:
     """The oldest due deliveries of each webhook; those that failed before come last."""
     due = Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=database_now())
     queues = []
-    for webhook in Webhook.objects.filter(pk__in=due.order_by().values("webhook")):
+    for webhook in Webhook.objects.of_owners().filter(pk__in=due.order_by().values("webhook")):
         queue = due.filter(webhook=webhook).select_related("webhook").order_by("pk")
         queues.append(deque(queue[:AT_ONCE]))
     return deque(sorted(filter(None, queues), key=lambda q: (q[0].attempts > 0, q[0].next_at)))

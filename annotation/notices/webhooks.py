@@ -24,6 +24,7 @@ from annotation.models import (
     Topic,
     Webhook,
 )
+from annotation.models.webhook import WITH_MAKER
 from annotation.notices import sending
 from annotation.recruitment import identities
 from tasks.clock import database_now
@@ -78,14 +79,21 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
 
 def collect_and_send() -> str:
     """Both, for `manage.py tick`; what was done."""
+    end_of_former_owners()
     new = collect()
     return f"{new} new, {sending.send_due()} arrived"
+
+
+def end_of_former_owners() -> None:
+    """End the webhooks whose maker left the study, has another role there, or is closed."""
+    for webhook in Webhook.objects.exclude(pk__in=Webhook.objects.of_owners().values("pk")):
+        webhook.end(why=WITH_MAKER)
 
 
 def collect() -> int:
     """Store a delivery for each event that no delivery tells yet; how many are new."""
     before = Delivery.objects.count()
-    for webhook in Webhook.objects.select_related("study"):
+    for webhook in Webhook.objects.of_owners().select_related("study"):
         now = database_now()
         told = set(webhook.deliveries.values_list("event", "subject"))
         Delivery.objects.bulk_create(

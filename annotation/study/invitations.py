@@ -74,8 +74,6 @@ def accept(invitation: Invitation, user: User) -> None:
 def _join(study: Study, role: str, user: User, by: User) -> None:
     if study.owner_id == user.pk or study.members.filter(user=user).exists():
         raise InvitationError(f"{user} is in the team of this study already.")
-    if not Study.objects.visible_to(by, "own").filter(pk=study.pk).exists():
-        raise InvitationError(f"{by}, who invited you, is no owner of this study any more.")
     study.members.create(user=user, role=Role(role))
     _log(study, f"{user} joined the team as {role}, invited by {by}", user, str(user))
 

@@ -22,6 +22,11 @@ def stored(module_researcher):
     return factories.make_study(module_researcher, factories.make_task(), name="story").pk
 
 
+@pytest.fixture(autouse=True)
+def confirmed(ada):
+    factories.confirm_password(ada)
+
+
 @pytest.fixture
 def study(db, stored):
     return Study.objects.get(pk=stored)

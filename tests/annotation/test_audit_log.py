@@ -177,6 +177,7 @@ def models_and_tokens(watched, task, monkeypatch):
     watched.post(reverse("model_unarchive", args=["toy"]))
     watched.post(reverse("model_tags", args=["toy"]), {"tags": "pilot"})
     watched.post(reverse("model_delete", args=["toy"]))
+    factories.confirm_password(watched)
     watched.post(reverse("tokens"), {"name": "nightly", "scopes": ["read"], "days": "7"})
     watched.post(reverse("token_revoke", args=[ApiToken.objects.get().pk]))
 
@@ -184,6 +185,7 @@ def models_and_tokens(watched, task, monkeypatch):
 def accounts(watched, mail, settings):
     """A second step, and passwords: wrong ones leave nothing."""
     settings.EMAIL_HOST = "mail.example.org"
+    factories.confirm_password(watched)
     reply = watched.post(reverse("users"), {"action": "invite", "email": ""})
     watched.post(reply.context["invitation_link"].removeprefix("http://testserver"))
     switch_on(watched)  # the password is confirmed for it
@@ -385,6 +387,7 @@ def test_nothing_that_identifies_a_worker_and_no_token_stands_in_the_log(ada, wo
     panel["other_url"] = "https://panel.example.org/?done=PAYS88"
     ada.post(reverse("panel_new", args=["story"]), panel)
     assert entry("platform added").after["id_parameter"] == "who"
+    factories.confirm_password(ada)
     made = ada.post(reverse("tokens"), {"name": "nightly", "scopes": ["read"], "days": "7"})
     token = re.search(r"data-token>([^<]+)", made.content.decode())[1]
     stored = str(list(AuditEntry.objects.values()))

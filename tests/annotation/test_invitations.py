@@ -12,8 +12,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Invitation, Member
-from annotation.study import invitations
+from annotation.models import AuditEntry, Invitation, Member
+from annotation.study import accounts, invitations
 from tests import factories
 
 NEW = {"username": "bob", "password1": "right horse", "password2": "right horse"}
@@ -84,9 +84,33 @@ def test_an_invitation_ends_with_the_right_of_whoever_made_it(ada, study, other_
     link = invite(grace)
     study.members.all().delete()
     reply = Client().post(link, NEW)
-    assert reply.status_code == 409
+    assert reply.status_code == 404
     assert not User.objects.filter(username="bob").exists()
     assert not study.members.exists()
+
+
+def test_an_invitation_ends_with_the_account_of_whoever_made_it(ada, study, researcher):
+    """Also where it is opened again: closing is how somebody is shut out at once."""
+    link = invite(ada)
+    accounts.close(researcher)
+    assert Client().post(link, NEW).status_code == 404
+    accounts.reopen(researcher)
+    assert Client().post(link, NEW).status_code == 404
+    assert AuditEntry.objects.filter(what="invitations revoked: 1", about="ada").exists()
+    researcher.refresh_from_db()
+    other = invitations.invite(study, "owner", "", researcher)[0]
+    User.objects.update(is_active=False)  # as the admin does it
+    assert Client().post(reverse("invitation", args=[other]), NEW).status_code == 404
+    assert not User.objects.filter(username="bob").exists()
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"is_superuser": False}])
+def test_an_invitation_to_the_server_ends_with_its_administrator(root, change):
+    administrator = User.objects.get(username="root")
+    token, _row = invitations.invite(None, None, "", administrator)
+    User.objects.update(**change)
+    assert Client().post(reverse("invitation", args=[token]), NEW).status_code == 404
+    assert User.objects.count() == 1
 
 
 def test_a_form_that_does_not_fit_makes_no_account_and_keeps_the_link(ada, study):
@@ -147,6 +171,7 @@ def test_of_two_who_use_one_link_at_once_one_joins(researcher):
 def root(db) -> Client:
     browser = Client()
     browser.force_login(User.objects.create_superuser("root", password="right horse"))
+    factories.confirm_password(browser)
     return browser
 
 

@@ -11,13 +11,15 @@ from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import IntegrityError, transaction
+from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Delivery, Event, Webhook
-from annotation.notices import sending, webhooks
-from annotation.study import lifecycle
+from annotation.models import Delivery, Event, Notice, Webhook
+from annotation.notices import collecting, sending, webhooks
+from annotation.study import accounts, lifecycle, team
 from tasks import periodic
 from tests import factories
 from tests.annotation.test_api_studies import Program
@@ -322,3 +324,72 @@ def test_a_webhook_that_was_ended_is_told_nothing(study, receiver):
     lifecycle.change_status(study, "pause", study.owner)
     call_command("run_jobs", verbosity=0)
     assert receiver.received == []
+
+
+# The webhook of a former owner -------------------------------------------------------------------
+
+
+@pytest.fixture
+def grace(study, other_researcher):
+    """Another owner of the study, with a webhook."""
+    study.members.create(user=other_researcher, role="owner")
+    return other_researcher
+
+
+def make_as(user, receiver) -> Webhook:
+    body = {"url": receiver.url, "events": ["study.paused"]}
+    made = Program(user).post("/studies/told/webhooks/", body).json()
+    return Webhook.objects.get(pk=made["id"])
+
+
+@pytest.mark.parametrize("how", ["removed", "analyst", "account closed", "closed in the admin"])
+def test_a_webhook_ends_with_its_maker(study, receiver, grace, how):
+    make_as(grace, receiver)
+    member = study.members.get()
+    if how == "removed":
+        team.remove(study, member.pk, study.owner)
+    elif how == "analyst":
+        team.change(study, member.pk, "analyst", study.owner, "owner")
+    elif how == "account closed":
+        accounts.close(grace)
+    else:
+        User.objects.filter(pk=grace.pk).update(is_active=False)
+    lifecycle.change_status(study, "pause", study.owner)
+    webhooks.collect_and_send()
+    assert receiver.received == []
+    assert not Webhook.objects.exists()
+    entry = study.events.get(what__startswith="webhook ended")
+    assert entry.what.endswith("as its maker is no owner of the study any more")
+    collecting.collect()
+    told_to = Notice.objects.filter(about="webhook").values_list("user__username", flat=True)
+    assert list(told_to) == [study.owner.username]
+
+
+def test_what_waits_is_not_sent_once_its_maker_has_left(study, receiver, grace):
+    make_as(grace, receiver)
+    lifecycle.change_status(study, "pause", study.owner)
+    webhooks.collect()
+    study.members.all().delete()
+    assert sending.send_due() == 0
+    assert receiver.received == []
+
+
+def test_owners_see_and_end_webhooks_on_the_page_of_the_team(ada, study, receiver, grace):
+    webhook = make_as(grace, receiver)
+    address = reverse("team", args=["told"])
+    page = ada.get(address).content.decode()
+    assert receiver.url in page
+    assert "none yet" in page
+    ended = {"action": "end_webhook", "webhook": str(webhook.pk)}
+    assert ada.post(address, ended).status_code == 302
+    assert not Webhook.objects.exists()
+    assert study.events.latest("pk").what == f"webhook ended: {webhook.pk}"
+    assert ada.post(address, ended).status_code == 422
+
+
+def test_a_webhook_of_another_study_is_not_ended(ada, study, receiver):
+    other = factories.make_study(study.owner, study.tasks.get(), name="other", title="Other")
+    webhook, _secret = webhooks.make(other, receiver.url, ["study.paused"], study.owner)
+    fields = {"action": "end_webhook", "webhook": str(webhook.pk)}
+    assert ada.post(reverse("team", args=["told"]), fields).status_code == 422
+    assert Webhook.objects.exists()

@@ -38,9 +38,10 @@ TOLD = {
     "notices": "Notice",
     "name, last characters": "ApiToken",
     "e-mail addresses in": "Invitation",
-    "who belongs": "Member tasks.TaskMember tasks.TaskUpload tasks.Job Study AddedSeats"
-    " ExampleComment ReportAnswer StudyTombstone NoticeSwitch tasks.Task tasks.LanguageModel"
-    " auth.User_groups auth.User_user_permissions Preferences",
+    "who belongs": "Member tasks.TaskMember NoticeSwitch Preferences auth.User_groups"
+    " auth.User_user_permissions",
+    "who made": "tasks.TaskUpload tasks.Job Study AddedSeats ExampleComment ReportAnswer"
+    " StudyTombstone tasks.Task tasks.LanguageModel",
     "entries of the admin": "admin.LogEntry",
     "deliveries": "Delivery Webhook",
     "ids of submissions": "WebhookEvent",

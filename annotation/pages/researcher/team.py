@@ -5,6 +5,7 @@ import re
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
+from django.db.models import Count, Max, Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,7 +14,13 @@ from django.views.decorators.http import require_http_methods
 from annotation.access import ResearcherRequest, study_of
 from annotation.models import Invitation, Study
 from annotation.pages.fields import PageForm, by_key
-from annotation.pages.researcher.forms.team import InviteForm, MemberForm, RemovalForm, RoleForm
+from annotation.pages.researcher.forms.team import (
+    InviteForm,
+    MemberForm,
+    RemovalForm,
+    RoleForm,
+    WebhookForm,
+)
 from annotation.rights import right_to
 from annotation.study import invitations
 from annotation.study import team as members
@@ -31,6 +38,8 @@ def team(request: ResearcherRequest, name: str) -> HttpResponse:
             return _invite(request, study)
         case "revoke":
             return _revoke(request, study)
+        case "end_webhook":
+            return _end_webhook(request, study)
         case "add":
             form: PageForm = MemberForm(request.POST)
         case "change":
@@ -70,6 +79,15 @@ def _revoke(request: ResearcherRequest, study: Study) -> HttpResponse:
     return redirect("team", study.name)
 
 
+def _end_webhook(request: ResearcherRequest, study: Study) -> HttpResponse:
+    form = WebhookForm(study, request.POST)
+    if not form.is_valid():
+        return _page(request, study, form, status=422)
+    form.cleaned_data["webhook"].end(by=request.user)
+    messages.success(request, "The webhook was ended.")
+    return redirect("team", study.name)
+
+
 def _change(form: PageForm, study: Study, by: User) -> bool:
     """Do what was pressed; where it cannot be done the form says why."""
     sent, field = form.cleaned_data, None
@@ -102,6 +120,12 @@ def _page(
             form = sent
         rows.append((member, form.in_row(member)))
     context = {"study": study, "rows": rows, "sent": sent, "problem": problem}
+    context["webhooks"] = study.webhooks.select_related("made_by").annotate(
+        last_at=Max("deliveries__delivered_at"),
+        failing=Count(
+            "deliveries", filter=Q(deliveries__attempts__gt=0, deliveries__delivered_at=None)
+        ),
+    )
     context["waiting"] = Invitation.objects.open().filter(study=study)
     context |= by_key(MemberForm(), InviteForm(), sent=sent) | (shown or {})
     return render(request, "researcher/team.html", context, status=status)

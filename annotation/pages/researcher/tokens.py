@@ -1,5 +1,7 @@
 """The researcher's page of API tokens: make one, see their use, revoke one."""
 
+from allauth.account.decorators import reauthentication_required
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -10,10 +12,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.access import ResearcherRequest
 from annotation.models import ApiToken
 from annotation.pages.researcher.forms.tokens import TokenForm
+from tasks import mail
 from tasks.clock import database_now
 
 
 @login_required
+@reauthentication_required(allow_get=True)
 @never_cache
 @require_http_methods(["GET", "POST"])
 def tokens(request: ResearcherRequest) -> HttpResponse:
@@ -24,6 +28,13 @@ def tokens(request: ResearcherRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form, 422)
     token, row = form.make(request.user)
+    if settings.EMAIL_HOST and request.user.email:
+        scopes = " and ".join(row.scopes)
+        text = (
+            f"A token “{row.name}” of your account {request.user} was made; it may {scopes}. If"
+            " that was not you, revoke it on the page API tokens and change your password.\n"
+        )
+        mail.send("[Handful] A new API token", text, request.user.email)
     return _page(request, TokenForm(request.user), 201, token=token, made=row)
 
 

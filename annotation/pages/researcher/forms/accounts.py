@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from annotation.models import Preferences
 from annotation.models.preferences import time_zones
 from annotation.pages.fields import PageForm, PressedField, RowField, row_field
+from annotation.study.accounts import DELETED
 
 
 class AccountForm(UserCreationForm):
@@ -31,6 +32,13 @@ class AccountForm(UserCreationForm):
         ].help_text = "At least eight characters, and none of the common passwords."
         self.fields["password2"].label = "Password again"
         self.fields["password2"].help_text = ""
+
+    def clean_username(self) -> str:
+        """None that a deleted account has (annotation/study/accounts.py)."""
+        name = str(super().clean_username())
+        if name.lower().startswith(DELETED):
+            raise forms.ValidationError("Choose another name: this is how deleted accounts appear.")
+        return name
 
     def clean_email(self) -> str:
         """In small letters, as mails about the account look it up."""
@@ -118,10 +126,20 @@ class UserForm(PageForm):
         },
     )
     action = PressedField(
-        choices=[(name, name) for name in ("open", "close", "link", "no_code")],
+        choices=[(name, name) for name in ("open", "close", "link", "no_code", "delete")],
         error_messages={"invalid_choice": "This action does not exist."},
     )
+
+    # Of "delete" alone, which nothing takes back.
+    typed = forms.CharField(required=False)
 
     def __init__(self, by: User, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         row_field(self, "user").queryset = User.objects.exclude(pk=by.pk)
+
+    def clean(self) -> dict[str, Any]:
+        sent = self.cleaned_data
+        user = sent.get("user")
+        if user and sent.get("action") == "delete" and sent["typed"] != user.username:
+            self.add_error("typed", "Type the name of the account to delete it.")
+        return sent

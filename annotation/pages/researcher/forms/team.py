@@ -4,10 +4,11 @@ from typing import Any
 
 from django import forms
 
-from annotation.models import Member, Role, Study
+from annotation.models import Member, Role, Study, Webhook
 from annotation.pages.fields import PageForm, RowField, row_field
 
 NO_ROLE = "Choose a role: owner, analyst or payer."
+NO_WEBHOOK = "This webhook has ended already."
 GONE = "They are not (or no longer) in the team."
 
 
@@ -90,3 +91,17 @@ class RoleForm(RemovalForm):
 
     def is_about(self, member: Member) -> bool:
         return self.data.get("member") == str(member.pk)
+
+
+class WebhookForm(PageForm):
+    """The webhook whose button was pressed."""
+
+    key = "webhook"
+    webhook = RowField(
+        Webhook.objects.none(),
+        error_messages={"required": NO_WEBHOOK, "invalid_choice": NO_WEBHOOK},
+    )
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        row_field(self, "webhook").queryset = study.webhooks.all()

@@ -1,0 +1,127 @@
+"""Closing an account, and erasing one: what it made and could still open things with ends with it.
+
+An erasure keeps the row under another name, since studies, decisions and the audit log refer to it.
+"""
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.db.models import Q
+
+from annotation.models import (
+    ApiToken,
+    AuditEntry,
+    Invitation,
+    Member,
+    Notice,
+    NoticeSwitch,
+    Preferences,
+    Topic,
+    Webhook,
+)
+from annotation.models.webhook import WITH_MAKER
+from tasks.clock import database_now
+from tasks.models import TaskMember
+
+DELETED = "deleted-"  # how the name of an erased account begins; no account is made with such a one
+
+
+class AccountError(ValueError):
+    """Why the account stays as it is; the text is for people."""
+
+
+def close(user: User) -> None:
+    """Sign it out; its invitations, tokens and webhooks end at once, and stay ended."""
+    with transaction.atomic():
+        user.is_active = False
+        user.save(update_fields=["is_active"])
+        _end_what_it_made(user)
+        AuditEntry.objects.record("account closed", Topic.ACCOUNT, about=str(user))
+
+
+def reopen(user: User) -> None:
+    user.is_active = True
+    user.save(update_fields=["is_active"])
+    AuditEntry.objects.record("account opened", Topic.ACCOUNT, about=str(user))
+
+
+def revoke_tokens(user: User) -> int:
+    """End every API token of the account; how many there were."""
+    ended = user.api_tokens.valid().update(revoked_at=database_now())
+    if ended:
+        what = f"API tokens revoked: {ended}"
+        AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user), by=user)
+    return ended
+
+
+def erase(user: User) -> str:
+    """Delete what is stored about a closed account; the name that its row has from now on.
+
+    What it did in studies stays, under that name. Raises AccountError.
+    """
+    with transaction.atomic():
+        user = User.objects.select_for_update().get(pk=user.pk)
+        if user.is_active:
+            raise AccountError("Close the account first.")
+        name = f"{DELETED}{user.pk}"
+        _end_what_it_made(user)
+        ApiToken.objects.filter(owner=user).delete()
+        for model in (Member, TaskMember, Notice, NoticeSwitch, Preferences):
+            model._default_manager.filter(user=user).delete()
+        for signing_in in (Authenticator, EmailAddress):
+            signing_in._default_manager.filter(user=user).delete()
+        Invitation.objects.filter(Q(made_by=user) | Q(accepted_by=user)).delete()
+        LogEntry.objects.filter(
+            Q(user=user) | Q(content_type__model="user", object_id=str(user.pk))
+        ).delete()
+        _delete_sessions(user)
+        # Before the row: the database lets a name go from its log only while the row has it.
+        _rename_in_the_log(user.username, name)
+        _empty(user, name)
+        AuditEntry.objects.record("account deleted", Topic.ACCOUNT, about=name)
+    return name
+
+
+def _end_what_it_made(user: User) -> None:
+    revoke_tokens(user)
+    waiting = Invitation.objects.filter(made_by=user, accepted_at=None, revoked_at=None)
+    ended = waiting.update(revoked_at=database_now())
+    if ended:
+        what = f"invitations revoked: {ended}"
+        AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user))
+    for webhook in Webhook.objects.filter(made_by=user).select_related("study"):
+        webhook.end(why=WITH_MAKER)
+
+
+def _delete_sessions(user: User) -> None:
+    for session in Session.objects.iterator():
+        if session.get_decoded().get(SESSION_KEY) == str(user.pk):
+            session.delete()
+
+
+def _rename_in_the_log(old: str, new: str) -> None:
+    """Where a sentence about teams or accounts contains the name as a word."""
+    entries = AuditEntry.objects.filter(topic__in=(Topic.TEAM, Topic.ACCOUNT, Topic.TASK))
+    entries.filter(after={"member": old}).update(after={"member": new})  # of a task's team
+    for entry in entries.filter(Q(what__contains=old) | Q(about__contains=old)):
+        named = {field: _renamed(getattr(entry, field), old, new) for field in ("what", "about")}
+        AuditEntry.objects.filter(pk=entry.pk).update(**named)
+
+
+def _renamed(text: str, old: str, new: str) -> str:
+    """As the guard of the log has it (annotation/guards.py)."""
+    return f" {text} ".replace(f" {old} ", f" {new} ")[1:-1]
+
+
+def _empty(user: User, name: str) -> None:
+    user.username, user.email, user.first_name, user.last_name = name, "", "", ""
+    user.is_staff = user.is_superuser = False
+    user.last_login = None
+    user.set_unusable_password()
+    user.save()
+    user.groups.clear()
+    user.user_permissions.clear()

@@ -1,0 +1,228 @@
+"""What an open session alone does not open, what a new password ends, and deleted accounts."""
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from django.apps import apps
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
+from django.contrib.sessions.models import Session
+from django.core import mail
+from django.core.serializers import serialize
+from django.db import DatabaseError, transaction
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import (
+    ApiToken,
+    AuditEntry,
+    ExampleComment,
+    Invitation,
+    Notice,
+    NoticeSwitch,
+    Preferences,
+    Topic,
+)
+from annotation.notices import webhooks
+from annotation.study import accounts, invitations, team
+from tasks.clock import database_now
+from tasks.models import TaskMember
+from tests import factories
+from tests.annotation.test_api_studies import Program
+
+TOKEN = {"name": "nightly", "scopes": ["read", "run", "pay"], "study": "", "days": "365"}
+
+
+@pytest.fixture
+def root(db) -> Client:
+    browser = Client()
+    browser.force_login(User.objects.create_superuser("root", password="right horse"))
+    return browser
+
+
+# An open session ---------------------------------------------------------------------------------
+
+
+def test_an_open_browser_is_not_enough_for_a_token(ada):
+    reply = ada.post(reverse("tokens"), TOKEN)
+    assert reply["Location"].startswith(reverse("account_reauthenticate"))
+    assert not ApiToken.objects.exists()
+    assert ada.get(reverse("tokens")).status_code == 200
+    # What was asked for is done once the password is given.
+    reply = ada.post(reply["Location"], {"password": "right horse", "next": reverse("tokens")})
+    assert ApiToken.objects.get().name == "nightly"
+    assert "handful_" in reply.content.decode()
+
+
+@pytest.mark.parametrize("action", ["link", "no_code", "close", "delete"])
+def test_an_open_browser_of_an_administrator_is_not_enough_to_change_accounts(
+    root, researcher, action
+):
+    Authenticator.objects.create(user=researcher, type=Authenticator.Type.TOTP, data={})
+    reply = root.post(reverse("users"), {"user": researcher.pk, "action": action, "typed": "ada"})
+    assert reply["Location"].startswith(reverse("account_reauthenticate"))
+    researcher.refresh_from_db()
+    assert researcher.is_active
+    assert Authenticator.objects.exists()
+
+
+def test_accounts_are_told_by_mail_what_is_done_to_them(ada, root, researcher, settings):
+    settings.EMAIL_HOST = "mail.example"
+    User.objects.filter(pk=researcher.pk).update(email="ada@example.org")
+    factories.confirm_password(ada)
+    ada.post(reverse("tokens"), TOKEN)
+    factories.confirm_password(root)
+    for action in ("link", "no_code", "close", "open"):
+        root.post(reverse("users"), {"user": researcher.pk, "action": action})
+    assert [message.to for message in mail.outbox] == [["ada@example.org"]] * 5
+    assert "it may read and run and pay" in mail.outbox[0].body
+
+
+# A new password ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["changed", "by a link"])
+def test_a_new_password_ends_the_tokens_of_the_account(ada, root, researcher, how):
+    program = Program(researcher)
+    assert program.get("/studies/").status_code == 200
+    new = {"password1": "an-other-1-pw", "password2": "an-other-1-pw"}
+    if how == "changed":
+        ada.post(reverse("password_change"), {"oldpassword": "right horse"} | new)
+    else:
+        factories.confirm_password(root)
+        page = root.post(reverse("users"), {"user": researcher.pk, "action": "link"})
+        browser = Client()
+        reply = browser.get(page.context["link"], follow=True)
+        browser.post(reply.redirect_chain[-1][0], new)
+    researcher.refresh_from_db()
+    assert researcher.check_password("an-other-1-pw")
+    assert program.get("/studies/").status_code == 401
+    assert AuditEntry.objects.filter(what="API tokens revoked: 1", about="ada").exists()
+
+
+# Deletion ----------------------------------------------------------------------------------------
+
+NAME = "ada-lovelace"
+
+
+@pytest.fixture
+def everywhere(db):
+    """An account with a row in every table that refers to accounts by what can be deleted."""
+    user = User.objects.create_superuser(NAME, f"{NAME}@example.org", "right horse")
+    User.objects.filter(pk=user.pk).update(first_name=NAME, last_name=NAME)
+    other = User.objects.create_user("grace")
+    browser = Client()
+    browser.post(reverse("login"), {"login": NAME, "password": "right horse"})  # an entry
+    task = factories.make_task()
+    study = factories.make_study(user, task, shots=[2])
+    team.add(study, "grace", "owner", user)
+    others = factories.make_study(other, task, shots=[2], name="others", title="Others")
+    team.add(others, NAME, "owner", other)
+    token, invitation = invitations.invite(others, "analyst", "", user)
+    Client().post(
+        reverse("invitation", args=[token]),
+        {"username": "eve", "password1": "right horse", "password2": "right horse"},
+    )
+    invitations.invite(others, "analyst", f"{NAME}@example.org", other)
+    Invitation.objects.exclude(pk=invitation.pk).update(
+        accepted_by=user, accepted_at=database_now()
+    )
+    webhooks.make(others, "https://example.org/", ["study.paused"], user)
+    factories.bearer(user)
+    Preferences.objects.create(user=user, time_zone="Europe/London")
+    Notice.objects.create(
+        user=user, study=study, about="first", subject="x", what="x", page="x",
+        created_at=database_now(),
+    )  # fmt: skip
+    NoticeSwitch.objects.create(user=user, study=study)
+    TaskMember.objects.create(task_name=task.name, user=user, added_by=other)
+    Authenticator.objects.create(user=user, type=Authenticator.Type.TOTP, data={})
+    EmailAddress.objects.create(user=user, email=f"{NAME}@example.org")
+    for by, about in ((user, other), (other, user)):
+        LogEntry.objects.create(
+            user=by, content_type=ContentType.objects.get_for_model(User), object_id=about.pk,
+            object_repr=str(about), action_flag=2,
+        )  # fmt: skip
+    user.groups.add(Group.objects.create(name="g"))
+    user.user_permissions.add(Permission.objects.first())
+    example = task.test_split.examples.first()
+    ExampleComment.objects.create(example=example, study=study, by=user, text="Odd gold.")
+    return user
+
+
+def rows_with(text: str) -> list[str]:
+    """Every table in which it is stored."""
+    found = []
+    for model in apps.get_models(include_auto_created=True):
+        if text in serialize("json", model._base_manager.all()):
+            found.append(model._meta.label)
+        if model is Session and any(
+            text in str(session.get_decoded()) for session in Session.objects.all()
+        ):
+            found.append(model._meta.label)
+    return found
+
+
+@pytest.mark.engines
+def test_a_deleted_account_leaves_its_name_nowhere(everywhere, root):
+    user = everywhere
+    assert {"auth.User", "annotation.AuditEntry", "admin.LogEntry"} <= set(rows_with(NAME))
+    entries = AuditEntry.objects.count()
+    factories.confirm_password(root)
+    fields = {"user": user.pk, "action": "delete"}
+    assert root.post(reverse("users"), fields | {"typed": "x"}).status_code == 422
+    assert root.post(reverse("users"), fields | {"typed": NAME}).status_code == 409  # it is open
+    root.post(reverse("users"), {"user": user.pk, "action": "close"})
+    assert root.post(reverse("users"), fields | {"typed": NAME}).status_code == 302
+    root.get(reverse("users"))  # shows what was done, which waits in the session until then
+    assert rows_with(NAME) == []
+    assert AuditEntry.objects.get(topic=Topic.TASK, after__has_key="member").after == {
+        "member": f"deleted-{user.pk}"
+    }
+    user.refresh_from_db()
+    assert user.username == f"deleted-{user.pk}"
+    assert (user.is_active, user.is_superuser, user.has_usable_password()) == (False, False, False)
+    assert not user.groups.exists()
+    assert not any(
+        session.get_decoded().get("_auth_user_id") == str(user.pk)
+        for session in Session.objects.all()
+    )
+    for model in apps.get_models():
+        theirs = {"Preferences", "Notice", "NoticeSwitch", "ApiToken", "Member", "Webhook"}
+        for field in model._meta.concrete_fields:
+            if model.__name__ in theirs and field.related_model is User:
+                assert not model._default_manager.filter(**{field.name: user}).exists(), model
+    assert AuditEntry.objects.count() > entries  # nothing is missing from the log
+    assert AuditEntry.objects.filter(what=f"eve joined the team as analyst, invited by {user}")
+    assert user.studies.exists()
+
+
+@pytest.mark.engines
+def test_the_log_lets_nothing_but_that_name_go(everywhere):
+    entry = AuditEntry.objects.filter(topic=Topic.TEAM, about=NAME).first()
+    name = f"deleted-{everywhere.pk}"
+    renamed = {"about": name, "what": entry.what.replace(NAME, name)}
+
+    def change(**fields) -> bool:
+        try:
+            with transaction.atomic():
+                AuditEntry.objects.filter(pk=entry.pk).update(**fields)
+        except DatabaseError:
+            return False
+        return True
+
+    assert not change(**renamed)  # the account is open
+    accounts.close(everywhere)
+    for fields in (
+        {"what": "nothing"}, renamed | {"what": "nothing"}, renamed | {"after": {}},
+        renamed | {"by": everywhere}, {"about": "deleted-0"}, {"after": {"role": "owner"}},
+    ):  # fmt: skip
+        assert not change(**fields), fields
+    assert change(**renamed)
+
+
+def test_nobody_takes_the_name_of_a_deleted_account(root):
+    token, _row = invitations.invite(None, None, "", User.objects.get(username="root"))
+    fields = {"username": "Deleted-7", "password1": "right horse", "password2": "right horse"}
+    assert Client().post(reverse("invitation", args=[token]), fields).status_code == 422
