@@ -270,8 +270,8 @@ def _score(record: StudyRecord) -> str:
     score = "score" if told else "mean S1"
     sentences.append(
         f"We report the mean ± standard deviation (ddof = 1) over annotators of their {score} on"
-        " the test examples, x 100; answers are not aggregated. The recipe below each table lists"
-        " every choice that affects its numbers."
+        " the test examples, x 100; answers are not aggregated. The recipe below the table of human"
+        " performance lists every choice that affects its numbers."
     )
     return " ".join(sentences)
 

@@ -38,10 +38,11 @@ SCORES = [
     " mean over the test examples. Each cell of the results table is the mean ± standard deviation"
     " (ddof = 1; exports also give ddof = 0) over the annotators who completed the scenario and"
     " were not excluded.",
-    f"95 % confidence intervals generalise to {BOTH}: the wider of the t interval over annotators"
-    " and the t interval of the two-way mean squares of annotators and contexts (SE² = (MS_A + MS_C"
-    " - MS_AC) / ab, at least the larger of MS_A and MS_C over ab, with Satterthwaite's degrees of"
-    " freedom). There is none for one annotator or if all annotators tie.",
+    f"95 % confidence intervals of these means generalise to {BOTH}: the wider of the t interval"
+    " over annotators and the t interval of the two-way mean squares of annotators and contexts"
+    " (SE² = (MS_A + MS_C - MS_AC) / ab, at least the larger of MS_A and MS_C over ab, with"
+    " Satterthwaite's degrees of freedom). There is none for one annotator or if all annotators"
+    " tie.",
     f"Sensitivity: t intervals over annotators (the same examples), percentile bootstraps over"
     f" contexts (the same annotators) and, from {FEWEST_FOR_BOOTSTRAP} annotators on, over"
     f" annotators and over both ({RESAMPLES:,} resamples, seeded with the study's seed).",

@@ -23,8 +23,8 @@ def sentences(study: Study) -> list[str]:
     told = [f"{name}, {part}" for name, part in parts.items() if part]
     if told:
         marks.append(
-            f"Not all of a corpus's test: {'; '.join(told)}. Uploaded models are scored on the same"
-            " examples."
+            f"Not all of an imported test file: {'; '.join(told)}. Uploaded models are scored on"
+            " the same examples."
         )
     if study.is_cross_task:
         marks.append(

@@ -156,7 +156,8 @@ def equivalence_columns() -> list[Column]:
         Column("margin", meaning="margin of equivalence frozen in the design", unit="points"),
         Column(
             "p_equivalence",
-            meaning="p of two one-sided tests that the difference lies within ± margin",
+            meaning="p of two one-sided tests that the difference lies within ± margin, not"
+            " corrected",
             unit="0 to 1",
         ),
         Column("low_90", meaning="low end of the 90 % interval", unit="points"),
@@ -186,8 +187,9 @@ def error_columns() -> list[Column]:
 
 
 _EQUIVALENCE = (
-    "whether the 90 % interval lies inside ± the margin frozen in the design (two one-sided tests"
-    " at .05); a dash if the design has no margin or there is no interval"
+    "whether the 90 % interval lies inside ± the margin frozen in the design (two one-sided tests,"
+    " each at .05, not corrected for the number of differences); a dash if the design has no margin"
+    " or there is no interval"
 )
 DIFFERENCE = Column(
     "difference",

@@ -1,0 +1,616 @@
+"""Every sentence of preregistration and report is true of the study that it stands in.
+
+What is true of one kind of study is false of another: SENTENCES names, for each sentence that the
+documents can hold, those of the five studies in which it must stand; it must not stand in the
+others. A sentence that the table does not know fails, too.
+"""
+
+import re
+import statistics
+from collections import Counter
+from collections.abc import Callable
+from itertools import combinations
+
+import pytest
+from django.db.models import Count, Sum
+
+from analysis.documents import blocks, methods, preregistration, report
+from analysis.documents.study_record import StudyRecord
+from annotation.models import Decision, Kind, LedgerEntry, Status, Study
+from annotation.recruitment import consent
+from tests import factories
+from tests.analysis import five_studies
+
+CLUES, CHOICE, CROSS, SEATED, PROLIFIC = five_studies.BUILDERS
+ALL = tuple(five_studies.BUILDERS)
+PAID = (CLUES, CHOICE, CROSS, PROLIFIC)
+TWO_SHOTS = (CLUES, CHOICE, SEATED, PROLIFIC)
+BY_LINK = (CLUES, CHOICE, CROSS, SEATED)
+UNSCREENED = (CLUES, CROSS, SEATED, PROLIFIC)
+PLAN, REPORT = "preregistration", "report"
+
+
+def people(study: Study):
+    return study.participations.filter(kind=Kind.PERSON)
+
+
+def chose(study: Study) -> bool:
+    """Was a study on Prolific for some of the scenarios alone?"""
+    drafts = study.prolific_studies.annotate(of=Count("scenarios"))
+    return any(draft.of < study.scenarios.count() for draft in drafts)
+
+
+def assigned(study: Study) -> bool:
+    return not chose(study)
+
+
+def has_excluded(study: Study) -> bool:
+    return people(study).filter(status=Status.COMPLETED, in_analysis=False).exists()
+
+
+def automatically_excluded(study: Study) -> bool:
+    return Decision.objects.filter(
+        participation__in=people(study).filter(status=Status.COMPLETED, in_analysis=False),
+        about=Decision.About.ANALYSIS, by=None,
+    ).exists()  # fmt: skip
+
+
+def declined(study: Study) -> int:
+    return sum(study.scenarios.values_list("declined", flat=True))
+
+
+def has_left(study: Study) -> bool:
+    """Did anybody decline, leave, or not stay in the analysis?"""
+    stayed = people(study).filter(status=Status.COMPLETED, in_analysis=True)
+    return bool(declined(study)) or stayed.count() < people(study).count()
+
+
+def cells(study: Study) -> Counter[tuple[str, int]]:
+    """(task, shots) -> people in the analysis who had nothing before the task."""
+    rows = people(study).filter(in_analysis=True, status=Status.COMPLETED)
+    rows = rows.filter(scenario__arm__in=["", "direct"])
+    return Counter(rows.values_list("scenario__task__name", "scenario__shots"))
+
+
+def one_pair_is_tested(study: Study) -> bool:
+    """Is there one pair of shots, with two people or more on each side?"""
+    counts = cells(study)
+    tasks = {task for task, _shots in counts}
+    return len(tasks) == 1 and len(counts) == 2 and min(counts.values()) > 1
+
+
+Where = tuple[str, ...] | Callable[[Study], bool]
+SENTENCES: list[tuple[str, str, Where]] = [
+    # Frozen design, tasks
+    (PLAN, "This document states the frozen design of the study in words.", ALL),
+    (PLAN, "nothing in it depends on any answer.", ALL),
+    (PLAN, "The design contains no hypotheses:", (CHOICE, CROSS, SEATED, PROLIFIC)),
+    (PLAN, "The hash is that of manifest.json", ALL),
+    (PLAN, "Later changes to the study", ALL),
+    (PLAN, "SST-2: Find the places", (CLUES,)),
+    (PLAN, "CoNLL03: Find the places", (CLUES,)),
+    (PLAN, "own-choice: Find the places", (CHOICE,)),
+    (PLAN, "unseen-a: Description of unseen-a.", (CROSS,)),
+    (PLAN, "unseen-b: Description of unseen-b.", (CROSS,)),
+    (PLAN, "toy-labels: Find the places", (SEATED,)),
+    (PLAN, "toy-spans: Find the places", (SEATED,)),
+    (PLAN, "toy-places: Find the places", (PROLIFIC,)),
+    # Scenarios and annotators
+    (PLAN, "The design has 4 scenarios (a task at a number of shots) with 12 seats",
+     (CLUES, SEATED)),
+    (PLAN, "The design has 2 scenarios (a task at a number of shots) with 24 seats", (CHOICE,)),
+    (PLAN, "6 scenarios (an unseen task in an arm at a number of shots) with 18 seats", (CROSS,)),
+    (PLAN, "The design has 2 scenarios (a task at a number of shots) with 4 seats", (PROLIFIC,)),
+    (PLAN, "Each arrival is assigned to the least filled scenario", ALL),
+    (PLAN, "Participants choose their scenario on Prolific", ()),
+    (PLAN, "A seat that becomes free (declined, returned,", ALL),
+    (PLAN, "each person may do one task of this study.", (CLUES, CHOICE, CROSS, PROLIFIC)),
+    (PLAN, "each person may do up to 2 tasks of this study.", (SEATED,)),
+    (PLAN, "this is enforced per browser only.", ALL),
+    (PLAN, "The study is a cross-task study", (CROSS,)),
+    (PLAN, "the upstream arm completes 3 examples of each of up-one, up-two", (CROSS,)),
+    (PLAN, "The examples are drawn by the seed from frozen pools", (CROSS,)),
+    (PLAN, "People who have met an upstream or sham task before are eligible for no arm", (CROSS,)),
+    # Procedure
+    (PLAN, "Training step: one example at a time", ALL),
+    (PLAN, "Answers cannot be changed.", ALL),
+    (PLAN, "Annotation step: shuffled", ALL),
+    (PLAN, "Seed of all random choices: 7.", ALL),
+    (PLAN, "Annotators may interrupt their work for up to 48 hours.", ALL),
+    (PLAN, "The announced duration is 60 minutes.", (CLUES, CHOICE, SEATED)),
+    (PLAN, "The announced duration is 5 minutes.", (CROSS,)),
+    (PLAN, "The announced duration is 10 minutes.", (PROLIFIC,)),
+    (PLAN, "the instructions, without the help examples.", (CLUES, SEATED)),
+    (PLAN, "At zero shots, annotators are given the task description and the instructions.",
+     (CHOICE, PROLIFIC)),
+    (PLAN, "annotators may try the tool on three made-up sentences", ALL),
+    (PLAN, "An exit questionnaire asks annotators", (CLUES,)),
+    (PLAN, "Participation requires a desktop or laptop computer.", (PROLIFIC,)),
+    (PLAN, "Texts are tokenised by the tokeniser", ALL),
+    # Screening and exclusion
+    (PLAN, "After the training step, all annotators proceed to the annotation step; nobody is",
+     UNSCREENED),
+    (PLAN, "annotators need a mean training S1 (x 100) of at least 20.", (CHOICE,)),
+    (PLAN, "Those screened out are paid for the time worked", (CHOICE,)),
+    (PLAN, "At zero shots there is no training step and no such rule.", (CHOICE,)),
+    (PLAN, "The study pauses automatically once 5 annotators in a row are screened out",
+     (CHOICE,)),
+    (PLAN, "There are no comprehension questions before the first example.", UNSCREENED),
+    (PLAN, "annotators must answer 1 question about the instructions correctly", (CHOICE,)),
+    (PLAN, "There are no attention checks.", ALL),
+    (PLAN, "Possible careless work", ALL),
+    (PLAN, "Annotators who leave before the last test example are in no score", ALL),
+    (PLAN, "are excluded from the analysis only by a decision of a researcher", ALL),
+    (PLAN, "The results table is then shown without and with those excluded.", ALL),
+    (PLAN, "answers to the exit questionnaire, quality flags.", (CLUES,)),
+    (PLAN, "median active time on an example, quality flags.", (CHOICE, CROSS, SEATED, PROLIFIC)),
+    (PLAN, "Payment and inclusion in the analysis are decided independently", ALL),
+    (PLAN, "test scores of people are visible to the researchers while data are collected.",
+     (CLUES, CROSS, PROLIFIC)),
+    (PLAN, "test scores of people are hidden from the researchers until the study is closed.",
+     (CHOICE, SEATED)),
+    # Pay, consent
+    (PLAN, "Annotators are paid 12.00 USD per hour of active time", (CLUES, CHOICE, CROSS)),
+    (PLAN, "Annotators are paid 60.00 GBP per hour of active time", (PROLIFIC,)),
+    (PLAN, "Active time is defined as the sum of min(gap, 60 s)", PAID),
+    (PLAN, "Annotators who complete the task earn at least 2.00 USD.", (CHOICE,)),
+    (PLAN, "Paid time is capped at 3 h.", (CLUES, CHOICE)),
+    (PLAN, "Paid time is capped at 2 h.", (CROSS,)),
+    (PLAN, "Paid time is capped at 0.5 h.", (PROLIFIC,)),
+    (PLAN, "Earnings per participation are capped at", PAID),
+    (PLAN, "The budget for all annotators is", PAID),
+    (PLAN, "No payment is promised.", (SEATED,)),
+    (PLAN, "Consent is requested after a seat is assigned", ALL),
+    (PLAN, "Annotators can withdraw at any time", ALL),
+    # Planned analysis
+    (PLAN, "S1 of an answer: the harmonic mean", ALL),
+    (PLAN, "Score of an annotator: that of the test set", ALL),
+    (PLAN, "Each cell of the results table is the mean", ALL),
+    (PLAN, "95 % confidence intervals of these means generalise to other people, other examples",
+     ALL),
+    (PLAN, "There is none for one annotator or if all annotators tie.", ALL),
+    (PLAN, "from 10 annotators on, over annotators and over both", ALL),
+    (PLAN, "Agreement: Krippendorff's alpha", ALL),
+    (PLAN, "Aggregated answers (majority vote", ALL),
+    (PLAN, "if predictions are uploaded or models take part in the annotator's seat", ALL),
+    (PLAN, "The difference of people and a model is the same two-way estimate", ALL),
+    (PLAN, "Holm-corrected over one family: all differences of people and a model", ALL),
+    (PLAN, "The family is frozen when the study is closed.", ALL),
+    (PLAN, "A sign-flip test over contexts is reported as sensitivity.", ALL),
+    (PLAN, "as CrossFit computes it: ACC on own-choice.", (CHOICE,)),
+    (PLAN, "pseudo-values of the jackknife", ()),
+    (PLAN, "two numbers of shots, or people and a model, are called equivalent", (CLUES,)),
+    (PLAN, "Equivalence: people and a model are called equivalent", (CROSS,)),
+    (PLAN, "each at .05, not corrected for the number of differences", (CLUES, CROSS)),
+    (PLAN, "The smallest margin that the design could have shown", (CLUES, CROSS)),
+    (PLAN, "The gains of the arms have no margin.", (CROSS,)),
+    (PLAN, "The design has no equivalence margin", (CHOICE, SEATED, PROLIFIC)),
+    (PLAN, "The rule of admission judges annotators with 5 shots", (CHOICE,)),
+    (PLAN, "the judged arms end with better people", (CHOICE,)),
+    (PLAN, "A design can give zero-shot annotators a screening set", (CHOICE,)),
+    (PLAN, "Each task has a single number of shots; no differences between shots", (CROSS,)),
+    (PLAN, "one family of 2 contrasts", (CLUES, SEATED)),
+    (PLAN, "one family of 1 contrast ", (CHOICE, PROLIFIC)),
+    (PLAN, "The groups are different people on the same test examples", TWO_SHOTS),
+    (PLAN, "The primary test is that of the interval: two-sided, the larger of the p of Welch's",
+     TWO_SHOTS),
+    (PLAN, "It generalises to other people, other examples; Holm's correction", TWO_SHOTS),
+    (PLAN, "We report each difference with its 95 % interval and Hedges' g", TWO_SHOTS),
+    (PLAN, "Primary: the average relative gain (ARG)", (CROSS,)),
+    (PLAN, "Secondary: upstream against direct", (CROSS,)),
+    (PLAN, "it generalises to other people, these tasks and test examples", (CROSS,)),
+    (PLAN, "From ten people in each arm of each task on, a bootstrap", (CROSS,)),
+    (PLAN, "No p value is computed for a gain.", (CROSS,)),
+    (PLAN, "A base at or below zero", (CROSS,)),
+    (PLAN, "The absolute difference is reported for all tasks.", (CROSS,)),
+    (PLAN, "Manipulation check: S1 over upstream tasks", (CROSS,)),
+    (PLAN, "comparisons with models include the direct arm alone.", (CROSS,)),
+    # Methods: design, recruitment, steps
+    (REPORT, "on CoNLL03 (version 1) and SST-2 (version 1) at 0 and 30 shots", (CLUES,)),
+    (REPORT, "on own-choice (version 1) at 0 and 5 shots", (CHOICE,)),
+    (REPORT, "on unseen-a (version 1) and unseen-b (version 1) at 4 shots", (CROSS,)),
+    (REPORT, "on toy-labels (version 1) and toy-spans (version 1) at 0 and 2 shots", (SEATED,)),
+    (REPORT, "on toy-places (version 1) at 0 and 2 shots", (PROLIFIC,)),
+    (REPORT, "by highlighting spans of the text in CoNLL03 and by choosing a label in SST-2",
+     (CLUES,)),
+    (REPORT, "Annotators answered by choosing one of the example's options.", (CHOICE,)),
+    (REPORT, "Annotators answered by choosing a label.", (CROSS,)),
+    (REPORT, "by highlighting spans of the text in toy-spans", (SEATED,)),
+    (REPORT, "Annotators answered by highlighting spans of the text.", (PROLIFIC,)),
+    (REPORT, "Each of the 4 scenarios (a task at a number of shots) was planned for 3 annotators.",
+     (CLUES, SEATED)),
+    (REPORT, "Each of the 2 scenarios (a task at a number of shots) was planned for 12 annotators.",
+     (CHOICE,)),
+    (REPORT, "Each of the 6 scenarios (an unseen task in an arm at a number of shots) was planned"
+     " for 3 annotators.", (CROSS,)),
+    (REPORT, "Each of the 2 scenarios (a task at a number of shots) was planned for 2 annotators.",
+     (PROLIFIC,)),
+    (REPORT, "before any seat was assigned; later changes", ALL),
+    (REPORT, "Each arrival was assigned to the least filled scenario", assigned),
+    (REPORT, "Participants chose their scenario on Prolific", chose),
+    (REPORT, "No person participated in the same task twice.", ALL),
+    (REPORT, "participations by an open link, this was enforced per browser only.", BY_LINK),
+    (REPORT, "The study was a cross-task study", (CROSS,)),
+    (REPORT, "the upstream arm completed 3 examples of each of up-one, up-two", (CROSS,)),
+    (REPORT, "The examples were drawn by the seed from frozen pools", (CROSS,)),
+    (REPORT, "People who had met an upstream or sham task before were eligible", (CROSS,)),
+    (REPORT, "At more than zero shots, annotators first completed a training step", TWO_SHOTS),
+    (REPORT, "Annotators then completed a training step of k examples of the unseen task",
+     (CROSS,)),
+    (REPORT, "annotators answered all test examples of the task", ALL),
+    (REPORT, "A part of the imported test file is used: own-choice, 4 of 10", (CHOICE,)),
+    (REPORT, "and the instructions, without the help examples.", (CLUES, SEATED)),
+    (REPORT, "annotators were given the task description and the instructions.",
+     (CHOICE, PROLIFIC)),
+    # Methods: gates
+    (REPORT, "annotators could try the tool on three made-up sentences", ALL),
+    (REPORT, "Participation required a desktop or laptop computer.", (PROLIFIC,)),
+    (REPORT, "annotators had to answer 1 question about the instructions", (CHOICE,)),
+    (REPORT, "all annotators proceeded to the annotation step; nobody was screened",
+     UNSCREENED),
+    (REPORT, "annotators needed a mean training S1 (x 100) of at least 20.", (CHOICE,)),
+    (REPORT, "Those screened out were paid for the time worked", (CHOICE,)),
+    (REPORT, "At zero shots there was no training step and no such rule.", (CHOICE,)),
+    (REPORT, "An exit questionnaire asked annotators", (CLUES,)),
+    (REPORT, "were visible to the researchers while data were collected.",
+     (CLUES, CROSS, PROLIFIC)),
+    (REPORT, "were hidden from the researchers until the study was closed.", (CHOICE, SEATED)),
+    # Methods: participants
+    (REPORT, "Of 14 people who took a seat (13 by an open link, 1 who declined, source not stored)",
+     (CLUES,)),
+    (REPORT, "Of 25 people who took a seat (25 by an open link)", (CHOICE,)),
+    (REPORT, "Of 19 people who took a seat (19 by an open link)", (CROSS,)),
+    (REPORT, "In total, 6 people took 12 seats (12 by an open link)", (SEATED,)),
+    (REPORT, "Of 4 people who took a seat (4 by Prolific)", (PROLIFIC,)),
+    (REPORT, "A person could take part in several tasks", (SEATED,)),
+    (REPORT, "In total, 1 annotator withdrew, and their answers were erased.", (CROSS,)),
+    (REPORT, "1 annotator was excluded by a researcher, with reasons given below.", (CHOICE,)),
+    (REPORT, "excluded automatically, with reasons given below.", automatically_excluded),
+    (REPORT, "The table of human performance is shown without and with those excluded.",
+     has_excluded),
+    (REPORT, "Of those who completed the study, 1 was rejected on the platform;", (PROLIFIC,)),
+    # Methods: scores, tests, pay
+    (REPORT, "Answers are scored by S1", ALL),
+    (REPORT, "For labels, S1 is 1 if the label is correct", (CLUES, CROSS, SEATED)),
+    (REPORT, "For one option, number or text, S1 is 1", (CHOICE,)),
+    (REPORT, "as CrossFit computes it: ACC on own-choice.", (CHOICE,)),
+    (REPORT, "over annotators of their mean S1 on the test examples", UNSCREENED),
+    (REPORT, "over annotators of their score on the test examples", (CHOICE,)),
+    (REPORT, "The recipe below the table of human performance", ALL),
+    (REPORT, "Intervals of means take annotators and test examples as samples", ALL),
+    (REPORT, "Such an interval is the wider of the t interval over annotators", ALL),
+    (REPORT, "We tested 2 differences between numbers of shots", (CLUES, SEATED)),
+    (REPORT, "We tested 1 difference between numbers of shots", one_pair_is_tested),
+    (REPORT, "We tested 4 differences of people and a model", (SEATED,)),
+    (REPORT, "We tested 1 difference of people and a model", (CHOICE,)),
+    (REPORT, "take annotators as a sample and tasks and test examples as fixed", (CROSS,)),
+    (REPORT, "There is no p value for a gain.", (CROSS,)),
+    (REPORT, "Annotators were paid 12.00 USD per hour of active time", (CLUES, CHOICE, CROSS)),
+    (REPORT, "Annotators were paid 60.00 GBP per hour of active time", (PROLIFIC,)),
+    (REPORT, "Active time is defined as the sum of min(gap, 60 s)", PAID),
+    (REPORT, "Annotators who completed the task earned at least 2.00 USD.", (CHOICE,)),
+    (REPORT, "Paid time was capped at", PAID),
+    (REPORT, "Earnings per participation were capped at", PAID),
+    (REPORT, "The budget for all annotators was", PAID),
+    (REPORT, "The reward on Prolific for completing a study there was", (PROLIFIC,)),
+    (REPORT, "based on active time (n = 13, of which 1 ended before completion).", (CLUES,)),
+    (REPORT, "based on active time (n = 25).", (CHOICE,)),
+    (REPORT, "based on active time (n = 18).", (CROSS,)),
+    (REPORT, "based on active time (n = 4).", (PROLIFIC,)),
+    (REPORT, "No payment was promised.", (SEATED,)),
+    # Uncertainty, gains, marks
+    (REPORT, "The rule of admission judges annotators with 5 shots", (CHOICE,)),
+    (REPORT, "the judged arms end with better people", (CHOICE,)),
+    (REPORT, "A design can give zero-shot annotators a screening set", (CHOICE,)),
+    (REPORT, "Not all of an imported test file: own-choice, 4 of 10 test examples", (CHOICE,)),
+    (REPORT, "Uploaded models are scored on the same examples.", (CHOICE,)),
+    (REPORT, "tables by task and shots count the direct arm alone", (CROSS,)),
+    (REPORT, "Cross-task compares the arms.", (CROSS,)),
+    (REPORT, "Transfer: the upstream arm gains", (CROSS,)),
+    (REPORT, "Transfer and practice: the upstream arm gains", (CROSS,)),
+    (REPORT, "Practice: the sham arm gains", (CROSS,)),
+    # Conduct
+    (REPORT, "did not consent: 1", (CLUES,)),
+    (REPORT, "returned the seat: 1", (CLUES,)),
+    (REPORT, "withdrew: 1", (CROSS,)),
+    (REPORT, "completed, but excluded from the analysis: ", has_excluded),
+    (REPORT, "Nobody dropped out.", lambda study: not has_left(study)),
+    (REPORT, "No annotator has withdrawn.", (CLUES, CHOICE, SEATED, PROLIFIC)),
+    (REPORT, "1 annotator withdrew; their answers were erased and are not part of", (CROSS,)),
+    (REPORT, "Completed, but excluded from the analysis: ", ALL),
+    (REPORT, "All changes to the study since its design was frozen:", ALL),
+    (REPORT, "UTC: closed for good", ALL),
+    (REPORT, "UTC: A-", has_excluded),
+    (REPORT, "Items are numbered as in Wei et al.", ALL),
+    (REPORT, "Information known to the platform is filled in", ALL),
+    (REPORT, "Unanswered questions: ", ALL),
+    (REPORT, "every answer with its times except those of people who withdrew", ALL),
+    (REPORT, "The bundle's own report states the SHA-256 of its SHA256SUMS", ALL),
+]  # fmt: skip
+
+
+def sentences(document: blocks.Document) -> list[str]:
+    """The sentences of paragraphs and lists; not tables, their notes, and the checklist."""
+    found = []
+    for section in document.sections:
+        for block in section.blocks:
+            texts = {"paragraph": lambda b: [b.text], "bullets": lambda b: b.items}
+            for text in texts.get(block.kind, lambda _block: [])(block):
+                found += re.split(r"(?<=[.?!])\s+(?=[A-Z“\d])", text)
+    return found
+
+
+@pytest.fixture(scope="module")
+def documents(five) -> dict[tuple[str, str], blocks.Document]:
+    """(document, name of the study) -> the document; made once, as all tests only read them."""
+    made = {}
+    for name, pk in five.items():
+        study = Study.objects.get(pk=pk)
+        made[PLAN, name] = preregistration.for_study(study)
+        made[REPORT, name] = report.for_study(study)
+    return made
+
+
+@pytest.mark.parametrize(("document", "words", "where"), SENTENCES)
+def test_a_sentence_stands_where_it_is_true_alone(db, five, documents, document, words, where):
+    for name in ALL:
+        expected = where(Study.objects.get(pk=five[name])) if callable(where) else name in where
+        stands = any(words in sentence for sentence in sentences(documents[document, name]))
+        assert stands == expected, name
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("document", [PLAN, REPORT])
+def test_the_table_knows_every_sentence(documents, document, name):
+    known = [words for of, words, _where in SENTENCES if of == document]
+    unknown = [
+        sentence
+        for sentence in sentences(documents[document, name])
+        if not any(words in sentence for words in known)
+    ]
+    assert unknown == []
+
+
+# Tables -------------------------------------------------------------------------------------------
+
+
+def grids(document: blocks.Document) -> dict[str, blocks.Grid]:
+    return {
+        block.caption: block
+        for section in document.sections
+        for block in section.blocks
+        if block.kind == "grid"
+    }
+
+
+def titles(document: blocks.Document) -> list[str]:
+    return [section.title for section in document.sections]
+
+
+def test_people_minus_models_stands_there_whatever_way_models_came_in(documents):
+    section = "Models on the same examples"
+    assert [name for name in ALL if section in titles(documents[REPORT, name])] == [CHOICE, SEATED]
+    for name, model, rows in (
+        (CHOICE, "uploaded-model", 1),
+        (SEATED, "openai/toy r1, prompt", 4),
+    ):
+        tables = grids(documents[REPORT, name])
+        differences = tables["People minus models"]
+        assert len(differences.rows) == rows
+        assert {row[0].startswith(model) for row in differences.rows} == {True}
+        assert {row[:3] for row in map(tuple, tables["Models"].rows)} == {
+            (model, task, shots) for model, task, shots, *_rest in differences.rows
+        }
+
+
+def test_the_score_of_a_seated_model_is_that_of_its_answers(db, five, documents):
+    study = Study.objects.get(pk=five[SEATED])
+    for _model, task, shots, _metric, score, runs in grids(documents[REPORT, SEATED])[
+        "Models"
+    ].rows:
+        seat = study.participations.get(
+            kind=Kind.MODEL, scenario__task__name=task, scenario__shots=shots
+        )
+        mean = statistics.fmean(
+            seat.turns.filter(step="annotation").values_list("answer__s1", flat=True)
+        )
+        assert (score, runs) == (f"{100 * mean:.1f} ± –", "1 of 1")
+
+
+def test_what_seated_models_took_is_told(documents):
+    effort = grids(documents[REPORT, SEATED])["What an answer took"]
+    (row,) = [dict(zip(effort.columns, row, strict=True)) for row in effort.rows[1:]]
+    # Four runs of 8 answers, 90 seconds and 0.25 USD each.
+    assert (row["Answers"], row["Minutes per answer"], row["Cost per answer"]) == (
+        "32", "0.19", "0.0312",
+    )  # fmt: skip
+    assert "What an answer took" not in grids(documents[REPORT, CHOICE])
+
+
+def test_a_test_that_is_a_sample_is_planned_as_one(documents):
+    notes = {name: grids(documents[PLAN, name])["The scenarios"].notes for name in ALL}
+    told = "A part of the imported test file is used: own-choice, 4 of 10 test examples drawn with"
+    for name in ALL:
+        (note,) = notes[name]
+        assert note.startswith("Every annotator who completes a task answers all of its test")
+        assert "At k shots, the k training examples" in note
+        assert (f"{told} seed 3." in note) == (name == CHOICE)
+        assert "corpus" not in note
+
+
+def test_a_ceiling_by_highlighting_stands_where_something_is_highlighted(documents):
+    last = {name: grids(documents[REPORT, name])["Human performance"].rows[-1] for name in ALL}
+    assert last[CLUES] == ["ceiling by highlighting", "–", "100.0"]
+    assert last[SEATED] == ["ceiling by highlighting", "–", "100.0"]
+    assert last[PROLIFIC] == ["ceiling by highlighting", "100.0"]
+    assert "ceiling by highlighting" not in (last[CHOICE][0], last[CROSS][0])
+
+
+def test_people_with_two_tasks_are_said_to_be_counted_twice_where_there_can_be_some(documents):
+    notes = {
+        name: grids(documents[REPORT, name])["Participant flow by scenario"].notes for name in ALL
+    }
+    told = "Different people: 6 arrived, 6 are in the analysis."
+    assert [name for name in ALL if any("counted twice" in note for note in notes[name])] == [
+        SEATED
+    ]
+    assert any(told in note for note in notes[SEATED])
+
+
+def test_an_unpaid_study_tells_times_and_no_money(documents):
+    facts = {
+        name: [
+            fact.name
+            for section in documents[REPORT, name].sections
+            for block in section.blocks
+            if block.kind == "facts"
+            for fact in block.rows
+        ]
+        for name in ALL
+    }
+    assert "Median active minutes" in facts[SEATED]
+    assert not [name for name in facts[SEATED] if "earnings per" in name or "earned" in name]
+    assert "Earnings by kind" not in grids(documents[REPORT, SEATED])
+    for name in PAID:
+        assert "Median earnings per active hour" in facts[name]
+
+
+# Numbers against raw rows -------------------------------------------------------------------------
+
+
+def written(documents, name: str) -> str:
+    return " ".join(sentences(documents[REPORT, name]))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_numbers_of_people_are_those_of_the_rows(db, five, documents, name):
+    study, text = Study.objects.get(pk=five[name]), written(documents, name)
+    rows = people(study)
+    completed = rows.filter(status=Status.COMPLETED)
+    analysed = completed.filter(in_analysis=True)
+    consented = rows.exclude(consented_at=None).count()
+    assert f" {consented:,} {'participations began' if name == SEATED else 'consented'}" in text
+    assert f" {completed.count()} completed the study, and {analysed.count()}" in text
+    workers = analysed.values("worker").distinct().count()
+    if name == SEATED:
+        assert f"{workers} people took {rows.count()} seats" in text
+        assert f"{analysed.count()}, by {workers} people, are included" in text
+    else:
+        assert workers == analysed.count()
+        assert f"Of {rows.count() + declined(study)} people who took a seat" in text
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_as_many_tests_are_told_of_as_pairs_of_groups_have_results(db, five, documents, name):
+    study, tables = Study.objects.get(pk=five[name]), grids(documents[REPORT, name])
+    groups = combinations(sorted(cells(study)), 2)
+    pairs = [(fewer, more) for fewer, more in groups if fewer[0] == more[0]]
+    rows = tables["Differences between shots"].rows if pairs else []
+    assert len(rows) == len(pairs)
+    assert ("Differences between shots" in tables) == bool(pairs)
+
+
+@pytest.mark.parametrize("name", PAID)
+def test_median_earnings_are_those_of_ledger_and_clock(db, five, documents, name):
+    study = Study.objects.get(pk=five[name])
+    wages = []
+    settled = people(study).exclude(worked_seconds=None).exclude(status=Status.WITHDRAWN)
+    for person in settled.filter(worked_seconds__gt=0):
+        entries = LedgerEntry.objects.filter(participation=person)
+        cents = entries.aggregate(sum=Sum("cents", default=0))["sum"]
+        wages.append(cents * 3600 / person.worked_seconds)
+    median = f"{round(statistics.median(wages)) / 100:.2f} {study.currency}"
+    assert f"Median hourly earnings were {median}" in written(documents, name)
+
+
+def test_of_three_who_did_two_tasks_the_workers_are_counted(db, five):
+    record = StudyRecord(Study.objects.get(pk=five[SEATED]))
+    assert (record.workers_arrived, record.workers_analysed, record.whole.arrived) == (6, 6, 12)
+    other = StudyRecord(Study.objects.get(pk=five[CLUES]))
+    assert (other.workers_arrived, other.workers_analysed) == (14, 12)
+
+
+# Other designs ------------------------------------------------------------------------------------
+
+
+def plan(study: Study, **changes) -> str:
+    """The preregistration of a design with these keys of the manifest."""
+    manifest = StudyRecord(study).manifest | changes
+    opening = preregistration.Opening("0" * 64, study.opened_at, 1, 0)
+    return " ".join(sentences(preregistration.document(manifest, opening)))
+
+
+def reported(study: Study, **changes) -> str:
+    """The methods of such a design."""
+    record = StudyRecord(study)
+    record.manifest |= changes
+    return " ".join(paragraph.text for paragraph in methods.paragraphs(record, {}))
+
+
+def test_where_participants_choose_their_scenario_no_document_calls_it_assigned(db, five):
+    study = Study.objects.get(pk=five[PROLIFIC])
+    planned = plan(study, participants_choose_scenario=True)
+    assert "Participants choose their scenario on Prolific" in planned
+    assert "contrasts between scenarios compare self-selected groups" in planned
+    assert "Each arrival is assigned" not in planned
+    assert "Each arrival from elsewhere is assigned" in planned
+    told = reported(study, participants_choose_scenario=True)
+    assert "Participants chose their scenario on Prolific" in told
+    assert "arrival was assigned" not in told
+
+
+def test_programs_in_peoples_seats_are_planned_and_told(db, five):
+    study = Study.objects.get(pk=five[CLUES])
+    assert "Programs may take people's seats by the API" in plan(study, programs_as_people=True)
+    assert "Programs could take people's seats" in reported(study, programs_as_people=True)
+    assert "Programs" not in plan(study) + reported(study)
+
+
+def test_the_audience_is_planned_and_told(db, five):
+    study = Study.objects.get(pk=five[PROLIFIC])
+    audience = {
+        "countries": ["GB", "IE"], "languages": ["English"], "minimum_age": 18, "maximum_age": 60,
+        "approval_rate": 95, "quotas": {"sex": {"female": 50, "male": 50}},
+        "filters": [{"filter_id": "vegan"}], "content_warning": "Some texts\nare rude.",
+    }  # fmt: skip
+    conditions = (
+        "recruited under these conditions: countries GB, IE; languages English; minimum age 18;"
+        " maximum age 60; approval rate of at least 95 %; quotas sex (female 50, male 50); filters"
+        ' of Prolific [{"filter_id": "vegan"}].'
+    )
+    warning = "warned of the content: “Some texts are rude.”"
+    for text, are in (
+        (plan(study, audience=audience), "are"),
+        (reported(study, audience=audience), "were"),
+    ):
+        assert f"participants {are} {conditions}" in text
+        assert f"Annotators {are} {warning}" in text
+    assert "conditions" not in plan(study, audience={}) + plan(study)
+    assert plan(study, audience={"countries": [], "minimum_age": None}) == plan(study)
+
+
+def test_a_rehearsal_is_called_one(db, five):
+    study = Study.objects.get(pk=five[CLUES])
+    assert "The study is a rehearsal" in plan(study, rehearsal=True)
+    assert "The study was a rehearsal" in reported(study, rehearsal=True)
+
+
+def test_a_metric_of_whole_test_sets_is_said_to_have_pseudo_values(researcher):
+    task = factories.make_task(labels=factories.LABELS, metric="Classification-F1")
+    study = factories.make_study(researcher, task, metrics=["ACC"])
+    told = "No mean over examples: Classification-F1. Their intervals are by the two-way t on"
+    assert told in plan(study)
+    assert told in reported(study)
+
+
+def test_scores_of_a_study_that_is_still_open_are_not_said_to_have_been_hidden(researcher):
+    study = factories.make_study(researcher, factories.make_task(), hide_test_scores=True)
+    assert "are hidden from the researchers until the study is closed." in reported(study)
+
+
+def test_a_study_without_results_tells_of_no_test(researcher):
+    study = factories.make_study(researcher, factories.make_task())
+    consent.record(factories.join(study), agree=True)
+    text = " ".join(sentences(report.for_study(study)))
+    assert "Intervals of means" not in text
+    assert "We tested" not in text
