@@ -12,6 +12,7 @@ from typing import Any
 from analysis.figures import data as figure_data
 from analysis.stats.two_way import BOTH
 from analysis.tables import (
+    attrition,
     cross_task,
     differences,
     findings,
@@ -215,6 +216,9 @@ TABLES: dict[str, tuple[str, Maker]] = {
     "sample": (sample.TITLE, _sample),
     **{name: (findings_columns.table(name, []).title, partial(_finding, name))
        for name in findings.TABLES},
+    attrition.NAME: _simple(
+        attrition.NAME, attrition.TITLE, attrition.COLUMNS, attrition.rows, attrition.INTRO
+    ),
     selection.NAME: (selection.TITLE, _admission),
     "sensitivity": ("Sensitivity", _sensitivity),
     "models": ("Humans and models by task", _models),

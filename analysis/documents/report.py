@@ -11,6 +11,7 @@ from itertools import chain
 from operator import itemgetter
 
 from analysis.documents import (
+    attrition,
     checklists,
     cross_task,
     front,
@@ -76,7 +77,12 @@ def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
         Section("Human performance", _performance(record, [Kind.PERSON])),
         Section(
             "Uncertainty and differences",
-            [*parts["uncertainty"], *selection.blocks(record), *marked],
+            [
+                *parts["uncertainty"],
+                *attrition.blocks(record),
+                *selection.blocks(record),
+                *marked,
+            ],
         ),
         *([Section("Gains of the arms", arms)] if arms else []),
         Section(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from analysis.tables import (
+    attrition,
     ceilings,
     cross_task,
     difficulty,
@@ -213,6 +214,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "intervals.csv": STUDY | OF_CELL | {"shots": "shots of the group"} | INTERVALS,
     "contrasts.csv": STUDY | OF_CELL | CONTRASTS,
+    "attrition.csv": STUDY | OF_CELL | _without(meanings(attrition.COLUMNS), "task"),
     "ceilings.csv": STUDY
     | OF_CELL
     | {"shots": "shots of the group"}

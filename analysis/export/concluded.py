@@ -8,6 +8,7 @@ from typing import Any
 from analysis.export.columns import COLUMNS
 from analysis.heavy import pd
 from analysis.tables import (
+    attrition,
     ceilings,
     contrasts,
     differences,
@@ -25,7 +26,7 @@ from tasks.models import Task
 
 FILES = (
     "agreement.csv", "intervals.csv", "contrasts.csv", "ceilings.csv", "items.csv",
-    "sensitivity.csv", "model_differences.csv",
+    "attrition.csv", "sensitivity.csv", "model_differences.csv",
 )  # fmt: skip
 HEAD = 5  # columns before the figures: study, manifest, kind, task, its version
 
@@ -53,6 +54,7 @@ def rows(study: Study) -> dict[str, list[list[Any]]]:
         whole: tuple[tuple[str, Sequence[Any]], ...] = (
             # Holm's correction is over the contrasts of all tasks.
             ("contrasts.csv", tested.judged(compared, study.equivalence_margin)),
+            ("attrition.csv", attrition.rows(study, kind)),
             ("sensitivity.csv", sensitivity.table(study, kind)),
             ("model_differences.csv", differences.differences(study, kind)),
         )

@@ -14,7 +14,7 @@ INTEGERS = {
     "withdrawn_cents", "by_platform", "late_seats", "score_seen", "compared", "answers",
     "respondents", "unanimous", "against_gold", "annotators", "new_people", "base_people",
     "replicate", "retries", "seed", "input_tokens", "output_tokens", "invalid", "refusals",
-    "in_family", "number",
+    "in_family", "number", "began_from", "completed_from", "began_to", "completed_to",
 }  # fmt: skip
 NUMBERS = {
     "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",
@@ -33,6 +33,7 @@ NUMBERS = {
     "per_elapsed_hour", "median_active_seconds", "median_elapsed_seconds", "total_active_seconds",
     "total_elapsed_seconds", "new", "base", "new_sd", "base_sd", "gain", "boot_low", "boot_high",
     "difference_low", "difference_high", "value", "temperature", "cost_usd",
+    "share_from", "share_to", "p_fisher", "trimmed", "lee_low", "lee_high",
 }  # fmt: skip
 TIMES = {"shown_at", "submitted_at", "at"}
 

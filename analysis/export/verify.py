@@ -64,6 +64,9 @@ FILES = {
     "contrasts.csv": f"{OF_STUDY} kind task task_version from_shots to_shots n_from n_to difference"
     " low high hedges_g p holm_p margin p_equivalence low_90 high_90 smallest_margin welch_p"
     " permutation_p floor se df people_se people_df no_interval",
+    "attrition.csv": f"{OF_STUDY} kind task task_version from_shots to_shots began_from"
+    " completed_from share_from began_to completed_to share_to p_fisher difference trimmed lee_low"
+    " lee_high",
     "ceilings.csv": f"{OF_STUDY} kind task task_version shots n leave_one_out"
     " no_leave_one_out compared answers best"
     " best_annotator worst worst_annotator",
@@ -177,6 +180,7 @@ NOT_RECOMPUTED = {
         "trained": "but of who withdrew",
         "qualified": "but of who withdrew",
     },
+    "attrition.csv": dict.fromkeys(("began_from", "began_to"), "but of who withdrew"),
     "refused_arrivals.csv": {"reason": "one row each", "number": "that it is above 0"},
     "human_performance.csv": {
         "late_seats": "that it is a number",
@@ -2199,6 +2203,72 @@ def check_contrasts(export, check):
         check.differs("contrasts.csv", "-", "task", "no row", key)
 
 
+def check_attrition(export, check):
+    """Who completed at each number of shots, Fisher's exact test, and Lee's bounds."""
+    cells, began, withdrawn, done = export.cells(), Counter(), Counter(), Counter()
+    for row in read(export.folder, "annotators.csv"):
+        place = row["kind"], row["task"], row["shots"]
+        if row["arm"] not in IN_CELLS or row["status"] in LIVE:
+            continue
+        withdrawn[place] += row["status"] == "withdrawn"
+        done[place] += row["status"] == "completed"
+        began[place] += row["status"] == "completed" or row["stage"] in STAGES[1:]
+    for row in export.rows("attrition.csv", check):
+        places = [(row["kind"], row["task"], row[f"{end}_shots"]) for end in ("from", "to")]
+        if not all(place in cells for place in places):
+            check.wrong(row, "to_shots", "two cells of a task that somebody completed")
+            continue
+        counts = []
+        for end, place in zip(("from", "to"), places, strict=True):
+            number, least = integer(row[f"began_{end}"]) or 0, began[place]
+            if not max(least, 1) <= number <= least + withdrawn[place]:
+                check.wrong(row, f"began_{end}", f"{least} to {least + withdrawn[place]}")
+                number = max(least, 1)
+            counts.append((done[place], number))
+            check.numbers(
+                row,
+                **{f"completed_{end}": done[place], f"share_{end}": done[place] / number},
+            )
+        groups = [scores_of(export, row["task"], cells[place])[0] for place in places]
+        if not all(groups):
+            check.wrong(row, "task", "test examples that all have answered")
+            continue
+        scores = [[100 * known_mean(own) for own in group] for group in groups]
+        shares = [completed / number for completed, number in counts]
+        low, high = lee_bounds(*scores, shares)
+        check.numbers(
+            row,
+            p_fisher=fisher(*counts),
+            difference=mean(scores[1]) - mean(scores[0]),
+            trimmed=abs(shares[0] - shares[1]) / max(shares),
+            lee_low=low,
+            lee_high=high,
+        )
+
+
+def fisher(first, second):
+    """Fisher's exact test, two-sided: all tables that are as likely as this one, or less."""
+    (a, rows), (b, others) = first, second
+    ways = [math.comb(rows, k) * math.comb(others, a + b - k) for k in range(a + b + 1)]
+    return sum(n for n in ways if n <= ways[a] * (1 + 1e-7)) / math.comb(rows + others, a + b)
+
+
+def lee_bounds(first, second, shares):
+    """The difference without the highest, and without the lowest, of the arm that is trimmed."""
+    trim = abs(shares[0] - shares[1]) / max(shares)
+    if shares[0] > shares[1]:
+        return mean(second) - best(first, trim), mean(second) + best([-s for s in first], trim)
+    return -best([-s for s in second], trim) - mean(first), best(second, trim) - mean(first)
+
+
+def best(scores, trim):
+    """The mean of the scores without the lowest share of them; one may count in part."""
+    total, left = 0.0, len(scores) * (1 - trim)
+    for place, score in enumerate(sorted(scores, reverse=True)):
+        total += score * min(1.0, max(left - place, 0.0))
+    return total / left
+
+
 def check_holm(check, families, column):
     """Holm's p of each family of (p, row)."""
     for family in families.values():
@@ -2385,8 +2455,13 @@ def check_allocations(export, check):
     # A candidate is [task, shots, taken, seats], and its split where the design has several; in a
     # cross-task study its split and arm.
     splits = {place[:2]: place[2] for place in scenarios_of(export)}
-    replay = Replay(export)
+    replay, opened = Replay(export), moment(str(versions_of(export.folder).get("opened_at", "")))
+    if opened is not None and export.unit:
+        opened -= opened % export.unit
     for row in export.rows("allocations.csv", check):
+        at = moment(row["at"])
+        if opened is not None and at is not None and at < opened:
+            check.wrong(row, "at", "not before opened_at of versions.json")
         check.texts(row, arrival=str(row.number - 1))
         check.one_of(row, "kind", KINDS)
         export.allocated[row["arrival"]] = row
@@ -2507,7 +2582,9 @@ def check_decisions(export, check):
         if row["at"] < time:
             check.out_of_order(row.file, row.number)
         key, time = (row["annotator"], row["about"]), row["at"]
-        keeps = by_hand and row["outcome"] == "1"  # what a platform has rejected
+        # A researcher may keep what a platform has rejected, which the rule does not pay.
+        unpaid = last.get((row["annotator"], "pay"), {}).get("role") == "rule"
+        keeps = by_hand and row["outcome"] == "1" and unpaid and key not in before
         if row["about"] in ("analysis", "pay") and before[key] == row["outcome"] and not keeps:
             check.wrong(row, "outcome", "a change")
         before[key], last[key] = row["outcome"], row
@@ -3617,6 +3694,7 @@ CHECKS = (
     ("agreement: alpha, pairwise S1, majority", check_agreement),
     ("intervals: t over annotators, two-way t", check_intervals),
     ("contrasts: two-way t, TOST, Hedges' g, Welch, permutation, Holm", check_contrasts),
+    ("attrition: completion shares, Fisher's exact test, Lee's bounds", check_attrition),
     ("flow: counts of each scenario, seats", check_flow),
     ("allocations: every choice of a scenario, of whom", check_allocations),
     ("decisions: of whom, and what counts", check_decisions),
@@ -3665,6 +3743,9 @@ def tell_the_rest(export):
         print(f"  {file}: " + "; ".join(f"{name} ({how})" for name, how in columns.items()))
     for note in export.notes:
         print(f"  {note}")
+    people = sum(one.place.kind == "person" for one in export.annotators.values())
+    if people and export.design and export.design.get("rehearsal"):
+        print(f"REHEARSAL by manifest.json: its {people} annotators of the kind person are no data")
     versions = versions_of(export.folder)
     print(
         f"  report and page Analysis: bootstraps and sampled sign flips (numpy"

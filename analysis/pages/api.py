@@ -22,6 +22,7 @@ from analysis.export.dictionary import type_of
 from analysis.figures import data as figure_data
 from analysis.pages.api_models import UploadModels
 from analysis.tables import (
+    attrition,
     differences,
     findings_columns,
     leaderboard,
@@ -93,6 +94,7 @@ class Findings(ApiView):
         aggregates = serializers.ListField(child=serializers.DictField())
         ceiling = serializers.ListField(child=serializers.DictField())
         contrasts = serializers.ListField(child=serializers.DictField(), allow_null=True)
+        attrition = serializers.ListField(child=serializers.DictField())
         admission = serializers.ListField(
             child=serializers.DictField(), help_text="how many each arm judged and admitted"
         )
@@ -119,6 +121,7 @@ class Findings(ApiView):
                 for table, columns in findings_columns.COLUMNS.items()
             }
             admitted = selection.admissions(study, kind)
+            rows[attrition.NAME] = as_records(attrition.COLUMNS, attrition.rows(study, kind))
             rows[selection.NAME] = as_records(selection.COLUMNS, admitted)
             replies.append({"kind": kind, "pending": pending, **rows})
         return Response(replies)

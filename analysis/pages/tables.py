@@ -10,6 +10,7 @@ from analysis.documents import paper_tables
 from analysis.export import files
 from analysis.pages.common import chosen_kind, results_of
 from analysis.tables import (
+    attrition,
     columns,
     findings,
     findings_columns,
@@ -102,6 +103,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
         "kinds": kinds,
         "job": job if is_waiting else None,
         "tables": findings_columns.page_tables(rows, is_waiting),
+        "attrition": attrition.page_table(study, kind),
         "admission": selection.page_table(study, kind),
         "told": selection.told(study),
     }
@@ -125,6 +127,9 @@ def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     """One of these tables as CSV, with all digits."""
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
+    if table == attrition.NAME:
+        text = columns.as_csv(attrition.COLUMNS, attrition.rows(study, kind), kind)
+        return download(text, f"{study.name}-{table}.csv")
     if table == selection.NAME:
         admitted = selection.admissions(study, kind)
         text = columns.as_csv(selection.COLUMNS, admitted, kind)

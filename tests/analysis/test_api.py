@@ -59,7 +59,8 @@ def test_what_is_resampled_is_pending_until_the_job_is_done(client, study, by_to
     call_command("run_jobs", verbosity=0)
     (reply,) = client.get(address, headers=by_token).json()
     assert reply["pending"] is None
-    tables = {"intervals", "agreement", "aggregates", "ceiling", "contrasts", "admission"}
+    tables = {"intervals", "agreement", "aggregates", "ceiling", "contrasts"}
+    tables |= {"attrition", "admission"}
     assert set(reply) == {"kind", "pending", *tables}
     assert reply["intervals"][0]["t_low"] is None
     assert len(reply["contrasts"]) == 1
@@ -70,7 +71,8 @@ def test_a_study_without_answers_waits_for_nothing(client, researcher, by_token)
     (reply,) = client.get(reverse("api_analysis", args=[empty.name]), headers=by_token).json()
     assert reply == {
         "kind": "person", "pending": None, "intervals": [], "agreement": [], "aggregates": [],
-        "ceiling": [], "contrasts": [], "admission": [],
+        "ceiling": [], "contrasts": [], "attrition": [],
+        "admission": [],
     }  # fmt: skip
 
 
