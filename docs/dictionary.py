@@ -20,7 +20,8 @@ beside the files says how to open them. `verify.py` in the same folder needs not
 recomputes numbers, spans, orders, allocations and pay, binds the examples to the frozen design, and
 prints which columns no other cell can show to be altered. It reads the files row by row in bounded
 memory, so their order counts: a file that was sorted again is named. `versions.json` beside them
-names the versions of Handful, Python, numpy, scipy and pandas, and the study's seed.
+names the versions of Handful, Python, numpy, scipy and pandas, the seed of the study, and when it
+was opened and closed (`opened_at`, `closed_at`; null if it was not).
 
 """
 

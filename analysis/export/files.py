@@ -36,6 +36,7 @@ from analysis.export.rows import (
     training_rows,
 )
 from analysis.tables import frames
+from analysis.values import moment
 from annotation.models import Study
 from tasks.csv_files import write_csv
 
@@ -135,12 +136,18 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
 
 
 def versions(study: Study) -> dict[str, Any]:
-    """What the numbers were computed with, and the seed of those that are drawn."""
+    """What the numbers were computed with, the seed of those that are drawn, and the study's times.
+
+    `opened_at` and `closed_at` are null while the study is a draft, or not closed.
+    """
+    closed = study.events.filter(what="closed for good").order_by("-pk").first()
     return {
         "handful": settings.VERSION,
         "python": platform.python_version(),
         **{name: metadata.version(name) for name in ("numpy", "scipy", "pandas")},
         "seed": study.seed,
+        "opened_at": moment(study.opened_at) if study.opened_at else None,
+        "closed_at": moment(closed.at) if closed else None,
     }
 
 

@@ -1,0 +1,67 @@
+"""An export says when its study was opened and closed, and whether it is a rehearsal."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from django.core.management import call_command
+
+from annotation.models import Kind
+from annotation.study import lifecycle
+from tests import factories
+from tests.annotation.test_model_annotators import altered
+
+
+def export(study, folder) -> dict:
+    factories.work_through(factories.seat(study.scenarios.get()))
+    call_command("export_study", study.name, str(folder), verbosity=0)
+    return json.loads((folder / "versions.json").read_text())
+
+
+def verified(folder) -> str:
+    verify = [sys.executable, folder / "verify.py", folder]
+    return subprocess.run(verify, capture_output=True, check=False).stdout.decode()
+
+
+@pytest.fixture
+def study(db, researcher):
+    return factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
+
+
+def test_the_times_stand_in_versions_json(study, tmp_path):
+    lifecycle.change_status(study, "close", study.owner)
+    written = export(study, tmp_path)
+    closed = study.events.get(what="closed for good").at
+    assert written["opened_at"] == f"{study.opened_at:%Y-%m-%dT%H:%M:%S.%f}Z"
+    assert written["closed_at"] == f"{closed:%Y-%m-%dT%H:%M:%S.%f}Z"
+
+
+def test_an_open_study_has_no_closing(study, tmp_path):
+    assert export(study, tmp_path)["closed_at"] is None
+    assert "Everything agrees." in verified(tmp_path)
+
+
+def test_an_arrival_before_the_opening_is_found(study, tmp_path):
+    export(study, tmp_path)
+    told = altered(tmp_path, "allocations.csv", "at", "2020-01-01T00:00:00.000000Z")
+    assert "not before opened_at" in told
+
+
+def test_a_rehearsal_with_people_is_named_by_verify(researcher, tmp_path):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], annotators=2, rehearsal=True
+    )
+    export(study, tmp_path)
+    assert "REHEARSAL by manifest.json: its 1 annotators of the kind person" in verified(tmp_path)
+
+
+def test_a_study_and_a_rehearsal_of_robots_are_not(study, researcher, tmp_path):
+    export(study, tmp_path)
+    assert "REHEARSAL" not in verified(tmp_path)
+    rehearsal = factories.make_study(
+        researcher, factories.make_task(name="toy-two"), shots=[0], annotators=2, rehearsal=True
+    )
+    factories.work_through(factories.seat(rehearsal.scenarios.get(), Kind.SIMULATED))
+    call_command("export_study", rehearsal.name, str(tmp_path / "robots"), verbosity=0)
+    assert "REHEARSAL" not in verified(tmp_path / "robots")
