@@ -3,8 +3,9 @@
 The primary test (two_way.py) of two arms of n annotators finds a difference where it is larger than
 Welch's t over annotators allows, and than the noise over contexts allows. Its power is integrated:
 over the share of one arm in both variances (beta), over their sum (chi squared), and exactly over
-the difference itself. Differences are in SDs between annotators' means, the same in both arms, and
-what is hard is taken to be equally hard in both.
+the difference itself. Differences are in SDs between annotators' means in the first arm; the other
+arm has `ratio` times that SD, as scores near 0 or 1 spread less (planner.py says how much). What is
+hard is taken to be equally hard in both.
 """
 
 from __future__ import annotations
@@ -19,22 +20,28 @@ SHARES, SUMS, SDS = 12, 200, 60  # nodes of the integrals
 
 
 def power(
-    difference: float, n: int, level: float = 0.05, rest: float = 0.0, contexts: int = 200
+    difference: float,
+    n: int,
+    level: float = 0.05,
+    rest: float = 0.0,
+    contexts: int = 200,
+    ratio: float = 1.0,
 ) -> float:
     """Power of the two-sided primary test at that level, n annotators in each arm.
 
-    `difference` is in SDs between annotators' means. `rest` is the part of that SD (0 to 1) that is
-    noise over the `contexts`; 0 where it is not known, and then Welch's test alone is planned.
+    `difference` is in SDs between annotators' means in the first arm. `rest` is the part of the SD
+    (0 to 1, the root of the mean square of both arms) that is noise over the `contexts`; 0 where it
+    is not known, and then Welch's test alone is planned.
     """
-    return float(_power(np.array([difference]), n, level, np.array([rest]), contexts)[0])
+    return float(_power(np.array([difference]), n, level, np.array([rest]), contexts, ratio)[0])
 
 
 def _power(
-    differences: np.ndarray, n: int, level: float, rests: np.ndarray, contexts: int
+    differences: np.ndarray, n: int, level: float, rests: np.ndarray, contexts: int, ratio: float
 ) -> np.ndarray:
     """The same for several differences, each with its own rest."""
-    of_people, weights = _of_people(n, level)
-    scale = math.sqrt(2 / n)  # SD of the difference of two means
+    of_people, weights = _of_people(n, level, ratio)
+    scale = math.sqrt((1 + ratio**2) / n)  # SD of the difference of two means
     critical = special.stdtrit(contexts - 1, 1 - level / 2) if contexts > 1 else 0
     of_contexts = critical * scale * rests
     edges = np.maximum(of_people[None], np.broadcast_to(of_contexts, rests.shape)[:, None, None])
@@ -45,16 +52,18 @@ def _power(
 
 
 @functools.lru_cache(maxsize=256)
-def _of_people(n: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+def _of_people(n: int, level: float, ratio: float) -> tuple[np.ndarray, np.ndarray]:
     """The smallest difference that Welch's test finds, shares x sums, and the shares' weights.
 
     The cells of a plan ask for the same groups again and again: kept for those asked for last.
     """
     shares, weights = _shares(n - 1)
-    df = (n - 1) / (shares**2 + (1 - shares) ** 2)
+    first, other = shares, ratio**2 * (1 - shares)
+    df = (n - 1) * (first + other) ** 2 / (first**2 + other**2)
     # Quantiles of chi squared and t straight from scipy.special: a plan asks for thousands.
     sums = 2 * special.gammaincinv(n - 1, (np.arange(SUMS) + 0.5) / SUMS) / (n - 1)
-    return special.stdtrit(df, 1 - level / 2)[:, None] * np.sqrt(sums / n)[None, :], weights
+    errors = np.sqrt((first + other)[:, None] * sums[None, :] / n)
+    return special.stdtrit(df, 1 - level / 2)[:, None] * errors, weights
 
 
 @functools.lru_cache
@@ -85,12 +94,13 @@ def averaged_power(
     level: float = 0.05,
     rest: float = 0.0,
     contexts: int = 200,
+    ratio: float = 1.0,
 ) -> float:
     """Power averaged over the SDs that an SD from `known` annotators leaves open."""
     middles = (np.arange(SDS) + 0.5) / SDS
     factors = np.sqrt((known - 1) / stats.chi2.ppf(middles, known - 1))
     rests = np.minimum(1, rest / factors)
-    return float(_power(difference / factors, n, level, rests, contexts).mean())
+    return float(_power(difference / factors, n, level, rests, contexts, ratio).mean())
 
 
 def detectable(
@@ -105,6 +115,16 @@ def detectable(
     return float(optimize.brentq(lambda d: power(d, n, level, rest, contexts) - wanted, 1e-6, 50))
 
 
+def detectable_at_first_step(
+    n: int, comparisons: int, level: float = 0.05, wanted: float = 0.8
+) -> float:
+    """The same at the first step of Holm's correction over so many comparisons.
+
+    A contrast of a study whose only true difference it is has to pass that step.
+    """
+    return detectable(n, level / comparisons, wanted)
+
+
 def group_needed(
     difference: float,
     level: float = 0.05,
@@ -112,6 +132,7 @@ def group_needed(
     most: int = 100_000,
     rest: float = 0.0,
     contexts: int = 200,
+    ratio: float = 1.0,
 ) -> int | None:
     """The fewest annotators in each of two groups that show `difference` SDs with that power.
 
@@ -119,16 +140,18 @@ def group_needed(
     """
     if difference <= 0:
         raise ValueError("the difference must be above 0")
-    if power(difference, most, level, rest, contexts) < wanted:
+    if power(difference, most, level, rest, contexts, ratio) < wanted:
         return None
     # Power grows with n.
     return 2 + bisect.bisect_left(
-        range(2, most + 1), wanted, key=lambda n: power(difference, n, level, rest, contexts)
+        range(2, most + 1), wanted, key=lambda n: power(difference, n, level, rest, contexts, ratio)
     )
 
 
 def annotators_needed(half_width: float, sd: float, level: float = 0.95) -> int:
-    """The fewest annotators whose t interval of the mean is no wider than +- `half_width`.
+    """The fewest annotators whose t interval of the mean is about +- `half_width` or less.
+
+    With the true SD; that of a study is as often above as below, so about half of them have it.
 
     `sd` is that between annotators, in the same unit. Raises ValueError for a width of 0 or less.
     """

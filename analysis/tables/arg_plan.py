@@ -60,7 +60,8 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
         Column(
             "people",
             f"People an arm for ± {width} %",
-            f"the fewest people in each arm of each task whose interval is ± {width} % or less",
+            f"the fewest people in each arm of each task whose interval is ± {width} % or less in"
+            " about half of such studies",
             "",
             count,
         ),

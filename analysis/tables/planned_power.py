@@ -10,11 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 
 from django.db.models import Avg, Q
 
 from analysis.stats import power, uncertainty
-from analysis.tables.planner import LEVEL, POWER
+from analysis.tables.planner import LEVEL, POWER, SIGNS, Known
 from analysis.tables.published import human_table4, name_of
 from analysis.tables.test_sets import S1
 from annotation.models import Kind, Participation, Step, Study
@@ -54,7 +55,8 @@ class Contrast:
             return f"{told} between annotators. Nobody's SD on this task is known yet."
         return (
             f"{told}, {self.points:.1f} points at an SD of {self.sd:.1f} ({self.source}); a"
-            f" difference of {100 * WANTED:.0f} points is found by {self.power:.0%} of them."
+            f" difference of {100 * WANTED:.0f} points, down or up, is found by at least"
+            f" {self.power:.0%} of them."
         )
 
 
@@ -66,19 +68,28 @@ def contrasts(study: Study, tasks: Sequence[Task]) -> list[Contrast]:
     cells = [number for number, _split, _arm in design.cells(study)]
     n = min(cells.count(shots[0]), cells.count(shots[-1])) * study.annotators
     family = len(tasks) * math.comb(len(shots), 2)
-    return [_contrast(study, task, shots, n, LEVEL / family) for task in tasks]
+    return [_contrast(study, task, shots, n, family) for task in tasks]
 
 
-def _contrast(study: Study, task: Task, shots: list[int], n: int, level: float) -> Contrast:
-    sd, source = _sd(study, task, (shots[0], shots[-1]))
+def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -> Contrast:
+    mean, sd, source = _sd(study, task, (shots[0], shots[-1]))
     known = sd > 0
-    found = power.power(WANTED / sd, n, level) if known and n > 1 else math.nan
+    found = math.nan
+    if known and n > 1:
+        cell = Known(task.name, shots[-1], mean, sd, n, None, is_right_or_wrong=False)
+        examples = task.test_split.examples.count()
+        # The direction in which the other group spreads more.
+        found = min(
+            cell.power(sign * WANTED, n, examples, LEVEL / family)
+            for sign in SIGNS
+            if 0 <= mean + sign * WANTED <= 1
+        )
     return Contrast(
         task.name,
         shots[0],
         shots[-1],
         n,
-        _detectable(n, level),
+        _detectable(n, family),
         100 * sd if known else math.nan,
         source,
         found,
@@ -86,22 +97,27 @@ def _contrast(study: Study, task: Task, shots: list[int], n: int, level: float) 
 
 
 @cache
-def _detectable(n: int, level: float) -> float:
-    return power.detectable(n, level, POWER)
+def _detectable(n: int, family: int) -> float:
+    return power.detectable_at_first_step(n, family, LEVEL, POWER)
 
 
-def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, str]:
-    """(SD between annotators in [0, 1], where it comes from); the larger of the two cells'."""
+def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float, str]:
+    """(mean, SD between annotators, where they come from) of the cell with the larger SD.
+
+    Both are in [0, 1], NaN where neither is known.
+    """
     own = _own(study, task) if task.card.metric == S1 else {}
     if own:
-        return max(own.values()), "people of yours"
+        return *max(own.values(), key=itemgetter(1)), "people of yours"
     printed = [human_table4().get((name_of(task), number)) for number in shots]
-    spreads = [cell.spread / 100 for cell in printed if cell is not None]
-    return (max(spreads), "CLUES, Table 4") if spreads else (math.nan, "")
+    cells = [(cell.mean / 100, cell.spread / 100) for cell in printed if cell is not None]
+    if not cells:
+        return math.nan, math.nan, ""
+    return *max(cells, key=itemgetter(1)), "CLUES, Table 4"
 
 
-def _own(study: Study, task: Task) -> dict[int, float]:
-    """Shots -> SD of the mean S1 of people who did this task in studies that the owner may read.
+def _own(study: Study, task: Task) -> dict[int, tuple[float, float]]:
+    """Shots -> mean and SD of the mean S1 of people who did this task and whom the owner may read.
 
     Not of those whose test scores are hidden until they are closed.
     """
@@ -121,7 +137,7 @@ def _own(study: Study, task: Task) -> dict[int, float]:
         )
     }
     return {
-        shots: uncertainty.sd(values)
+        shots: (sum(values) / len(values), uncertainty.sd(values))
         for shots, values in by_shots.items()
         if len(values) >= FEWEST and len(set(values)) > 1
     }

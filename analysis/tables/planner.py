@@ -3,19 +3,24 @@
 Known are the SDs of a study of one's own, split into its components, or those that the paper
 printed. Planned are the interval and the test of `analysis/stats/two_way.py`. Everything is a plan,
 not a promise: an SD from three annotators is itself rough, and the plan says how rough.
+
+The SD follows the mean: scores near 0 or 1 spread less than those in the middle. A difference is
+therefore planned downwards and upwards from the mean of the cell.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from analysis.heavy import pd
+from analysis.heavy import optimize, pd
 from analysis.stats import power, significance, two_way, uncertainty
 from analysis.stats.learning import by_cell
-from analysis.tables.columns import between, count, percent, points
+from analysis.tables.columns import NOTHING, between, count, percent, points
 from analysis.tables.frames import scored_answers
 from analysis.tables.means import matrix_of
 from analysis.tables.published import human_table4
@@ -26,6 +31,8 @@ from tasks.columns import Column
 from tasks.importing import CARDS
 
 PUBLISHED = "published"
+SIGNS = (-1, 1)  # a lower mean than that of the cell, and a higher one
+LIMIT = 0.995  # the highest mean that is planned for, and 1 minus it the lowest
 LEVEL = 0.05
 POWER = 0.8
 
@@ -60,6 +67,39 @@ class Known:
         noise = self.parts.rest / contexts
         sd = math.sqrt(self.parts.annotators + noise)
         return sd, math.sqrt(noise) / sd if sd else 0.0, contexts
+
+    def arms(self, difference: float, examples: int) -> dict[str, Any]:
+        """What `power.power` takes of this arm and one whose mean is higher by `difference`.
+
+        Noise is binomial, so its variance goes with mean · (1 - mean); what annotators differ by
+        goes with the same as an SD, as if they were equally far apart on the logit scale. Where the
+        components are not known, noise is what right or wrong answers would give, at most all.
+        """
+        sd, rest, contexts = self.planned(examples)
+        other = min(max(self.mean + difference, 1 - LIMIT), LIMIT)
+        binomial = self.mean * (1 - self.mean)
+        factor = other * (1 - other) / binomial if binomial > 0 else 1.0
+        noise = min(sd**2, (rest * sd) ** 2 if self.parts else binomial / examples)
+        second = (sd**2 - noise) * factor**2 + noise * factor
+        shared = math.sqrt(noise * (1 + factor) / (sd**2 + second)) if self.parts else 0.0
+        return {"rest": shared, "contexts": contexts, "ratio": math.sqrt(second) / sd}
+
+    def power(self, difference: float, people: int, examples: int, level: float) -> float:
+        """Power to show that difference, below 0 of a lower mean, with so many in each arm."""
+        sd, _rest, _contexts = self.planned(examples)
+        return power.power(abs(difference) / sd, people, level, **self.arms(difference, examples))
+
+    def detectable(self, sign: int, people: int, examples: int, level: float) -> float:
+        """The smallest difference in that direction shown with POWER; infinite where none is."""
+        most = LIMIT - self.mean if sign > 0 else self.mean - (1 - LIMIT)
+        least = 1e-6
+        if people < 2 or most <= least or self.power(sign * most, people, examples, level) < POWER:
+            return math.inf
+        return float(
+            optimize.brentq(
+                lambda d: self.power(sign * d, people, examples, level) - POWER, least, most
+            )
+        )
 
 
 def sources(user: Any) -> list[tuple[str, str]]:
@@ -118,9 +158,15 @@ def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Kn
     )
 
 
+Directions = tuple[float, float]  # of a mean below that of the cell, and of one above it
+
+
 @dataclass(frozen=True)
 class Plan:
-    """What the wishes mean for one cell, x 100; NaN or None where it is not known."""
+    """What the wishes mean for one cell, x 100; NaN or None where it is not known.
+
+    What is of a difference is for a mean below that of the cell, and for one above it.
+    """
 
     task: str
     shots: int
@@ -133,10 +179,10 @@ class Plan:
     annotators_needed: int | None = None
     half_width: float = math.nan
     half_width_both: float = math.nan
-    detectable: float = math.nan
-    power: float = math.nan
-    power_averaged: float = math.nan
-    group_needed: int | None = None
+    detectable: Directions = (math.nan, math.nan)
+    power: Directions = (math.nan, math.nan)
+    power_averaged: Directions = (math.nan, math.nan)
+    group_needed: tuple[int | None, int | None] = (None, None)
     wilson_low: float = math.nan
     wilson_high: float = math.nan
 
@@ -167,21 +213,33 @@ def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
 
     The wider question never has the narrower interval, as it is the wider of two.
     """
-    people, difference = wanted["annotators"], wanted["difference"] / 100
+    people, examples = wanted["annotators"], wanted["examples"]
+    difference = wanted["difference"] / 100
     level = LEVEL / wanted["comparisons"]
-    sd, rest, contexts = cell.planned(wanted["examples"])
-    se = sd / math.sqrt(people)
-    test: dict[str, Any] = {"rest": rest, "contexts": contexts}
+    sd, _rest, contexts = cell.planned(examples)
+    se, apart = sd / math.sqrt(people), difference / sd
     low, high = power.sd_range(100 * cell.sd, cell.n)
+    # Below and above the mean of the cell; no mean is below 0 or above 1.
+    arms = [
+        cell.arms(sign * difference, examples) if 0 <= cell.mean + sign * difference <= 1 else None
+        for sign in SIGNS
+    ]
     numbers: dict[str, Any] = {
         "sd_low": low,
         "sd_high": high,
         "annotators_needed": power.annotators_needed(wanted["half_width"] / 100, sd),
         "half_width": 100 * float(two_way.reach(se, people - 1, se, people - 1)),
-        "detectable": 100 * sd * power.detectable(people, level, POWER, **test),
-        "power": power.power(difference / sd, people, level, **test),
-        "power_averaged": power.averaged_power(difference / sd, people, cell.n, level, **test),
-        "group_needed": power.group_needed(difference / sd, level, POWER, **test),
+        "detectable": tuple(100 * cell.detectable(sign, people, examples, level) for sign in SIGNS),
+        "power": tuple(
+            power.power(apart, people, level, **arm) if arm else math.nan for arm in arms
+        ),
+        "power_averaged": tuple(
+            power.averaged_power(apart, people, cell.n, level, **arm) if arm else math.nan
+            for arm in arms
+        ),
+        "group_needed": tuple(
+            power.group_needed(apart, level, POWER, **arm) if arm else None for arm in arms
+        ),
     }
     if cell.parts is not None:
         both = cell.parts.variances(people, contexts).both()
@@ -195,7 +253,7 @@ def sentences(wanted: dict[str, Any]) -> list[str]:
     floor = significance.smallest_p(n, n)
     level = LEVEL / comparisons
     enough = next(k for k in range(2, 100) if significance.smallest_p(k, k) < level)
-    sds = power.detectable(n, level, POWER)
+    sds = power.detectable_at_first_step(n, comparisons, LEVEL, POWER)
     among = f" among {comparisons} comparisons" if comparisons > 1 else ""
     shown = (
         f"must be {sds:.2f} SDs between annotators apart"
@@ -207,7 +265,10 @@ def sentences(wanted: dict[str, Any]) -> list[str]:
         f" (two-sided), however far apart they are; p below {level:.2g}{among} takes groups of"
         f" {enough} or more.",
         f"Two numbers of shots with {n} annotators each {shown} for {POWER:.0%} of such studies to"
-        f" show it by the primary test at p below {level:.2g}{among}.",
+        f" show it by the primary test at p below {level:.2g}{among}, if both have that SD.",
+        "Scores near 0 or 100 spread less than those in the middle, so a group with another mean"
+        " has another SD: differences are planned for a group below the mean of the cell, and for"
+        " one above it. A planned width is that of about half of such studies, as their SDs vary.",
         "An SD is itself an estimate: the true one lies between {:.2f} and {:.2f} times an SD from"
         " three annotators, and between {:.2f} and {:.2f} times one from ten (95 %). The averaged"
         " power takes this into account.".format(*power.sd_range(1, 3), *power.sd_range(1, 10)),
@@ -262,8 +323,8 @@ def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
         Column(
             "annotators_needed",
             f"Annotators for ± {width}",
-            f"the fewest annotators whose t interval of the mean is ± {width} points or less, for"
-            f" {two_way.PEOPLE}",
+            f"the fewest annotators whose t interval of the mean is ± {width} points or less in"
+            f" about half of such studies, for {two_way.PEOPLE}",
             "",
             count,
         ),
@@ -313,37 +374,44 @@ def _group_columns(wanted: dict[str, Any]) -> list[Column]:
     """Which difference between two groups the study would show, and what the wanted one takes."""
     difference, people = f"{wanted['difference']:g}", wanted["annotators"]
     level = f"{LEVEL / wanted['comparisons']:.2g}"
+    both = "of a group below the mean of this cell, and of one above it, whose SDs follow its mean"
     return [
         Column(
             "detectable",
             "Detectable",
-            f"the smallest difference in points that {POWER:.0%} of studies with {people}"
-            f" annotators on both sides would show by the primary test at p below {level}",
+            f"the smallest differences in points that {POWER:.0%} of studies with {people}"
+            f" annotators on both sides would show by the primary test at p below {level}: {both}",
             "points",
-            points,
+            partial(_in_both, form=points),
         ),
         Column(
             "power",
             f"Power for {difference}",
             f"the share of such studies that would show {difference} points, if the SD is the true"
-            " one",
+            f" one: {both}",
             "",
-            percent,
+            partial(_in_both, form=percent),
         ),
         Column(
             "power_averaged",
             "Averaged power",
             f"the share of such studies that would show {difference} points, averaged over the SDs"
-            " that an SD from n annotators leaves open",
+            f" that an SD from n annotators leaves open: {both}",
             "",
-            percent,
+            partial(_in_both, form=percent),
         ),
         Column(
             "group_needed",
             f"Annotators a side for {difference}",
             f"the fewest annotators on each side for {POWER:.0%} of studies to show {difference}"
-            " points",
+            f" points: {both}",
             "",
-            count,
+            partial(_in_both, form=count),
         ),
     ]
+
+
+def _in_both(values: Sequence[Any], form: Callable[[Any], str]) -> str:
+    """Below and above; one dash where neither is known."""
+    below, above = map(form, values)
+    return f"{below} below, {above} above" if {below, above} != {NOTHING} else NOTHING

@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import cache
 from html import unescape
 
 import numpy as np
@@ -10,11 +11,12 @@ import pytest
 from django.urls import reverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import optimize, stats
 
 from analysis.stats import power, two_way
 from analysis.tables import planner
 from annotation.models import Participation
+from benchmarks.drawn import NODES, WEIGHTS, smoothed
 from tests import factories
 
 WANTED = {
@@ -44,14 +46,16 @@ def published(task: str, shots: int) -> planner.Known:
 
 
 def test_three_annotators_cannot_give_a_small_p():
-    floor, apart, rough, unknown = planner.sentences(WANTED)
+    floor, apart, follows, rough, unknown = planner.sentences(WANTED)
     assert "no exact permutation p below 0.1 " in floor
     assert "takes groups of 4 or more" in floor
     assert "3.51 SDs" in apart
     assert "by the primary test" in apart
+    assert "has another SD" in follows
+    assert "about half of such studies" in follows
     assert "between 0.52 and 6.28 times an SD from three" in rough
     assert "leave out the examples" in unknown
-    assert len(planner.sentences(WANTED | {"source": "person:pilot"})) == 3
+    assert len(planner.sentences(WANTED | {"source": "person:pilot"})) == 4
 
 
 def test_six_comparisons_take_more():
@@ -70,15 +74,19 @@ def test_a_plan_from_the_published_sds():
     assert (row.mean, row.sd, row.n) == pytest.approx((83.5, 0.6, 3))
     # t(.975, 2) = 4.303 times 0.6 / sqrt(3).
     assert row.half_width == pytest.approx(1.4905, abs=1e-3)
-    assert row.detectable == pytest.approx(3.51 * 0.6, abs=0.01)
+    # Downwards a little more, upwards a little less, as the SD follows the mean.
+    below, above = row.detectable
+    assert above < 3.51 * 0.6 < below
+    assert (below, above) == pytest.approx((2.15, 2.06), abs=0.05)
     assert row.wilson_low < 83.5 < row.wilson_high
     assert math.isnan(row.half_width_both)
 
 
 def test_the_widest_published_spread_shows_only_28_points():
     row = planner.plan(published("SQuADv2", 10), WANTED)
-    assert row.detectable == pytest.approx(28.1, abs=0.1)
-    assert row.power < 0.1
+    below, _above = row.detectable
+    assert below > 28.1  # with the same SD in both arms
+    assert max(row.power) < 0.1
     assert row.annotators_needed == power.annotators_needed(0.03, 0.08)
     assert (row.sd_low, row.sd_high) == pytest.approx((4.17, 50.3), abs=0.05)
     # Not a label task: its scores are not all right or wrong.
@@ -110,7 +118,8 @@ def test_the_components_of_a_pilot_say_what_other_people_on_other_examples_give(
 
 def test_one_annotator_alone_plans_nothing_about_others():
     row = planner.plan(planner.Known("toy", 0, 0.8, math.nan, 1, None, False), WANTED)
-    assert row.annotators_needed is row.group_needed is None
+    assert row.annotators_needed is None
+    assert row.group_needed == (None, None)
     assert row.examples_needed == 683
     cells = [column.text(row) for column in planner.columns(WANTED)]
     assert cells.count("–") == 10
@@ -132,12 +141,11 @@ def test_the_numbers_of_a_plan_never_contradict_each_other(parts, sd, people, ex
     row = planner.plan(cell, wanted)
     assert row.half_width_both >= row.half_width - 1e-9
     assert (row.half_width <= wanted["half_width"]) == (people >= row.annotators_needed)
-    if row.group_needed is not None:
-        assert (row.power >= planner.POWER) == (people >= row.group_needed)
-    if math.isfinite(row.detectable):
-        assert (row.power >= planner.POWER - 1e-9) == (
-            row.detectable <= wanted["difference"] + 1e-7
-        )
+    for power_of, needed, least in zip(row.power, row.group_needed, row.detectable, strict=True):
+        if needed is not None:
+            assert (power_of >= planner.POWER) == (people >= needed)
+        if math.isfinite(least):
+            assert (power_of >= planner.POWER - 1e-9) == (least <= wanted["difference"] + 1e-7)
     assert row.sd_low < row.sd < row.sd_high
     # More examples, more people: never a wider interval.
     for more in ({"examples": 2 * examples}, {"annotators": 2 * people}):
@@ -148,9 +156,85 @@ def test_the_numbers_of_a_plan_never_contradict_each_other(parts, sd, people, ex
 
 def test_annotators_who_tie_plan_nothing_about_others():
     row = planner.plan(planner.Known("toy", 0, 1.0, 0.0, 3, None, False), WANTED)
-    assert row.annotators_needed is row.group_needed is None
-    assert math.isnan(row.power)
-    assert math.isnan(row.detectable)
+    assert row.annotators_needed is None
+    assert row.group_needed == (None, None)
+    assert all(map(math.isnan, (*row.power, *row.detectable)))
+
+
+# How often the primary test finds a difference, simulated: answers right or wrong, annotators and
+# examples normal on the logit scale, 200 examples, the first cell with an SD of 2.7 or 4.5 points.
+FOUND = [
+    (0.90, 2.7, -10, 3, 0.84), (0.90, 2.7, -8, 5, 0.98), (0.90, 2.7, -5, 10, 0.98),
+    (0.82, 4.5, 10, 3, 0.43), (0.82, 4.5, 8, 5, 0.65), (0.82, 4.5, 5, 10, 0.63),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("mean", "sd", "points", "people", "before"), FOUND)
+def test_the_power_promised_is_found_downwards_and_upwards(mean, sd, points, people, before):
+    """Within .06 of 1,000 simulated studies (SE .015); with one SD for both it was `before`."""
+    draw = np.random.default_rng(people)
+    noise = _scores(draw, _logit(mean, 0.0), 0.0, 400, 400)
+    within = two_way.components(noise).rest / 200
+    spread = _spread_for(mean, math.sqrt(sd**2 / 1e4 - within))
+    pilot = _scores(draw, _logit(mean, spread), spread, 300, 1000)
+    cell = planner.Known("toy", 0, mean, sd / 100, 300, two_way.components(pilot), True)
+    assert 100 * cell.planned(200)[0] == pytest.approx(sd, abs=0.4)
+    promised = cell.power(points / 100, people, 200, 0.05)
+
+    found = []
+    other = _logit(mean + points / 100, spread)
+    for _ in range(1000):
+        examples = draw.normal(0, 1.5, 200)
+        arms = [
+            _answers(draw, place, spread, people, examples)
+            for place in (_logit(mean, spread), other)
+        ]
+        found.append(two_way.of_difference(*arms).p() < 0.05)
+    assert promised == pytest.approx(np.mean(found), abs=0.06)
+    # With the same SD in both arms it is promised too much downwards and too little upwards.
+    same = power.power(abs(points) / sd, people)
+    assert same == pytest.approx(before, abs=0.04)
+    assert same > np.mean(found) + 0.02 if points < 0 else same < np.mean(found) - 0.02
+
+
+def _answers(draw, place, spread, people, examples):
+    x = place + draw.normal(0, spread, (people, 1)) + examples[None]
+    return (draw.random(x.shape) < 1 / (1 + np.exp(-x))).astype(float)
+
+
+def _scores(draw, place, spread, people, examples):
+    return _answers(draw, place, spread, people, draw.normal(0, 1.5, examples))
+
+
+def _mean_at(place, spread):
+    return float(smoothed(np.array(place), math.hypot(1.5, spread)))
+
+
+@cache
+def _logit(mean, spread):
+    return optimize.brentq(lambda place: _mean_at(place, spread) - mean, -5, 8)
+
+
+def _spread_for(mean, wanted):
+    """The SD on the logit scale of annotators whose true means have that SD."""
+
+    def of(spread):
+        abilities = smoothed(_logit(mean, spread) + spread * NODES, 1.5)
+        return math.sqrt(WEIGHTS @ (abilities - mean) ** 2)
+
+    return optimize.brentq(lambda spread: of(spread) - wanted, 0.01, 2)
+
+
+def test_a_mean_that_no_group_can_have_is_not_planned():
+    row = planner.plan(planner.Known("toy", 0, 0.97, 0.02, 3, None, True), WANTED)
+    below, above = row.power
+    assert 0 < below < 1
+    assert math.isnan(above)
+    assert (row.group_needed[0] or 0) > 2
+    (cell,) = [
+        column.text(row) for column in planner.columns(WANTED) if column.heading == "Power for 5"
+    ]
+    assert cell == f"{below:.0%} below, – above"
 
 
 # The page ----------------------------------------------------------------------------------------

@@ -61,6 +61,24 @@ def test_the_smallest_difference_that_a_design_can_show(n, sds):
     assert power.power(power.detectable(n), n) == pytest.approx(0.8)
 
 
+@pytest.mark.parametrize(
+    ("n", "comparisons", "sds"), [(3, 1, 3.51), (3, 36, 13.2), (3, 6, 6.74), (10, 36, 2.14)]
+)
+def test_the_smallest_difference_that_passes_holms_first_step(n, comparisons, sds):
+    """CLUES has 36 contrasts: uncorrected it promised 3.51 SDs with three annotators."""
+    found = power.detectable_at_first_step(n, comparisons)
+    assert found == pytest.approx(sds, abs=0.05)
+    assert power.power(found, n, 0.05 / comparisons) == pytest.approx(0.8)
+
+
+def test_the_power_of_two_arms_with_different_sds_is_that_of_welchs_test():
+    draw = np.random.default_rng(2)
+    groups = draw.normal(0, 1, (40_000, 3)), draw.normal(3.0, 1.6, (40_000, 3))
+    found = (stats.ttest_ind(*groups, axis=1, equal_var=False).pvalue < 0.05).mean()
+    assert power.power(3.0, 3, ratio=1.6) == pytest.approx(found, abs=0.01)
+    assert power.power(3.0, 3, ratio=1.6) < power.power(3.0, 3) - 0.15
+
+
 @pytest.mark.parametrize(("n", "sds"), [(3, 3.51), (20, 0.92), (30, 0.745)])
 def test_the_annotators_a_side_that_a_difference_needs(n, sds):
     assert power.group_needed(sds) == n
