@@ -24,8 +24,9 @@ from annotation.models import ApiToken, Kind, Participation, Status, Study
 from annotation.models.api_token import SCOPE_OF_RIGHT
 from annotation.models.study import StudyQuerySet
 from annotation.platforms import registry
-from annotation.platforms.links import COOKIE_AGE, COOKIE_SALT, browser
-from annotation.recruitment import arrivals, doors, refusals
+from annotation.platforms.links import COOKIE_AGE, COOKIE_SALT, OpenLink, browser
+from annotation.recruitment import arrivals, doors, refusals, start_limit
+from annotation.recruitment.client_address import client_address
 from annotation.recruitment.doors import Identity
 from annotation.recruitment.identities import worker_key
 from annotation.steps import blinding
@@ -69,6 +70,7 @@ class Arrival:
             self.who = Identity(**who) if who else door.identity(request)
         self.query = request.META.get("QUERY_STRING", "")
         self.lacks_computer = self.study.computer_only and _is_phone(request)
+        self.address = client_address(request) or ""
 
     @property
     def ticket(self) -> str:
@@ -136,8 +138,10 @@ class Arrival:
     def start(self) -> Participation:
         """Take a seat; an unknown browser is the identity that was drawn for it.
 
-        Raises recruitment.RecruitmentError.
+        By the page and by the API: what keeps an arrival out is decided here, for both. Raises
+        recruitment.RecruitmentError.
         """
+        self._check_may_start()
         self.who = self.who or Identity(self.browser, verified=True)
         try:
             return arrivals.arrive(
@@ -147,6 +151,25 @@ class Arrival:
             if refusal.code == "elsewhere":
                 arrivals.note_elsewhere(self.door, self.who)
             raise
+
+    def _check_may_start(self) -> None:
+        """Refuse previews, phones where a computer is needed, and too many Starts of one address.
+
+        Annotators at work keep their seat: they go on, on any device.
+        """
+        if self.is_preview:
+            raise refusals.RecruitmentError("preview")
+        begun = self.begun()
+        if self.lacks_computer and not begun:
+            raise refusals.RecruitmentError("device")
+        known = begun or self.ended()
+        if not self.door.anonymous or (known is not None and self.owns(known)):
+            return
+        if not start_limit.admit(self.address):
+            raise refusals.RecruitmentError("busy")
+        by_open_link = type(self.door) is OpenLink
+        if by_open_link and not start_limit.admit_to(self.study, self.address):
+            raise refusals.RecruitmentError("address")
 
     def set_cookie(self, response: HttpResponse, secure: bool) -> None:
         response.set_signed_cookie(
@@ -285,17 +308,21 @@ def predictions_job_of(request: HttpRequest, pk: int) -> Job:
 
 
 def job_of(request: HttpRequest, pk: int) -> Job:
-    """A job by its number: one's own, or one that makes results of a study that one may read.
+    """A job by its number: of a study by the right to read it, of no study one's own; else 404.
 
-    By a token of one study only the jobs of that study; else 404.
+    Who began a job of a study sees it no longer than the study. By a token of one study only the
+    jobs of that study.
     """
     token = token_of(request)
     job = get_object_or_404(Job, pk=pk) if pk < 2**63 else None
     if job is None or not isinstance(request.user, User):
         raise Http404
-    study = studies_of(request).filter(pk=job.parameters.get("study")).first()
-    is_mine = job.owner_id == request.user.pk and not (token and token.study_id and study is None)
-    if not is_mine and (study is None or "read" not in study.rights):
+    if "study" in job.parameters:
+        study = studies_of(request).filter(pk=job.parameters["study"]).first()
+        may_see = study is not None and "read" in study.rights
+    else:
+        may_see = job.owner_id == request.user.pk and not (token and token.study_id)
+    if not may_see:
         raise Http404
     return job
 

@@ -218,6 +218,7 @@ if REDIS_URL:
     }
 # How often one address may press Start in a minute where anybody can arrive.
 STARTS_PER_MINUTE = env_int("STARTS_PER_MINUTE", 30)
+STARTS_PER_HOUR = env_int("STARTS_PER_HOUR", 5, least=0)
 
 # Mail goes through this server; without one nothing is sent, and pages offer links to copy.
 EMAIL_HOST = os.environ.get("EMAIL_HOST", "")

@@ -26,7 +26,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
-from annotation.pages.worker.client_address import client_address
+from annotation.recruitment.client_address import client_address
 from config.kept_forms import sign_in_page
 
 # The longest that somebody waits: the windows of "login_failed" and of "login_failed_name".

@@ -10,8 +10,12 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from django.core.cache import cache
 
 from tasks.check_process import TOO_MUCH
 
@@ -35,6 +39,22 @@ class TooComplex(Exception):
 
 class Busy(Exception):
     """Another upload is being checked by this server process: come again in a moment."""
+
+
+@contextmanager
+def one_of(account: int) -> Iterator[None]:
+    """One check of each account at a time, over all server processes. Raises Busy.
+
+    So the uploads of one account leave room for those of the others. What a killed process held is
+    free again after LIMIT.
+    """
+    key = f"upload-check:{account}"
+    if not cache.add(key, True, timeout=LIMIT):
+        raise Busy("Another upload of yours is being checked. Please send this one again later.")
+    try:
+        yield
+    finally:
+        cache.delete(key)
 
 
 def run(what: str, *, waits: bool = False, **request: Any) -> dict[str, Any]:

@@ -6,6 +6,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+# What a spreadsheet takes for the beginning of a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 
 class Writable(Protocol):
     """What takes text: an open file, or a response."""
@@ -42,3 +45,14 @@ def cell(value: Any) -> Any:
     if isinstance(value, bool):
         return int(value)
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def no_formula(text: str) -> str:
+    """With an apostrophe before what a spreadsheet would take for a formula.
+
+    In files for people; exports of answers stay as they were given.
+
+    >>> no_formula("=1+1")
+    "'=1+1"
+    """
+    return f"'{text}" if text.startswith(FORMULA) else text

@@ -47,7 +47,9 @@ def begin(file: UploadedFile, reading: Reading, owner: Any) -> TaskUpload:
             with (folder / name).open("wb") as stored:
                 for chunk in file.chunks():
                     stored.write(chunk)
-        seen = _run("columns", name, path=str(folder / name), reading=dataclasses.asdict(reading))
+        seen = _run(
+            "columns", name, owner, path=str(folder / name), reading=dataclasses.asdict(reading)
+        )
         seen["reading"] = dataclasses.asdict(reading)
         (uploads.folder_of(upload) / SEEN).write_text(json.dumps(seen), encoding="utf-8")
     except disk.DiskFull as error:
@@ -59,9 +61,10 @@ def begin(file: UploadedFile, reading: Reading, owner: Any) -> TaskUpload:
     return upload
 
 
-def _run(what: str, name: str, **request: Any) -> dict[str, Any]:
+def _run(what: str, name: str, owner: Any, **request: Any) -> dict[str, Any]:
     try:
-        reply = checking.run(what, waits=True, **request)
+        with checking.one_of(owner.pk):
+            reply = checking.run(what, waits=True, **request)
     except checking.TooComplex as error:
         raise DatasetRefused(f"{name}: {error}; the command make_task has no such limit") from None
     except checking.Busy as error:
@@ -116,7 +119,7 @@ def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
         with disk.named():
             made.mkdir()
             reply = _run(
-                "make", path.name, path=str(path), folder=str(made),
+                "make", path.name, owner, path=str(path), folder=str(made),
                 wanted=dataclasses.asdict(wanted),
             )  # fmt: skip
             check = reply.pop("check")

@@ -50,7 +50,7 @@ def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> Tas
         with disk.named():
             _store_all(folder_of(upload), files)
         only = None if wanted is None else list(wanted.all)
-        seen = _run("gym", folder=str(folder_of(upload)), only=only)
+        seen = _run("gym", owner, folder=str(folder_of(upload)), only=only)
         problems = [task["error"] for task in seen["tasks"] if "error" in task]
         if problems:
             raise GymRefused(_first(problems))
@@ -131,9 +131,10 @@ def _write(place: Path, content: Iterable[bytes], left: int) -> int:
     return left
 
 
-def _run(what: str, **request: Any) -> dict[str, Any]:
+def _run(what: str, owner: Any, **request: Any) -> dict[str, Any]:
     try:
-        return checking.run(what, waits=True, **request)
+        with checking.one_of(owner.pk):
+            return checking.run(what, waits=True, **request)
     except checking.TooComplex as error:
         raise GymRefused(
             [f"These tasks are {error}. Send fewer, or use the command import_gym."]
@@ -148,7 +149,7 @@ def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, ow
     Raises GymRefused; then nothing is imported.
     """
     drawn = dataclasses.asdict(sample) if sample else None
-    reply = _run("gym_make", folder=str(folder_of(upload)), kinds=kinds, sample=drawn)
+    reply = _run("gym_make", owner, folder=str(folder_of(upload)), kinds=kinds, sample=drawn)
     refusals = [str(teams.NotInTeam(n)) for n in kinds if not teams.may_change(n, owner)]
     if problems := [*reply["errors"], *refusals]:
         raise GymRefused(_first(problems))

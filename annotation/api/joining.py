@@ -21,12 +21,10 @@ from annotation.api.limits import PerHolder
 from annotation.api.participants import Spoken, Unfit, holding, read
 from annotation.api.problems import MEDIA_TYPE, problem
 from annotation.models import Channel, Kind, Participation, Scenario, Study
-from annotation.pages.worker import start_limit
-from annotation.pages.worker.client_address import client_address
 from annotation.pages.worker.landing import landing_page
 from annotation.platforms import registry
 from annotation.platforms.links import ModelDoor, OpenLink, SimulatedLink
-from annotation.recruitment import refusals
+from annotation.recruitment import refusals, start_limit
 from annotation.recruitment.model_annotators import Seated
 from annotation.steps import channels
 
@@ -82,8 +80,6 @@ class Join(Spoken):
             arrival, model = _for_researcher(request, arrival, kind, sent)
         channels.check(Channel.API, kind, arrival.study)
         known = arrival.begun() or arrival.ended()
-        if known is None and arrival.door.anonymous:
-            _admit(request)
         try:
             participation = _seated(arrival)
         except refusals.RecruitmentError as refusal:
@@ -149,12 +145,6 @@ def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
     if scenario is None:
         raise Unfit({"scenario": ["This study has no such scenario: task, shots, split and arm."]})
     return scenario
-
-
-def _admit(request: Request) -> None:
-    """Count a start of that address where anybody can arrive. Raises Throttled."""
-    if not start_limit.admit(client_address(request._request) or ""):
-        raise Throttled(start_limit.WINDOW, str(refusals.NO_SEAT["busy"]))
 
 
 def _seated(arrival: access.Arrival) -> Participation:

@@ -272,7 +272,7 @@ class TaskChecks(TaskTwin):
 
     def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
         file = sent["checks"]
-        attention_checks.import_upload(about, file.name, file.read())
+        attention_checks.import_upload(about, file.name, file.read(), request.user)
         return {"done": f"{about} has attention checks now."}
 
 

@@ -33,6 +33,8 @@ WRITTEN = "last_backup.txt"  # in var/: for `manage.py doctor`
 DATABASES = {"sqlite": "database.sqlite3", "postgresql": "database.dump"}
 KEYS = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
 FOLDERS = ("uploads", "jobs")  # of var/
+# Tables whose rows are not in a backup: whoever reads one must not be signed in by it.
+LEFT_OUT = ("django_session", "shared_cache")
 # What of our connection says where the database is; our limits of statements are not for a dump.
 PLACE = ("host", "port", "user", "dbname", "service", "sslmode", "sslrootcert", "sslcert", "sslkey")
 ENCRYPTED = b"age-encryption.org/"
@@ -119,8 +121,13 @@ def _dump(path: Path) -> None:
     if connection.vendor == "sqlite":
         with contextlib.closing(sqlite3.connect(path)) as copy:
             connection.connection.backup(copy)
+            copy.execute("PRAGMA secure_delete = ON")
+            for table in LEFT_OUT:
+                copy.execute(f"DELETE FROM {table}")
+            copy.commit()
         return
-    _run("pg_dump", "--format=custom", f"--file={path}")
+    left_out = [f"--exclude-table-data=*.{table}" for table in LEFT_OUT]
+    _run("pg_dump", "--format=custom", *left_out, f"--file={path}")
 
 
 def _run(program: str, *options: str) -> None:

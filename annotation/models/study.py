@@ -434,6 +434,9 @@ class Study(models.Model):
     shared_computers = models.BooleanField(
         "Several people may take part from one browser", default=False
     )
+    shared_address = models.BooleanField(
+        "Many people may start from one internet address, such as a class", default=False
+    )
     # Set with its tombstone: nobody reaches it any more.
     deleted_at = models.DateTimeField(null=True, blank=True)
     # After this day ids of annotators are deleted (steps/erasure.py); null: by hand alone.
@@ -582,4 +585,4 @@ def made_by_an_owner(field: str = "made_by") -> Q:
     owners = Member.objects.filter(
         study=OuterRef("study"), user=OuterRef(field), role=Role.OWNER
     ).order_by()
-    return Q(**{f"{field}__is_active": True}) & (Q(study__owner=F(field)) | Exists(owners))
+    return Q(**{f"{field}__is_active": True}) & (Q(study__owner=F(field)) | Q(Exists(owners)))

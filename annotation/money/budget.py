@@ -17,6 +17,7 @@ from django.db.models import Exists, OuterRef, Q, Sum
 
 from annotation.models import (
     LIVE,
+    Answer,
     AuditEntry,
     Decision,
     Kind,
@@ -296,10 +297,23 @@ def _has_free_seat(study: Study) -> bool:
     return _people(study).seated().count() < seats
 
 
+# Screened out before any answer, by a door at which one client can arrive as many people. Else a
+# stranger could pause a study in seconds by failing its questions about the instructions.
+_COSTS_NOTHING = (
+    (
+        Q(participation__worker__platform="link")
+        | Q(participation__worker__platform__startswith="panel:")
+    )
+    & Q(outcome=False)
+    & ~Exists(Answer.objects.filter(turn__participation=OuterRef("participation")))
+)
+
+
 def _screened_out_in_a_row(study: Study) -> str:
     """A sentence where as many people in a row as the design allows were screened out.
 
     Counted from the latest opening on, so that a researcher who reopens the study starts afresh.
+    By an open link or a panel, people count once they have answered an example.
     """
     number = study.max_screen_outs_in_a_row
     if number is None:
@@ -310,7 +324,7 @@ def _screened_out_in_a_row(study: Study) -> str:
         participation__kind=Kind.PERSON,
         about=Decision.About.QUALIFICATION,
         at__gte=opening.at if opening else study.created_at,
-    )
+    ).exclude(_COSTS_NOTHING)
     latest = list(verdicts.order_by("-pk").values_list("outcome", "at")[:number])
     if len(latest) < number or any(passed for passed, _at in latest):
         return ""

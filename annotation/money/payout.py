@@ -25,12 +25,11 @@ from annotation.platforms.prolific.submissions import sync_submission
 from annotation.recruitment import identities
 from annotation.recruitment.arrivals import submission_key
 from tasks.clock import database_now
-from tasks.csv_files import csv_text
+from tasks.csv_files import csv_text, no_formula
 
 # Prolific pays bonuses some time after it was asked: only then does their absence say something.
 SETTLING = timedelta(hours=1)
 LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # in place of an id
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 SOMEBODY_ELSE = "Somebody else is paying this batch at the moment."
 # Of what waits to be approved: these are, or can be. Others were returned, rejected, timed out.
 TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
@@ -346,7 +345,7 @@ def batch_csv(batch: PaymentBatch) -> str:
     """
     header = [] if batch.method == Method.BONUS else BATCH_COLUMNS
     rows = bonus_lines(batch) if batch.method == Method.BONUS else _batch_rows(batch)
-    return csv_text(header, (map(_as_text, row) for row in rows))
+    return csv_text(header, (map(no_formula, row) for row in rows))
 
 
 def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
@@ -366,11 +365,6 @@ def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
             entry.currency, entry.get_kind_display(), entry.reason,
             entry.participation.completion_code,
         ]  # fmt: skip
-
-
-def _as_text(cell: str) -> str:
-    """The cell, with an apostrophe before what a spreadsheet would take for a formula."""
-    return f"'{cell}" if cell.startswith(FORMULA) else cell
 
 
 def _link_names(study: Study) -> dict[str, str]:

@@ -36,6 +36,11 @@ LONGEST_LINE = 1024  # bytes of a status line
 # After so many attempts without a 2xx, so long until the next; after the last it has failed.
 GAPS = [timedelta(minutes=m) for m in (1, 5, 30, 120, 360, 720, 1440)]
 CARRYING = [ipaddress.ip_network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48")]  # NAT64
+# Special by the registries of IANA, though Python calls some of their addresses global.
+SPECIAL = [
+    ipaddress.ip_network(text)
+    for text in ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "3fff::/20", "2620:4f:8000::/48")
+]
 AT_ONCE = 200  # deliveries of one webhook in one run
 
 
@@ -93,10 +98,10 @@ def is_public(place: str) -> bool:
         carried = ip.ipv4_mapped or ip.sixtofour or (ip.teredo and ip.teredo[1])
         if carried:
             return is_public(str(carried))
-        if ip in ipaddress.ip_network("64:ff9b::/96") or ip in ipaddress.ip_network(
-            "64:ff9b:1::/48"
-        ):
+        if any(ip in net for net in CARRYING):
             return is_public(str(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)))
+    if any(ip in net for net in SPECIAL):
+        return False
     return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 

@@ -8,18 +8,16 @@ from django.http import HttpRequest
 from annotation.models import Kind, PersonalLink, Scenario, Study
 from annotation.recruitment.doors import PERSONAL, Exit, Identity
 
-OLDER_COOKIE = "handful_worker"  # its name with HTTPS=1 in 0.1.0: people come back to their work
 COOKIE_SALT = "annotation.worker"
 COOKIE_AGE = 400 * 24 * 3600  # seconds; the longest that browsers keep
 
 
 def browser(request: HttpRequest) -> str:
     """The random value of this browser's signed cookie; "" for an unknown browser."""
-    for name in (settings.WORKER_COOKIE_NAME, OLDER_COOKIE):
-        held = request.get_signed_cookie(name, default="", salt=COOKIE_SALT, max_age=COOKIE_AGE)
-        if held:
-            return held
-    return ""
+    held = request.get_signed_cookie(
+        settings.WORKER_COOKIE_NAME, default="", salt=COOKIE_SALT, max_age=COOKIE_AGE
+    )
+    return held or ""
 
 
 class OpenLink:

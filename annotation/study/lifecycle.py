@@ -196,7 +196,7 @@ def delete_draft(study: Study) -> None:
 
 
 # What can be switched while a study runs, outside its frozen design.
-SWITCHES = ("open_link_on", "shared_computers")
+SWITCHES = ("open_link_on", "shared_computers", "shared_address")
 
 
 def switch(study: Study, chosen: dict[str, bool], by: User) -> None:

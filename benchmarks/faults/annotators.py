@@ -286,6 +286,8 @@ def make_study(annotators: int, answers: int, test: int = 0) -> str:
     study = factories.make_study(
         owner, task, shots=[TRAINING], annotators=annotators, programs_as_people=True
     )
+    study.shared_address = True  # all of them are on this machine
+    study.save(update_fields=["shared_address"])
     return study.link_code
 
 

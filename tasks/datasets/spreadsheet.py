@@ -17,6 +17,8 @@ from tasks.datasets.table import (
     too_many_rows,
 )
 
+WIDEST = 4 * MAX_COLUMNS  # cells of a row, empty ones included
+
 
 def read(path: Path, *, sheet: str = "") -> Table:
     """The rows of that sheet, or of the only one; the first row names the columns.
@@ -86,9 +88,15 @@ def _sheet(book: Any, name: str, wanted: str) -> str:
 
 def _cells(book: Any, sheet: str, name: str) -> Iterator[tuple[int, list[Any]]]:
     """Number and values of each row that is not empty."""
+    # What the sheet says of its size is not believed: every row would be filled up to that width.
+    book[sheet].reset_dimensions()
     for number, row in enumerate(book[sheet].iter_rows(), 1):
         if number > 2 * MAX_ROWS:
             raise too_many_rows(name)
+        if len(row) > WIDEST:
+            raise DatasetError(
+                name, f"row {number}", "", f"has a cell in column {len(row):,}; delete it"
+            )
         values = [_value(cell, name, number) for cell in row]
         while values and values[-1] is None:
             values.pop()

@@ -96,12 +96,14 @@ def add(
     `details` describe the model (DETAILS; an empty one leaves what is stored) and the run (RUN;
     predicted_on as ISO 8601).
     Raises PredictionsError naming every file that does not do, ValidationError for a name or
-    detail that does not do; then nothing is stored, the model included.
+    detail that does not do; then nothing is stored, the model included. Raises checking.Busy.
     """
     if not uploads:
         raise PredictionsError(["There is no file of predictions."])
     # Reading and scoring take longer than storing, and need no lock.
-    return store(name, uploads, scored(uploads), by, details)
+    with checking.one_of(by.pk):
+        results = scored(uploads)
+    return store(name, uploads, results, by, details)
 
 
 def delete(file: PredictionFile) -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotation.models import LedgerEntry, Participation, Study, Topic
 from annotation.money import budget, ledger
-from annotation.recruitment import consent, refusals, seats
+from annotation.recruitment import consent, identities, refusals, seats
 from annotation.steps import qualification, training_step
 from annotation.study import lifecycle
 from tests import factories
@@ -297,6 +297,30 @@ def test_a_study_pauses_after_screen_outs_in_a_row_and_starts_counting_again(ada
     is_screened_out(study)
     study.refresh_from_db()
     assert study.status == "paused"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("platform", "pauses"), [("link", False), ("panel:SONA", False), ("personal", True)]
+)
+def test_strangers_who_fail_the_questions_at_once_pause_nothing(
+    client, researcher, task, platform, pauses
+):
+    """By an open link one client is as many people as it likes; an invited person is one."""
+    study = make_study(
+        researcher, task, comprehension_questions="Yes?\n* Yes\n- No\n", max_screen_outs_in_a_row=2,
+        budget=Decimal(100),
+    )  # fmt: skip
+    for number in range(2):
+        key = identities.worker_key(platform, str(number))
+        seat = seats.join(study.pk, key, platform, "person")
+        consent.record(seat, agree=True)
+        for _attempt in range(study.comprehension_attempts):
+            client.post(reverse("comprehend", args=[seat.token]), {"question-1": "1"})
+        seat.refresh_from_db()
+        assert seat.status == "screened_out"
+    study.refresh_from_db()
+    assert study.status == ("paused" if pauses else "open")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -205,3 +205,72 @@ def test_an_answer_of_the_annotation_step_takes_no_more_queries_than_by_the_page
     body = {"turn": turn.pk, "answer": both_doors.as_json(factories.fields_for(turn.example, []))}
     with django_assert_max_num_queries(8):
         assert post("answer", seat.token, body).status_code == 200
+
+
+# What keeps an arrival out, by both doors ---------------------------------------------------------
+
+PHONE = {"User-Agent": "Mozilla/5.0 (Linux; Android 14) Mobile Safari"}
+
+
+def start(code: str, by_program: bool, client=None, **headers: str):
+    """A Start by that door; a refusal is 4xx."""
+    client = client or Client()
+    if by_program:
+        address = reverse("api_join", args=[code])
+        return client.post(address, {}, "application/json", headers=headers)
+    return client.post(reverse("start", args=[code]), headers=headers)
+
+
+both_doors_start = pytest.mark.parametrize("by_program", [False, True], ids=["page", "api"])
+
+
+@both_doors_start
+def test_a_study_for_computers_gives_a_telephone_no_seat(study, by_program):
+    Study.objects.update(computer_only=True)
+    assert start(study.link_code, by_program, **PHONE).status_code == 409
+    assert not Participation.objects.exists()
+    assert start(study.link_code, by_program).status_code < 400
+
+
+@both_doors_start
+def test_one_address_takes_no_study_by_its_open_link(study, settings, by_program):
+    """Consent frees nothing: a script consents at once."""
+    settings.STARTS_PER_HOUR = 3
+    Study.objects.update(budget=None)
+    study.scenarios.update(seats=20)
+    statuses = []
+    for _person in range(5):
+        statuses.append(start(study.link_code, by_program).status_code < 400)
+        for seat in study.participations.filter(consented_at=None):
+            post("consent", seat.token, {"agree": True})
+    assert statuses == [True] * 3 + [False] * 2
+    refused = start(study.link_code, by_program)
+    assert refused.status_code == 409
+    assert "from your internet connection" in refused.content.decode()
+    # Another address, another study's switch, and personal links are not counted here.
+    other = Client(REMOTE_ADDR="198.51.100.7")
+    assert start(study.link_code, by_program, other).status_code < 400
+    (link,) = personal_links.make(study, "Ida")
+    assert start(link.code, by_program).status_code < 400
+    Study.objects.filter(pk=study.pk).update(shared_address=True)
+    assert start(study.link_code, by_program).status_code < 400
+
+
+@both_doors_start
+def test_a_large_study_takes_a_tenth_of_its_seats_from_one_address(study, settings, by_program):
+    settings.STARTS_PER_HOUR = 1
+    Study.objects.update(budget=None)
+    study.scenarios.update(seats=30)
+    accepted = [start(study.link_code, by_program).status_code < 400 for _person in range(4)]
+    assert accepted == [True] * 3 + [False]
+
+
+@both_doors_start
+def test_who_goes_on_is_not_counted_again(study, settings, by_program):
+    settings.STARTS_PER_HOUR = 1
+    client = Client()
+    first = client.post(reverse("start", args=[study.link_code]))
+    assert first.status_code == 302
+    assert start(study.link_code, by_program).status_code == 409
+    assert start(study.link_code, by_program, client).status_code < 400
+    assert study.participations.count() == 1

@@ -106,3 +106,9 @@ def test_somebody_elses_links_are_not_found(client, other_researcher, study):
     client.force_login(other_researcher)
     for name in ("personal_links", "personal_links_file"):
         assert client.get(reverse(name, args=[study.name])).status_code == 404
+
+
+def test_a_name_is_no_formula_in_the_file(ada, study):
+    personal_links.make(study, "=1+1\nDora")
+    text = ada.get(reverse("personal_links_file", args=[study.name])).content.decode()
+    assert [line.split(",")[0] for line in text.splitlines()] == ["name", "'=1+1", "Dora"]

@@ -27,8 +27,7 @@ from annotation.models import (
     Study,
     Turn,
 )
-from annotation.pages.worker import start_limit
-from annotation.recruitment import consent, expiry, refusals
+from annotation.recruitment import consent, expiry, refusals, start_limit
 from annotation.steps import answering, training_step, withdrawal
 from tests import factories
 from tests.annotation.races import (

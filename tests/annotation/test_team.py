@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 
 from analysis.export import bundle_job
@@ -13,6 +14,7 @@ from annotation.models import Member, Panel, Role, Study
 from annotation.money import batches
 from annotation.rights import POSTS
 from annotation.study import team
+from tasks.models import Job
 from tests import factories
 
 EVERYBODY = {"alice", "bob", "carol"}
@@ -495,3 +497,17 @@ def test_two_owners_cannot_change_a_role_without_seeing_each_others_change(clien
     assert "bob is payer now" in reply.content.decode()
     bob.refresh_from_db()
     assert bob.role == "payer"
+
+
+def test_a_member_who_left_sees_no_job_of_the_study_that_they_began(world):
+    """Neither its result nor its error: a job goes by the right in its study alone."""
+    bob = world.people["bob"]
+    job = bundle_job.prepare(world.study, bob)
+    Job.objects.filter(pk=job.pk).update(owner=bob)
+    headers = factories.bearer(bob, "read", "run")
+    address = reverse("api_job", args=[job.pk])
+    assert Client().get(address, headers=headers).status_code == 200
+    world.study.members.filter(user=bob).delete()
+    assert Client().get(address, headers=headers).status_code == 404
+    run = reverse("api_job_run", args=[job.pk])
+    assert Client().post(run, {}, "application/json", headers=headers).status_code == 404

@@ -112,7 +112,7 @@ def test_nobody_else_can_read_what_lies_in_var(tmp_path, migrated):
 def test_migrate_makes_all_that_a_start_needs(migrated):
     """Test databases get the table of the shared cache from Django's own runner; servers do not."""
     code = (
-        "import django; django.setup(); from annotation.pages.worker import start_limit;"
+        "import django; django.setup(); from annotation.recruitment import start_limit;"
         "print(start_limit.admit('198.51.100.7'))"
     )
     reply = process(migrated, "-c", code)

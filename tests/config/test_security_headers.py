@@ -9,7 +9,6 @@ from http.cookies import Morsel
 from pathlib import Path
 
 import pytest
-from django.conf import settings as django_settings
 from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
@@ -197,13 +196,10 @@ def test_an_annotator_and_a_researcher_get_cookies_of_this_host(https, researche
     assert all(is_of_this_host(cookie) for cookie in https.cookies.values())
 
 
-def test_a_browser_of_the_last_version_is_still_known(https, researcher, rf):
-    """HTTPS=1 gave its cookie the plain name: who began before the upgrade goes on."""
-    assert django_settings.WORKER_COOKIE_NAME != links.OLDER_COOKIE
+def test_a_cookie_that_a_sibling_name_can_plant_is_not_believed(https, rf):
+    """Its name without __Host-, which version 0.1.0 gave."""
     reply = HttpResponse()
-    reply.set_signed_cookie(links.OLDER_COOKIE, "somebody", salt=links.COOKIE_SALT)
+    reply.set_signed_cookie("handful_worker", "somebody", salt=links.COOKIE_SALT)
     request = rf.get("/")
-    request.COOKIES[links.OLDER_COOKIE] = reply.cookies[links.OLDER_COOKIE].value
-    assert links.browser(request) == "somebody"
-    request.COOKIES[links.OLDER_COOKIE] += "x"
+    request.COOKIES["handful_worker"] = reply.cookies["handful_worker"].value
     assert links.browser(request) == ""

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 import zipfile
 
 import pytest
@@ -12,6 +13,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from tasks import checking, jobs, uploads
+from tasks.datasets import spreadsheet
+from tasks.datasets.table import DatasetError
 from tasks.models import Job, PredictionFile, Split, Task, TaskUpload
 from tasks.spans import ceiling
 from tests import factories
@@ -252,3 +255,37 @@ def test_the_process_of_a_check_loads_neither_django_nor_anything_else_from_outs
     done = subprocess.run(command, cwd=checking.ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] False"
     assert checking.COMMAND[0] == sys.executable
+
+
+def test_an_account_has_one_check_at_a_time_and_leaves_room_for_the_others(
+    researcher, other_researcher
+):
+    with checking.one_of(researcher.pk):
+        with pytest.raises(checking.Busy, match="of yours"), checking.one_of(researcher.pk):
+            """Not reached."""
+        with checking.one_of(other_researcher.pk):
+            """Another account's is checked meanwhile."""
+    with checking.one_of(researcher.pk):
+        """Free again."""
+
+
+def test_a_dataset_is_not_read_while_another_one_of_the_same_account_is(ada, researcher):
+    file = SimpleUploadedFile("x.csv", b"text,label\na,b\n")
+    with checking.one_of(researcher.pk):
+        page = ada.post(reverse("dataset_import"), {"dataset": file})
+        assert "Another upload of yours is being checked" in page.content.decode()
+    assert not TaskUpload.objects.exists()
+
+
+@pytest.mark.parametrize("last", ["XFD1048576", "XFD2"])
+def test_a_sheet_with_a_cell_in_its_last_corner_is_refused_at_once(tmp_path, last):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet["A1"], sheet["B1"], sheet["A2"], sheet["B2"] = "text", "label", "a", "b"
+    sheet[last] = "x"
+    book.save(tmp_path / "wide.xlsx")
+    began = time.process_time()
+    with pytest.raises(DatasetError):
+        spreadsheet.read(tmp_path / "wide.xlsx")
+    assert time.process_time() - began < 8  # 20 s are all that a check may take

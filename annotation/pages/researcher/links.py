@@ -12,6 +12,7 @@ from annotation.models import PersonalLink, Study
 from annotation.pages.researcher.forms.links import LinksForm
 from annotation.platforms import personal_links
 from annotation.rights import right_to
+from tasks.csv_files import no_formula
 from tasks.downloads import csv_download
 
 
@@ -52,7 +53,7 @@ def links_file(request: HttpRequest, name: str) -> HttpResponse:
     """name, link, state: to be sent out by mail merge."""
     study = study_of(request, name, "pay")
     rows = (
-        [link.name, _address(request, link), state]
+        [no_formula(link.name), _address(request, link), state]
         for link, state in personal_links.with_states(study)
     )
     return csv_download(f"{study.name}-links.csv", ["name", "link", "state"], rows)

@@ -254,7 +254,7 @@ def task_checks(request: ResearcherRequest, name: str, version: int) -> HttpResp
         return _task_page(request, its, form)
     file = form.cleaned_data["checks"]
     try:
-        attention_checks.import_upload(its, file.name, file.read())
+        attention_checks.import_upload(its, file.name, file.read(), request.user)
     except FormatError as error:
         form.add_error("checks", str(error))
         return _task_page(request, its, form)

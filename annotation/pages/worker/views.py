@@ -24,8 +24,7 @@ from annotation import access
 from annotation.models import Answer, OwnAnswer, Participation, Status, Turn
 from annotation.pages.fields import PageForm, by_key
 from annotation.pages.own_data import own_data_file
-from annotation.pages.worker import start_limit, try_out
-from annotation.pages.worker.client_address import client_address
+from annotation.pages.worker import try_out
 from annotation.pages.worker.forms import ComprehensionForm, ConsentForm, OwnForm, turn_of
 from annotation.pages.worker.landing import count_refusal, landing_page
 from annotation.pages.worker.sentences import sentences_of
@@ -39,7 +38,7 @@ from annotation.pages.worker.state import (
 from annotation.pages.worker.translated import translated
 from annotation.platforms import registry
 from annotation.recruitment import consent as consent_step
-from annotation.recruitment import refusals, seats
+from annotation.recruitment import refusals, seats, start_limit
 from annotation.recruitment.doors import Exit, NotAdmitted
 from annotation.steps import (
     active_time,
@@ -101,22 +100,14 @@ def _landing(
 def start(request: access.PageRequest, code: str) -> HttpResponse:
     """Take a seat; without one, say why at once."""
     arrival = access.arrival(request, code, request.POST.get("arrival", ""))
-    if arrival.is_preview:
-        return _landing(request, arrival, status=409)
-    # Annotators at work keep their seat: the code for a phone would give the work back.
-    begun = arrival.begun()
-    if arrival.lacks_computer and not begun:
-        return _landing(request, arrival, refused="device", status=409)
-    goes_on = begun is not None and arrival.owns(begun)
-    address = client_address(request) or ""
-    if arrival.door.anonymous and not goes_on and not start_limit.admit(address):
-        return _busy(request, arrival)
     try:
         participation = arrival.start()
     except refusals.RecruitmentError as refusal:
         if refusal.code == "busy":
             return _busy(request, arrival)
-        return _landing(request, arrival, refused=refusal.code, status=409)
+        # The page of a preview says what it is.
+        refused = "" if refusal.code == "preview" else refusal.code
+        return _landing(request, arrival, refused=refused, status=409)
     response = redirect("work", participation.token)
     arrival.set_cookie(response, secure=settings.HTTPS)
     return response

@@ -1,0 +1,30 @@
+"""Whoever reads a backup is not signed in by it."""
+
+import subprocess
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.core.cache import cache
+from django.db import connection
+from django.urls import reverse
+
+from annotation.management import backups
+
+pytestmark = pytest.mark.engines
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_session_and_no_count_is_in_a_backup(ada, researcher, tmp_path):
+    assert ada.get(reverse("studies")).status_code == 200
+    cache.set("attempts-of-somebody", "a count")
+    key = Session.objects.get().session_key
+    path = tmp_path / "database"
+    backups._dump(path)
+    held = path.read_bytes()
+    if connection.vendor == "postgresql":
+        shown = ["pg_restore", "--data-only", "--file=-", str(path)]
+        held = subprocess.run(shown, capture_output=True, check=True).stdout
+    assert b"ada" in held
+    for secret in (key, "attempts-of-somebody"):
+        assert secret.encode() not in held
+    assert Session.objects.filter(session_key=key).exists()  # only the copy lacks it
