@@ -5,6 +5,8 @@ from analysis.documents.wording import PLANNED, Manifest, Verbs, count
 from analysis.tables import cross_task, upstream
 from annotation.models import Kind, Study
 
+OF_ARMS = "Gains of the arms"  # caption of the table, and the section
+
 
 def arms(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     """The arms and what they are trained on, in sentences; "" of an ordinary study."""
@@ -65,7 +67,7 @@ def results(study: Study) -> list[Block]:
         return [Paragraph("Two arms of one unseen task need a person who has completed it.")]
     return [
         Bullets(list(cross_task.sentences(rows))),
-        Grid.of("Gains of the arms", cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),
+        Grid.of(OF_ARMS, cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),
         Grid.of("ARG of models, as published", cross_task.PUBLISHED, cross_task.published()),
         Grid.of(
             "Manipulation check",

@@ -12,6 +12,10 @@ from analysis.tables.contrasts import contrasts
 from annotation.models import Kind
 from tasks.columns import Column, on_page
 
+# Captions of the tables, by which the methods section knows what was computed.
+OF_MEANS, OF_SHOTS, OF_MODELS = (
+    "Means with 95 % intervals", "Differences between shots", "People minus models",
+)  # fmt: skip
 MEANS = ("Task", "Shots", "n", "Mean", "95 % CI", "Other people")
 MODELS = (
     "Model", "Task", "Shots", "Training", "Difference", "95 % CI", "p", "p Holm", "Equivalence",
@@ -25,14 +29,12 @@ def uncertainty(record: StudyRecord) -> list[Block]:
         return [Paragraph("No annotator has completed the study yet.")]
     shown = headed(findings_columns.COLUMNS["intervals"], MEANS)
     note = f"{meanings(shown)} Bootstrap intervals are on the page Analysis."
-    blocks: list[Block] = [
-        Grid.of("Means with 95 % intervals", shown, means.means(record.answered), [note])
-    ]
+    blocks: list[Block] = [Grid.of(OF_MEANS, shown, means.means(record.answered), [note])]
     study = record.study
     rows = contrasts(record.answered, study.seed, study.equivalence_margin)
     if rows:
         shown = on_page(findings_columns.COLUMNS["contrasts"])
-        blocks.append(Grid.of("Differences between shots", shown, rows, [meanings(shown)]))
+        blocks.append(Grid.of(OF_SHOTS, shown, rows, [meanings(shown)]))
     return blocks
 
 
@@ -45,7 +47,7 @@ def people_minus_models(record: StudyRecord) -> list[Block]:
     notes = [f"In points, paired by example. {differences.LEFT_OUT}", meanings(shown[3:])]
     if late := differences.late(rows):
         notes.append(late)
-    return [Grid.of("People minus models", shown, rows, notes)]
+    return [Grid.of(OF_MODELS, shown, rows, notes)]
 
 
 def headed(columns: Sequence[Column], headings: Sequence[str]) -> list[Column]:

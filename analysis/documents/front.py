@@ -26,9 +26,9 @@ ASKED = {
 
 def front(record: StudyRecord, answers: Mapping[str, str]) -> Front:
     """The head of the report of this study."""
-    study = record.study
+    study, board = record.study, record.manifest.get("ethics_contact")
     facts = [
-        Fact("Ethics approval", answers.get(ETHICS) or "not stated"),
+        Fact("Ethics approval", answers.get(ETHICS) or board or "not stated"),
         Fact("Study", study.name),
         Fact("Frozen and opened", moment(study.opened_at) if study.opened_at else "–"),
         Fact("SHA-256 of the design", study.manifest_hash, is_code=True),

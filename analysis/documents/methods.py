@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from analysis.documents import cross_task, recruitment, wording
+from analysis.documents import cross_task, differences, recruitment, wording
 from analysis.documents.blocks import Paragraph
 from analysis.documents.study_record import PLATFORMS, StudyRecord
 from analysis.documents.wording import (
@@ -19,7 +19,7 @@ from analysis.stats import two_way
 from analysis.tables.cross_task import QUESTION
 from annotation.models import Status, StudyStatus
 from annotation.money.ledger import in_currency
-from annotation.study import gates
+from annotation.study import gates, own_questions
 from tasks.answer_keys import LONG_TEXT, NUMBER, OPTION, SHORT_TEXT
 
 
@@ -36,7 +36,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
         _gates(record),
         _participants(record),
         _score(record),
-        *filter(None, [_tests(tables)]),
+        *filter(None, [_tests(record, tables)]),
         _pay(record),
     ]
     if not record.whole.completed:
@@ -142,7 +142,10 @@ def _steps(record: StudyRecord) -> str:
 
 def _gates(record: StudyRecord) -> str:
     manifest = record.manifest
-    sentences = []
+    sentences = [
+        f"The announced duration was {wording.announced(manifest)}; annotators could interrupt"
+        f" their work for up to {count(manifest['idle_limit_hours'], 'hour')}."
+    ]
     if (language := wording.interface_language(manifest)) != "English":
         sentences.append(f"The interface of the annotators' pages was in {language}.")
     if manifest.get("try_the_tool"):
@@ -175,6 +178,8 @@ def _gates(record: StudyRecord) -> str:
             "The test examples of each annotator were interspersed with"
             f" {count(checks, 'attention check')}, excluded from S1."
         )
+    if asked := own_questions.parse(manifest.get("own_questions", "")):
+        sentences.append(f"People were asked {count(len(asked), 'question')} of the study's own.")
     if manifest.get("exit_questionnaire"):
         sentences.append(
             "An exit questionnaire asked annotators whether they had seen the texts before, whether"
@@ -276,28 +281,36 @@ def _score(record: StudyRecord) -> str:
     return " ".join(sentences)
 
 
-def _tests(tables: Mapping[str, int]) -> str:
+def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
     """How the intervals and tests of the report were computed, of each kind that it has."""
     sentences = []
-    if tables.get("Means with 95 % intervals"):
+    if tables.get(differences.OF_MEANS):
         sentences.append(
             "Intervals of means take annotators and test examples as samples: they generalise to"
             f" {two_way.BOTH}. Such an interval is the wider of the t interval over annotators and"
             " the t interval of the two-way mean squares of annotators and contexts"
             " (Satterthwaite's degrees of freedom)."
         )
-    if number := tables.get("Differences between shots"):
+    if number := tables.get(differences.OF_SHOTS):
         sentences.append(
             f"We tested {count(number, 'difference')} between numbers of shots by the p of such an"
             f" interval of the difference{_corrected(number)}."
         )
-    if number := tables.get("People minus models"):
+    if number := tables.get(differences.OF_MODELS):
         sentences.append(
             f"We tested {count(number, 'difference')} of people and a model on the same test"
             f" examples by the p of its two-way interval, which generalises to {two_way.RUNS}"
             f"{_corrected(number)}."
         )
-    if tables.get("Gains of the arms"):
+    margin = record.manifest.get("equivalence_margin")
+    if margin is not None and (
+        tables.get(differences.OF_SHOTS) or tables.get(differences.OF_MODELS)
+    ):
+        sentences.append(
+            "We call a difference equivalent to none if its 90 % interval lies inside the margin of"
+            f" the design, ± {margin:g} points (two one-sided tests, each at .05, not corrected)."
+        )
+    if tables.get(cross_task.OF_ARMS):
         sentences.append(
             "The intervals of the gains of arms (Fieller's for one task, the delta method for"
             " several) take annotators as a sample and tasks and test examples as fixed: they"

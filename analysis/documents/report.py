@@ -84,7 +84,7 @@ def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
                 *marked,
             ],
         ),
-        *([Section("Gains of the arms", arms)] if arms else []),
+        *([Section(cross_task.OF_ARMS, arms)] if arms else []),
         Section(
             "Ceilings and doubtful golds",
             [*wording.data_warnings(record.manifest), *parts["ceilings"], *marked],
@@ -348,6 +348,7 @@ def _provenance(record: StudyRecord) -> list[Block]:
         Facts(
             [
                 Fact("SHA-256 of the frozen design", record.study.manifest_hash, is_code=True),
+                Fact("Seed of all random choices", str(record.manifest["seed"])),
                 *same_recipe(record.manifest),
                 *_anchor(record),
             ]

@@ -348,7 +348,8 @@ def data_warnings(manifest: Manifest) -> list[Block]:
     sentences = manifest.get("data_warnings", [])
     if not sentences:
         return []
-    if manifest["accepts_leakage"]:
+    leaks = any("stand in the test too" in sentence for sentence in sentences)
+    if leaks and manifest["accepts_leakage"]:
         sentences = [*sentences, "The leakage was known and accepted before the study opened."]
     return [Paragraph("What the data reports of these tasks warn of:"), Bullets(sentences)]
 

@@ -243,6 +243,10 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "annotators were given the task description and the instructions.",
      (CHOICE, PROLIFIC)),
     # Methods: gates
+    (REPORT, "The announced duration was 60 minutes; annotators could interrupt their work for up"
+     " to 48 hours.", (CLUES, CHOICE, SEATED)),
+    (REPORT, "The announced duration was 5 minutes;", (CROSS,)),
+    (REPORT, "The announced duration was 10 minutes;", (PROLIFIC,)),
     (REPORT, "annotators could try the tool on three made-up sentences", ALL),
     (REPORT, "Participation required a desktop or laptop computer.", (PROLIFIC,)),
     (REPORT, "annotators had to answer 1 question about the instructions", (CHOICE,)),
@@ -283,6 +287,8 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "We tested 1 difference between numbers of shots", one_pair_is_tested),
     (REPORT, "We tested 4 differences of people and a model", (SEATED,)),
     (REPORT, "We tested 1 difference of people and a model", (CHOICE,)),
+    (REPORT, "lies inside the margin of the design, ± 5 points (two one-sided tests, each at .05,"
+     " not corrected).", (CLUES,)),
     (REPORT, "take annotators as a sample and tasks and test examples as fixed", (CROSS,)),
     (REPORT, "There is no p value for a gain.", (CROSS,)),
     (REPORT, "Annotators were paid 12.00 USD per hour of active time", (CLUES, CHOICE, CROSS)),
