@@ -39,6 +39,7 @@ class Answered:
     shown_at: datetime
     submitted_at: datetime
     active_seconds: float
+    channel: str
 
 
 class Place(NamedTuple):
@@ -92,7 +93,7 @@ def answers(participation: Participation) -> Iterator[Answered]:
         turn = answer.turn
         yield Answered(
             turn.step, turn.position, turn.example, answer.as_given(), answer.s1, turn.shown_at,
-            answer.submitted_at, answer.active_seconds,
+            answer.submitted_at, answer.active_seconds, answer.channel,
         )  # fmt: skip
 
 

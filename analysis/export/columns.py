@@ -61,6 +61,13 @@ OF_CELL = {
     "task": "name of the task",
     "task_version": "version of the task",
 }
+CHANNELS = {
+    "shown_channel": "page or api: what the request came by that showed the example, of one that a"
+    " decision showed the channel of the turn before; empty if it was shown before Handful kept"
+    " this",
+    "channel": "page or api: what the answer came by; empty if there is none, or if it was given"
+    " before Handful kept this",
+}
 # Of the tables of findings; of the intervals, those that no bootstrap gives.
 _INTERVALS = meanings(findings_columns.COLUMNS["intervals"])
 _IN_CLOSED_FORM = (
@@ -135,7 +142,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "blurs": "number of times the page lost focus (reported by the browser)",
         "away_seconds": "total seconds without focus (reported by the browser)",
         "pastes": "number of paste events (reported by the browser)",
-    },
+    }
+    | CHANNELS,
     "spans.csv": {
         "task": "name of the task",
         "step": "training, screening, annotation or check",
@@ -395,7 +403,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "shown_at": "time at which the example was first displayed, UTC",
         "submitted_at": "time at which the answer was stored, UTC",
         "active_seconds": "active seconds, as in answers.csv",
-    },
+    }
+    | CHANNELS,
     "gains.csv": STUDY | meanings(cross_task.GAINS),
 }
 README = """\

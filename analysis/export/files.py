@@ -35,7 +35,7 @@ from analysis.export.rows import (
     spans_rows,
     training_rows,
 )
-from analysis.tables import frames
+from analysis.tables import channels, frames
 from analysis.values import moment
 from annotation.models import Study
 from tasks.csv_files import write_csv
@@ -128,6 +128,8 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
     manifest = (
         f"Manifest (SHA-256 of the frozen design): {study.manifest_hash or 'none: a draft'}\n"
     )
+    if programs := channels.mark(study):
+        manifest += f"\n{programs}\n"
     text = README.format(
         name=study.name, manifest=manifest, reading=READING, columns=columns_markdown()
     )

@@ -77,6 +77,7 @@ def _sample(card: Card, row: Answered) -> dict[str, Any]:
         "prompt_hash": _hash(prompt),
         "target_hash": _hash(target),
         "s1": row.s1,
+        "channel": row.channel,
     }
 
 

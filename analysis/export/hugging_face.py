@@ -16,7 +16,7 @@ from typing import Any
 from analysis.export import answered
 from analysis.export.answered import Answered, NothingAnswered
 from analysis.export.columns import ARM, COLUMNS
-from annotation.models import Participation, Study
+from annotation.models import Channel, Kind, Participation, Study
 from tasks.cards import Card
 
 DATA = "data-00000-of-00001.arrow"
@@ -72,6 +72,7 @@ def write(study: Study, folder: Path) -> dict[str, int]:
 
     counts: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
+    programs = 0
     schema = _schema()
     with ExitStack() as files:
         writers: dict[str, Any] = {}
@@ -84,12 +85,14 @@ def write(study: Study, folder: Path) -> dict[str, int]:
                 writers[step].write_table(pyarrow.Table.from_pylist(rows, schema=schema))
                 counts[step] += len(rows)
                 kinds[participation.kind] += len(rows)
+                if participation.kind == Kind.PERSON:
+                    programs += sum(row["channel"] == Channel.API for row in rows)
     if not counts:
         raise NothingAnswered("Nobody has answered yet: there is nothing to write.")
     for step in counts:
         _describe(study, folder / step, step)
     _json(folder / "dataset_dict.json", {"splits": list(counts)})
-    (folder / "README.md").write_text(_card(study, counts, kinds), encoding="utf-8")
+    (folder / "README.md").write_text(_card(study, counts, kinds, programs), encoding="utf-8")
     return dict(counts)
 
 
@@ -107,7 +110,7 @@ def _schema() -> Any:
             "kind": text, "status": text, "in_analysis": pyarrow.bool_(), "example": text,
             "hash": text, "segments": texts, "question": text, "options": texts, "gold": texts,
             "gold_rule": text, "answer": texts, "spans": pyarrow.list_(span), "s1": share,
-            "shown_at": time, "submitted_at": time, "active_seconds": share,
+            "shown_at": time, "submitted_at": time, "active_seconds": share, "channel": text,
         }.items()
     )  # fmt: skip
 
@@ -139,6 +142,7 @@ def _row(card: Card, row: Answered) -> dict[str, Any]:
         "shown_at": row.shown_at,
         "submitted_at": row.submitted_at,
         "active_seconds": row.active_seconds,
+        "channel": row.channel,
     }
 
 
@@ -158,9 +162,12 @@ def _describe(study: Study, folder: Path, step: str) -> None:
     _json(folder / "dataset_info.json", info)
 
 
-def _card(study: Study, counts: Counter[str], kinds: Counter[str]) -> str:
+def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int) -> str:
+    """The data card; `programs` of the answers of people came from a program, by the API."""
     cards = [task.card for task in study.tasks.order_by("name")]
     named = ", ".join(f"{kind}: {count:,} answers" for kind, count in sorted(kinds.items()))
+    if programs:
+        named += f", {programs:,} of the answers of people given by a program (`channel` is api)"
     text = CARD.format(
         title=_cell(study.title),
         study=study.name,

@@ -111,6 +111,7 @@ def _sample(card: Card, model: str, row: Answered) -> Any:
             "gold_rule": card.gold_rule,
             "hash": example.content_hash,
             "position": row.position,
+            "channel": row.channel,
         },
         started_at=row.shown_at.isoformat(),
         completed_at=row.submitted_at.isoformat(),

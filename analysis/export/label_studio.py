@@ -87,7 +87,7 @@ def _annotation(
         "lead_time": row.active_seconds,
         "was_cancelled": False,
         "ground_truth": False,
-        "handful": about,
+        "handful": {**about, "channel": row.channel},
     }
 
 

@@ -73,12 +73,12 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
         "example__source_id", "example__content_hash", "example__gold", "shown_at",
         "answer__submitted_at", "answer__s1", "answer__label", "answer__values",
         "answer__active_seconds", "reading__seconds", "activity__blurs",
-        "activity__away_seconds", "activity__pastes",
+        "activity__away_seconds", "activity__pastes", "channel", "answer__channel",
     )  # fmt: skip
     for (
         pk, task, name, version, shots, split, step, position, pseudonym, kind, status, analysed,
         example, digest, gold, shown_at, submitted_at, s1, label, values, active, read,
-        blurs, away, pastes,
+        blurs, away, pastes, shown_by, came_by,
     ) in turns.iterator(chunk_size=2000):  # fmt: skip
         given = texts_of(label, texts if turn_of_spans == pk else (), values)
         if turn_of_spans == pk:
@@ -92,7 +92,7 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
             moment(submitted_at) if answered else "",
             number((submitted_at - shown_at).total_seconds()) if answered else "",
             number(active) if answered else "", "" if read is None else number(read),
-            blurs or 0, number(away or 0.0), pastes or 0,
+            blurs or 0, number(away or 0.0), pastes or 0, shown_by, came_by or "",
         ]  # fmt: skip
 
 

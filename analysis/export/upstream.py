@@ -40,11 +40,11 @@ def upstream_rows(study: Study) -> Iterator[list[Any]]:
         "pk", "participation__pseudonym", "participation__scenario__arm", "position",
         "example_id", "example__source_id", "example__content_hash", "shown_at",
         "answer__submitted_at", "answer__label", "answer__values", "answer__s1",
-        "answer__active_seconds",
+        "answer__active_seconds", "channel", "answer__channel",
     )  # fmt: skip
     for (
         pk, who, arm, position, example, source, digest, shown, submitted, label, values, s1,
-        active,
+        active, shown_by, came_by,
     ) in rows.iterator(chunk_size=2000):  # fmt: skip
         is_given = submitted is not None
         given = texts_of(label, texts.get(pk, ()), values)
@@ -52,6 +52,7 @@ def upstream_rows(study: Study) -> Iterator[list[Any]]:
             study.name, study.manifest_hash, who, arm, position, *names[example], source, digest,
             json_list(given) if is_given else "", number(s1) if is_given else "", moment(shown),
             moment(submitted) if is_given else "", number(active) if is_given else "",
+            shown_by, came_by or "",
         ]  # fmt: skip
 
 

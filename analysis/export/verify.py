@@ -41,7 +41,7 @@ FILES = {
     " question question_selectable options gold gold_rule explanation granularity hash reachable",
     "answers.csv": f"{OF_STUDY} {SCENARIO} step position annotator kind status in_analysis example"
     " hash answer gold gold_rule s1 shown_at submitted_at seconds active_seconds reveal_seconds"
-    " blurs away_seconds pastes",
+    " blurs away_seconds pastes shown_channel channel",
     "spans.csv": "task step annotator example hash segment start end text",
     "annotators.csv": f"{OF_STUDY} {SCENARIO} arm annotator kind status in_analysis arrival stage"
     " mean_s1 sd_examples n training_s1 training_n seconds active_seconds worked_seconds"
@@ -51,7 +51,7 @@ FILES = {
     "human_performance.csv": f"{OF_STUDY} kind task task_version family shots metric {SPREAD}"
     " remark splits split_sd_ddof1 split_sd_ddof0 set_mean set_sd_ddof1 set_sd_ddof0 set_ceiling"
     " set_recipe note baseline floor_random floor_frequent"
-    " baseline_name ceiling published_mean published_spread late_seats recipe",
+    " baseline_name ceiling published_mean published_spread late_seats by_program recipe",
     "metrics.csv": f"{OF_STUDY} who name task task_version shots metric role {SPREAD} of low high"
     " se df no_interval remark recipe",
     "metric_values.csv": f"{OF_STUDY} who name task task_version shots split metric value remark",
@@ -99,7 +99,7 @@ FILES = {
     "upstream_pool.csv": f"{OF_STUDY} arm task task_version position example segments question"
     " options gold gold_rule hash",
     "upstream.csv": f"{OF_STUDY} annotator arm position task task_version example hash answer s1"
-    " shown_at submitted_at active_seconds",
+    " shown_at submitted_at active_seconds shown_channel channel",
     "gains.csv": f"{OF_STUDY} kind task metric new_arm base_arm meaning new_people base_people new"
     " base new_sd base_sd gain low high method no_interval boot_low boot_high difference"
     " difference_low difference_high refused",
@@ -165,6 +165,8 @@ NOT_RECOMPUTED = {
         "pastes": "the sum",
         "reveal_seconds": FORM,
         "away_seconds": FORM,
+        "shown_channel": "that the design allows it",
+        "channel": "that the design allows it, and that sensitivity.csv follows from it",
     },
     "annotators.csv": {
         "annotator": "but of who withdrew: no other file names them",
@@ -241,6 +243,8 @@ NOT_RECOMPUTED = {
         "submitted_at": "that it is not before shown_at",
         "active_seconds": "at most the time between both",
         "answer": "another one with the same S1",
+        "shown_channel": "that the design allows it",
+        "channel": "that the design allows it, and that sensitivity.csv follows from it",
     },
     "gains.csv": {"boot_low": FORM, "boot_high": FORM},
 }
@@ -763,7 +767,7 @@ class Annotator:
 
     __slots__ = (
         "active", "arm", "arrival", "as_set", "at", "began_upstream", "blurs", "browser",
-        "has_spans", "mean_s1", "name", "order",
+        "by_program", "has_spans", "mean_s1", "name", "order",
         "pastes", "place", "places", "row", "rows", "s1", "shown", "steps", "submitted", "texts",
         "took", "words",
     )  # fmt: skip
@@ -781,6 +785,7 @@ class Annotator:
         self.shown, self.submitted, self.words = array("q"), array("q"), array("I")
         self.took = array("d")  # seconds
         self.blurs = self.pastes = 0
+        self.by_program = False
         self.order = range(0)  # the answers above, by position
 
     def answered(self, *steps):
@@ -1238,6 +1243,7 @@ def check_answers(export, check):
         expected = example.cells + annotator.place
         if copied(row) != expected:
             check.texts(row, **dict(zip(COPIED, expected, strict=True)))
+        check_channels(export, check, row, annotator)
         if example in annotator.at:
             check.wrong(row, "example", "an example met once")
         keep_answer(export, check, row, annotator, example)
@@ -1245,6 +1251,16 @@ def check_answers(export, check):
         order = by_position(check, "answers.csv", annotator.places, annotator.rows)
         is_sorted = order == list(range(len(order)))
         annotator.order = range(len(order)) if is_sorted else order
+
+
+def check_channels(export, check, row, annotator):
+    """People use the pages, unless the design allows programs in their seats; kept: by whom."""
+    is_person = annotator.place.kind == "person"
+    keeps_out = is_person and not export.design.get("programs_as_people", False)
+    allowed = ("", "page") if keeps_out else ("", "page", "api")
+    check.one_of(row, "shown_channel", allowed)
+    check.one_of(row, "channel", allowed if row["submitted_at"] else ("",))
+    annotator.by_program = annotator.by_program or row["channel"] == "api"
 
 
 Given = namedtuple("Given", "kept texts s1 shown submitted took active")
@@ -1761,6 +1777,8 @@ def check_performance(export, check):
         late = integer(row["late_seats"])
         if late is None or late < 0 or (late and row["kind"] != "person"):
             check.wrong(row, "late_seats", "a number of seats, 0 for all but people")
+        programs = sum(one.by_program for one in group) if row["kind"] == "person" else 0
+        check.texts(row, by_program=str(programs))
         if key in published:
             check.differs(row.file, row.number, "shots", key, "one row each")
         published.add(key)
@@ -3297,8 +3315,8 @@ def check_sensitivity(export, check):
     people, known, expected = finished(export), {}, {}
     for (kind, task, shots), everybody in people.items():
         of_kind = [who for key, own in people.items() if key[0] == kind for who in own]
-        for rule, (keeps, is_told) in RULES.items():
-            if not is_told or any(who.seen_before or who.ai_used for who in of_kind):
+        for rule, (keeps, applies) in RULES.items():
+            if any(applies(who) for who in of_kind):
                 kept = tuple(who.annotator for who in everybody if keeps(who))
                 expected[kind, task, shots, rule] = (kept, len(everybody))
     for row in export.rows("sensitivity.csv", check):
@@ -3317,7 +3335,7 @@ def check_sensitivity(export, check):
 
 
 Finished = namedtuple(
-    "Finished", "annotator counts training median_seconds seen_before ai_used flags"
+    "Finished", "annotator counts training median_seconds seen_before ai_used flags by_program"
 )
 
 
@@ -3345,6 +3363,7 @@ def finished(export):
                 statistics.median(active) if active else math.nan,
                 *told.get(row["annotator"], ("", "")),
                 row["flags"].split(),
+                row["kind"] == "person" and annotator.by_program,
             )
         )
     return people
@@ -3363,22 +3382,32 @@ def paced(least):
 
 
 def is_unspoilt(who):
-    return who.counts and not who.flags and "yes" not in (who.seen_before, who.ai_used)
+    is_clean = not who.flags and not who.by_program
+    return who.counts and is_clean and "yes" not in (who.seen_before, who.ai_used)
 
 
-# Who counts by each rule, and whether it is one on what people told.
+def always(who):
+    return True
+
+
+def told(who):
+    return who.seen_before or who.ai_used
+
+
+# Who counts by each rule, and of whom one is needed for it to have a row.
 RULES = {
-    "reported": (lambda who: who.counts, False),
-    "with_excluded": (lambda who: True, False),
-    "seen_before!=yes": (among("seen_before", "no", "unsure", ""), True),
-    "seen_before=no": (among("seen_before", "no"), True),
-    "ai_used!=yes": (among("ai_used", "no", "unsure", ""), True),
-    "ai_used=no": (among("ai_used", "no"), True),
-    "passed_checks": (lambda who: who.counts and "checks" not in who.flags, False),
-    "not_flagged": (lambda who: who.counts and not who.flags, False),
-    "none_of_these": (is_unspoilt, False),
-    **{f"training_s1>={least}": (trained(least), False) for least in (50, 60, 70, 80, 90)},
-    **{f"median_seconds>={least}": (paced(least), False) for least in (1, 2, 5, 10)},
+    "reported": (lambda who: who.counts, always),
+    "with_excluded": (lambda who: True, always),
+    "seen_before!=yes": (among("seen_before", "no", "unsure", ""), told),
+    "seen_before=no": (among("seen_before", "no"), told),
+    "ai_used!=yes": (among("ai_used", "no", "unsure", ""), told),
+    "ai_used=no": (among("ai_used", "no"), told),
+    "passed_checks": (lambda who: who.counts and "checks" not in who.flags, always),
+    "not_flagged": (lambda who: who.counts and not who.flags, always),
+    "by_page": (lambda who: who.counts and not who.by_program, operator.attrgetter("by_program")),
+    "none_of_these": (is_unspoilt, always),
+    **{f"training_s1>={least}": (trained(least), always) for least in (50, 60, 70, 80, 90)},
+    **{f"median_seconds>={least}": (paced(least), always) for least in (1, 2, 5, 10)},
 }
 
 
@@ -3497,6 +3526,7 @@ def check_upstream_answers(export, check, pools):
             check.wrong(row, column, "an example of the pool, an annotator who has not withdrawn")
             continue
         annotator.began_upstream = True
+        check_channels(export, check, row, annotator)
         check.texts(row, arm=annotator.arm, hash=own[1], position=str(len(given[annotator.name])))
         given[annotator.name].append((row["task"], row["example"], row["submitted_at"] != ""))
         shown = export.time(check, row, "shown_at")

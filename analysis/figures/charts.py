@@ -11,6 +11,7 @@ several, over each panel; learning and drift are of single answers, which always
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,6 +44,15 @@ CONFIG: dict[str, Any] = {
     "rule": {"color": INK},
     "style": {"annotator": {"color": SOFT}, "baseline": {"color": SOFT}},
 }  # fmt: skip
+
+
+def marked(spec: dict[str, Any], mark: str) -> dict[str, Any]:
+    """The specification with that sentence above the panels, in lines that fit one column."""
+    title = {"anchor": "start", "color": INK, "fontSize": 11, "fontWeight": "normal"}
+    return spec | {
+        "title": textwrap.wrap(mark, 44),
+        "config": spec["config"] | {"title": title},
+    }
 
 
 def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:

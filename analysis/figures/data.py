@@ -22,7 +22,7 @@ from analysis.figures.humans_models import ShotRow
 from analysis.heavy import alt, pd
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH
-from analysis.tables import bounds, frames, means, test_sets
+from analysis.tables import bounds, channels, frames, means, test_sets
 from analysis.tables.findings import state
 from analysis.values import number
 from annotation.models import Answer, Kind, Step, Study
@@ -59,6 +59,7 @@ class Figure:
     load: Callable[[], Data]
     make: Callable[[pd.DataFrame], alt.FacetChart]
     all_columns: Sequence[Column]
+    mark: str = ""  # drawn above it, so that it goes wherever the picture goes
 
     @cached_property
     def data(self) -> Data:
@@ -75,7 +76,8 @@ class Figure:
     @cached_property
     def spec(self) -> dict[str, Any]:
         """The Vega-Lite specification, data included; the tests hold it against its schema."""
-        return self.make(self.frame).to_dict(validate=False)
+        drawn: dict[str, Any] = self.make(self.frame).to_dict(validate=False)
+        return charts.marked(drawn, self.mark) if self.mark else drawn
 
     @property
     def json(self) -> str:
@@ -295,6 +297,9 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
         in_file_order = study.training_order == Study.Order.FILE_ORDER
         caption += IN_FILE_ORDER if in_file_order else IN_RANDOM_ORDER
     why_not = _why_not(study, name, begun)
+    programs = channels.mark(study) if kind == Kind.PERSON or name == "models" else ""
+    if programs:
+        caption += f" {programs}"
     shown = "" if why_not else caption
     who = "people" if kind == Kind.PERSON else f"{kind} annotators (not people)"
     return Figure(
@@ -306,6 +311,7 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
         load=partial(data, study, kind, name),
         make=partial(_chart, name, sorted(study.shots)),
         all_columns=COLUMNS[name],
+        mark=programs,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from analysis.figures import charts, humans_models
 from analysis.figures import data as figure_data
 from analysis.figures.humans_models import SeriesRow
-from analysis.tables import test_sets
+from analysis.tables import channels, test_sets
 from analysis.tables.columns import NOTHING
 from annotation.models import Kind, Study
 from tasks.columns import Column
@@ -85,6 +85,14 @@ class Comparison:
         caption = CAPTION.format(
             metrics=test_sets.in_words(tasks), kind=who, question=humans_models.BOTH
         )
+        marks = {study: channels.mark(study) for study in self.studies}
+        programs = " ".join(
+            f"{title_of(study, self.studies)}: {mark}"
+            for study, mark in marks.items()
+            if mark and self.kind == Kind.PERSON
+        )
+        if programs:
+            caption += f" {programs}"
         why_not = "" if self.rows else "Nobody of this kind has completed any of these studies."
         shown = figure_data.Data(humans_models.frame(self.rows), self.rows)
         return figure_data.Figure(
@@ -96,6 +104,7 @@ class Comparison:
             load=lambda: shown,
             make=charts.humans_and_models,
             all_columns=humans_models.COLUMNS,
+            mark=programs,
         )
 
 

@@ -52,6 +52,10 @@ ANSWERS = [
     Column(
         "active_seconds", meaning="of the answer", get=lambda t: t.given and t.given.active_seconds
     ),
+    Column("shown_channel", meaning="page or api: what showed it", get=lambda t: t.channel),
+    Column(
+        "channel", meaning="of the answer: page or api", get=lambda t: t.given and t.given.channel
+    ),
 ]
 
 

@@ -1,7 +1,10 @@
-"""What every table of a study says of itself: parts of tests, choices with results at hand."""
+"""What every table of a study says of itself: parts of tests, programs in people's seats, choices
+with results at hand.
+"""
 
 from django.db.models import Sum
 
+from analysis.tables import channels
 from annotation.models import AddedSeats, Decision, Status, Study
 
 
@@ -17,7 +20,7 @@ def late_seats(study: Study) -> dict[tuple[str, int], int]:
 
 
 def sentences(study: Study) -> list[str]:
-    """Tests that are parts, seats added after results could be seen, exclusions after a score."""
+    """Tests that are parts, programs in people's seats, late seats, exclusions after a score."""
     marks = []
     parts = {task.name: task.test_part for task in study.tasks.with_reports().order_by("name")}
     told = [f"{name}, {part}" for name, part in parts.items() if part]
@@ -31,6 +34,8 @@ def sentences(study: Study) -> list[str]:
             "A cross-task study: tables by task and shots count the direct arm alone, which had"
             " nothing before the task. Cross-task compares the arms."
         )
+    if programs := channels.mark(study):
+        marks.append(f"{programs} Sensitivity has the cells without them.")
     cells = [
         f"{number} in {task}, {shots} shots" for (task, shots), number in late_seats(study).items()
     ]

@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import Count
 
 from analysis.heavy import pd
-from analysis.tables import frames, marks, metrics, test_sets
+from analysis.tables import channels, frames, marks, metrics, test_sets
 from analysis.tables.bounds import Bounds, bounds, set_note
 from analysis.tables.columns import NOTHING, mean_and_sd, points, with_remark
 from analysis.tables.published import Published, human_table4, name_of, not_compared
@@ -301,6 +301,7 @@ class LongRow:
     cell: Cell
     bounds: Bounds
     late_seats: int
+    by_program: int
 
     @property
     def recipe(self) -> str:
@@ -326,7 +327,9 @@ def all_tables(study: Study, frame: pd.DataFrame | None = None) -> list[Performa
 
 def long_rows(table: PerformanceTable) -> list[LongRow]:
     """One row per number of shots and task."""
-    late = marks.late_seats(table.study) if table.kind == Kind.PERSON else {}
+    is_of_people = table.kind == Kind.PERSON
+    late = marks.late_seats(table.study) if is_of_people else {}
+    programs = channels.of_cells(table.study) if is_of_people else {}
     return [
         LongRow(
             table.kind,
@@ -334,6 +337,7 @@ def long_rows(table: PerformanceTable) -> list[LongRow]:
             table.cells[task.name, shots],
             limits,
             late.get((task.name, shots), 0),
+            programs.get((task.name, shots), 0),
         )
         for shots in table.shots
         for task, limits in zip(table.tasks, table.bounds, strict=True)

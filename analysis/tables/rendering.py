@@ -156,6 +156,10 @@ PERFORMANCE = [
         "late_seats",
         meaning="seats that were added after results could be seen",
     ),
+    Column(
+        "by_program",
+        meaning="of these people, those for whom a program gave at least one answer, by the API",
+    ),
     Column("recipe", meaning=RECIPE),
 ]
 # What only the export has: on the page these stand beside the table.

@@ -13,7 +13,7 @@ from typing import Any
 from analysis.heavy import np, pd
 from analysis.stats import two_way
 from analysis.stats.learning import by_cell
-from analysis.tables import frames
+from analysis.tables import channels, frames
 from analysis.tables.columns import NOTHING, between, mean_and_sd
 from analysis.tables.means import lowest_of
 from analysis.tables.test_sets import with_scores
@@ -28,12 +28,24 @@ SECONDS = (1, 2, 5, 10)  # median active time on an example of the annotation st
 
 @dataclass(frozen=True)
 class Rule:
-    """Who counts: a name for the CSV, words for the page, and the rows that are kept."""
+    """Who counts: a name for the CSV, words for the page, and the rows that are kept.
+
+    `applies` says whether the rule can change anything: elsewhere it has no row.
+    """
 
     name: str
     words: str
     keeps: Callable[[pd.DataFrame], pd.Series]
-    is_told: bool = False  # by the exit questionnaire: left out where nobody answered it
+    applies: Callable[[pd.DataFrame], bool] = lambda people: True
+
+
+def _is_told(people: pd.DataFrame) -> bool:
+    """Did anyone answer the exit questionnaire?"""
+    return not (people["seen_before"].eq("").all() and people["ai_used"].eq("").all())
+
+
+def _has_programs(people: pd.DataFrame) -> bool:
+    return bool(people["by_program"].any())
 
 
 def _said(question: str, *answers: str) -> Callable[[pd.DataFrame], pd.Series]:
@@ -47,9 +59,9 @@ def _not(*signs: str) -> Callable[[pd.DataFrame], pd.Series]:
 
 
 def _unspoilt(people: pd.DataFrame) -> pd.Series:
-    """Who said neither, failed no check and has no flag."""
+    """Who said neither, failed no check, has no flag and used the pages."""
     said = people["seen_before"].eq("yes") | people["ai_used"].eq("yes")
-    return _not("failed_checks", "flagged")(people) & ~said
+    return _not("failed_checks", "flagged", "by_program")(people) & ~said
 
 
 def _training(least: int) -> Rule:
@@ -83,18 +95,24 @@ RULES = (
         "seen_before!=yes",
         "without who had seen the texts",
         _said("seen_before", "no", "unsure", ""),
-        is_told=True,
+        _is_told,
     ),
     Rule(
         "seen_before=no",
         "only who said they had not seen them",
         _said("seen_before", "no"),
-        is_told=True,
+        _is_told,
     ),
-    Rule("ai_used!=yes", "without who used AI", _said("ai_used", "no", "unsure", ""), is_told=True),
-    Rule("ai_used=no", "only who said they had not", _said("ai_used", "no"), is_told=True),
+    Rule("ai_used!=yes", "without who used AI", _said("ai_used", "no", "unsure", ""), _is_told),
+    Rule("ai_used=no", "only who said they had not", _said("ai_used", "no"), _is_told),
     Rule("passed_checks", "without failed attention checks", _not("failed_checks")),
     Rule("not_flagged", "without quality flags", _not("flagged")),
+    Rule(
+        "by_page",
+        "without people for whom a program answered",
+        _not("by_program"),
+        _has_programs,
+    ),
     Rule("none_of_these", "without any of these signs", _unspoilt),
     *map(_training, TRAINING),
     *map(_seconds, SECONDS),
@@ -121,7 +139,8 @@ def people(study: Study, kind: str, answers: pd.DataFrame) -> pd.DataFrame:
     Columns: participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN
     at zero shots), median_seconds (of active time on an example of the annotation step),
     seen_before and ai_used (yes, no, unsure, or "" where not answered), failed_checks and flagged
-    (bool: one or more of the quality flags that annotators.csv has too).
+    (bool: one or more of the quality flags that annotators.csv has too), by_program (bool: a
+    person with an answer by the API).
     """
     frame = frames.annotators(study)
     frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)]
@@ -137,8 +156,10 @@ def people(study: Study, kind: str, answers: pd.DataFrame) -> pd.DataFrame:
     raised = {pk: theirs for pk, (_signs, theirs) in flags.for_study(study).items()}
     frame["failed_checks"] = ["checks" in raised.get(pk, {}) for pk in keys]
     frame["flagged"] = [bool(raised.get(pk)) for pk in keys]
+    programs = set(channels.by_program(study).values_list("pk", flat=True))
+    frame["by_program"] = [pk in programs for pk in keys]
     columns = ["participation", "task", "shots", "annotator", "analysed", "score", "training_s1"]
-    told_or_seen = ["seen_before", "ai_used", "failed_checks", "flagged"]
+    told_or_seen = ["seen_before", "ai_used", "failed_checks", "flagged", "by_program"]
     return frame[[*columns, "median_seconds", *told_or_seen]]
 
 
@@ -240,7 +261,6 @@ def table(study: Study, kind: str) -> list[Row]:
 
 def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[Row]:
     """One row per rule, task and shots, of what `people` and `scores` return."""
-    nobody_told = frame["seen_before"].eq("").all() and frame["ai_used"].eq("").all()
     numbers = ["participation", "score"]
     cells = [
         (task, shots, part[numbers], list(part.index))
@@ -249,7 +269,7 @@ def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[
     known: dict[tuple[Any, ...], Row] = {}  # most rules leave the same annotators
     found = []
     for rule in RULES:
-        if rule.is_told and nobody_told:
+        if not rule.applies(frame):
             continue
         kept = set(frame.index[rule.keeps(frame)])
         for task, shots, everybody, rows_of_cell in cells:

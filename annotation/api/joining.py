@@ -65,7 +65,8 @@ class Join(Spoken):
 
     @extend_schema(
         summary="Take a seat",
-        description="201 with the token of the participation, 200 for one that is there already.",
+        description="201 with the token of the participation, 200 for one that is there already."
+        " 403 `people_use_pages` for the seat of a person, unless the design allows programs.",
         request=bodies.JoinBody,
         responses={
             200: OpenApiTypes.OBJECT, 201: OpenApiTypes.OBJECT, 409: OpenApiTypes.OBJECT,

@@ -6,7 +6,16 @@ from typing import Any
 
 from django.db.models import Avg, Count, Max, Q
 
-from annotation.models import JUDGED_STEPS, Kind, Participation, Status, Step, Study, Turn
+from annotation.models import (
+    JUDGED_STEPS,
+    Channel,
+    Kind,
+    Participation,
+    Status,
+    Step,
+    Study,
+    Turn,
+)
 from annotation.steps import blinding
 from tasks.columns import Column
 from tasks.models import Example, Split
@@ -67,7 +76,12 @@ def participation_rows(study: Study, page: list[Participation]) -> list[dict]:
         Turn.objects.filter(participation__in=[participation.pk for participation in page])
         .order_by()
         .values("participation", "step")
-        .annotate(n=Count("answer"), s1=Avg("answer__s1"), shown_at=Max("shown_at"))
+        .annotate(
+            n=Count("answer"),
+            by_api=Count("answer", filter=Q(answer__channel=Channel.API)),
+            s1=Avg("answer__s1"),
+            shown_at=Max("shown_at"),
+        )
     )
     for row in counts:
         steps[row["participation"]][row["step"]] = row
@@ -83,6 +97,8 @@ def participation_rows(study: Study, page: list[Participation]) -> list[dict]:
                 "annotated": annotated["n"],
                 "mean_s1": None if annotated["s1"] is None else 100 * annotated["s1"],
                 "is_hidden": participation.pk in hidden,
+                "by_program": participation.kind == Kind.PERSON
+                and any(row["by_api"] for row in done.values()),
                 "total": sizes.get(participation.scenario.task_id, 0),
                 "last_active_at": max(
                     (row["shown_at"] for row in done.values()), default=participation.arrived_at

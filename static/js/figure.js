@@ -24,6 +24,7 @@ function inColoursOfThePage(config) {
     axis: { ...config.axis, ...text, ...lines },
     header: { ...config.header, ...text },
     legend: { ...config.legend, ...text },
+    title: { ...config.title, color: of("ink") },
     range: { category: [1, 2, 3, 4, 5, 6].map((number) => of(`series-${number}`)) },
     mark: { color: of("ink") },
     rule: { color: of("ink") },

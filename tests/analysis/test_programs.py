@@ -1,0 +1,216 @@
+"""Where a design allows programs in people's seats, everything that shows results says so."""
+
+import csv
+import json
+
+import pytest
+from django.urls import reverse
+
+from analysis.export.files import write_export, write_sums
+from analysis.export.verify import main
+from analysis.figures import data as figures
+from analysis.tables import channels, marks, sensitivity
+from annotation.models import Kind, Status, Study
+from tests import factories
+from tests.annotation import both_doors
+from tests.annotation.test_people_use_pages import go_through
+
+SAYS = "A program answered, by the API, for 1 of the 3 people in the analysis."
+
+
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    """At two shots two people by page, and one whom a program answers for."""
+    study = both_doors.make_study(
+        module_researcher, factories.make_task(), name="mixed", shots=[2], annotators=3
+    )
+    (scenario,) = study.scenarios.all()
+    for _person in range(2):
+        factories.work_through(
+            factories.seat(scenario), lambda turn: [turn.example.context[0].split()[0]]
+        )
+    go_through(both_doors.Api(), study)
+    return study.pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
+
+
+@pytest.fixture
+def export(study, tmp_path):
+    write_export(study, tmp_path / "export")
+    return tmp_path / "export"
+
+
+def rows_of(folder, name: str) -> list[dict[str, str]]:
+    with (folder / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_it_counts_the_people_in_the_analysis_with_an_answer_by_the_api(study):
+    assert channels.people_by_program(study) == 1
+    assert channels.of_cells(study) == {("toy-places", 2): 1}
+    (program,) = channels.by_program(study)
+    program.in_analysis, program.seat_number = False, None
+    program.save()
+    assert channels.people_by_program(study) == 0
+    assert marks.sentences(study) == []
+
+
+def test_one_answer_by_the_api_is_enough(researcher):
+    study = both_doors.make_study(researcher, factories.make_task(), shots=[2])
+    seat = both_doors.seat(both_doors.Pages(), study)
+    turn = seat.latest_turn()
+    both_doors.Api().answer(seat.token, turn.pk, factories.fields_for(turn.example, ["home"]))
+    factories.go_on(seat.token)
+    factories.work_through(seat)
+    assert channels.people_by_program(study) == 1
+
+
+def test_models_and_simulated_annotators_are_no_people_by_program(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], rehearsal=True)
+    study.programs_as_people = True
+    for kind in (Kind.SIMULATED, Kind.MODEL):
+        seat = factories.seat(study.scenarios.get(), kind)
+        factories.work_through(seat)
+        assert seat.kind == kind
+    assert channels.mark(study) == ""
+
+
+PAGES = [
+    "human_performance", "training_table", "analysis", "sensitivity", "figures", "study_models",
+    "leaderboard", "study_differences", "examples", "gold_audit", "latex", "report", "study",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_with_results_says_it(ada, study, name):
+    page = ada.get(reverse(name, args=[study.name]), follow=True).content.decode()
+    assert SAYS in page
+
+
+def test_a_study_of_people_on_pages_says_nothing(ada, researcher):
+    study = both_doors.make_study(researcher, factories.make_task(), shots=[2])
+    factories.work_through(factories.seat(study.scenarios.get()))
+    for name in PAGES:
+        page = ada.get(reverse(name, args=[study.name]), follow=True).content.decode()
+        assert "A program answered" not in page
+
+
+def test_latex_report_and_markdown_say_it(ada, study):
+    for name, args in (
+        ("api_table_latex", [study.name, "human-performance"]),
+        ("api_table_latex", [study.name, "intervals"]),
+        ("api_report_text", [study.name]),
+    ):
+        assert SAYS in " ".join(ada.get(reverse(name, args=args)).content.decode().split())
+
+
+@pytest.mark.parametrize("name", ["shots", "models", "learning", "drift", "speed", "time"])
+def test_every_figure_says_it_in_its_caption_and_in_the_picture(study, name):
+    figure = figures.figure(study, "person", name)
+    assert SAYS in figure.caption
+    assert SAYS in figure.description
+    assert " ".join(figure.spec["title"]) == SAYS
+    assert max(map(len, figure.spec["title"])) <= 44
+    assert json.loads(figure.json)["title"] == figure.spec["title"]
+
+
+@pytest.mark.parametrize("width", ["", "single", "double"])
+def test_a_picture_for_a_paper_has_it_drawn(study, width):
+    picture = figures.picture(figures.figure(study, "person", "shots"), "svg", width).decode()
+    for line in figures.figure(study, "person", "shots").spec["title"]:
+        assert line in picture
+
+
+def test_several_studies_say_it_with_the_name_of_the_study(ada, study, researcher):
+    other = both_doors.make_study(
+        researcher, study.tasks.get(), name="pages-only", title="Only pages", shots=[2]
+    )
+    factories.work_through(factories.seat(other.scenarios.get()))
+    address = f"{reverse('compare')}?study={study.name}&study={other.name}"
+    page = ada.get(address).content.decode()
+    assert f"A small study: {SAYS}" in page
+    assert "Only pages: A program" not in page
+
+
+def test_sensitivity_has_the_row_without_them(ada, study):
+    rows = {row.rule: row for row in sensitivity.table(study, "person")}
+    assert (rows["reported"].n, rows["by_page"].n) == (3, 2)
+    assert rows["by_page"].mean < rows["reported"].mean
+    assert rows["none_of_these"].n <= 2
+    page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
+    assert "without people for whom a program answered" in page
+
+
+def test_sensitivity_has_no_such_row_elsewhere(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    factories.work_through(factories.seat(study.scenarios.get()))
+    assert "by_page" not in {row.rule for row in sensitivity.table(study, "person")}
+
+
+def test_the_export_says_how_each_row_came_and_verifies(export, study):
+    by = {}
+    for row in rows_of(export, "answers.csv"):
+        assert row["shown_channel"] == row["channel"]
+        by.setdefault(row["annotator"], set()).add(row["channel"])
+    assert sorted(map(sorted, by.values())) == [["api"], ["page"], ["page"]]
+    (row,) = rows_of(export, "human_performance.csv")
+    assert (row["n"], row["by_program"]) == ("3", "1")
+    rules = {row["rule"]: row["n"] for row in rows_of(export, "sensitivity.csv")}
+    assert rules["by_page"] == "2"
+    assert SAYS in (export / "README.md").read_text()
+    assert main(export) == 0
+
+
+def alter(folder, name: str, column: str, value: str, first: int = 1000) -> None:
+    """Another value in the first cells that hold one, with checksums that fit."""
+    rows = rows_of(folder, name)
+    for row in [row for row in rows if row[column]][:first]:
+        row[column] = value
+    with (folder / name).open("w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, rows[0].keys(), lineterminator="\r\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    write_sums(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "value"),
+    [
+        ("answers.csv", "channel", "page"),
+        ("answers.csv", "channel", "fax"),
+        ("answers.csv", "shown_channel", "fax"),
+        ("human_performance.csv", "by_program", "0"),
+    ],
+)
+def test_verify_notices_an_altered_mark(export, file, column, value):
+    write_sums(export)
+    assert main(export) == 0
+    alter(export, file, column, value)
+    assert main(export) == 1
+
+
+def test_verify_refuses_a_program_in_a_study_that_keeps_people_to_pages(researcher, tmp_path):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=1)
+    folder = tmp_path / "export"
+    write_export(study, folder)
+    assert main(folder) == 0
+    # They have not completed: no table counts them, and no mark differs.
+    alter(folder, "answers.csv", "shown_channel", "api", first=1)
+    assert main(folder) == 1
+
+
+def test_the_list_of_people_and_the_api_say_by_which_channel(ada, study):
+    page = ada.get(reverse("people", args=[study.name])).content.decode()
+    assert page.count("answered by a program") == 1
+    rows = ada.get(reverse("api_answers", args=[study.name])).json()["results"]
+    (seat,) = channels.by_program(study)
+    assert seat.status == Status.COMPLETED
+    for row in rows:
+        channel = "api" if row["annotator"] == seat.pseudonym else "page"
+        assert (row["shown_channel"], row["channel"]) == (channel, channel)
