@@ -87,7 +87,7 @@ urlpatterns = [
         name="checklist_file",
     ),
     path(
-        "studies/<str:name>/sample/",
+        "studies/<str:name>/report/sample/",
         uploads.takes_files(LARGEST_EXPORT, at_once=1)(report.sample_upload),
         name="sample_upload",
     ),

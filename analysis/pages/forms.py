@@ -363,7 +363,6 @@ class SampleForm(PageForm):
 
     demographics = forms.FileField(
         label="Demographic export of Prolific (CSV)",
-        max_length=200,
         widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
         help_text="It is read once and not stored: only the table of counts is kept.",
     )

@@ -7,7 +7,8 @@ a special character that no command explains is a mistake.
 import re
 
 COMMANDS = {
-    "begin", "end", "caption", "label", "centering", "toprule", "midrule", "bottomrule",
+    "begin", "end", "section", "subsection", "textbf",
+    "caption", "label", "centering", "toprule", "midrule", "bottomrule",
     "multicolumn", "item", "footnotesize", "emph", "textbackslash", "textasciitilde",
     "textasciicircum", "textbar", "textless", "textgreater", "textasciigrave", "pm", "to", "alpha",
     "ge", "le", "times", "surd", "sigma", "Sigma", "Delta", "dots", "cdot", "circ",

@@ -178,7 +178,7 @@ def test_zero_shots_alone_have_no_training_in_any_sentence(researcher):
     assert "The only scenario (a task at a number of shots) was planned for 1 annotator." in text
     assert "There was no training step, and nobody was screened out by score." in text
     assert "training split" not in everything_of(study)
-    assert "Training step:" not in items(study)["3.1.1"].known
+    assert "Training step:" not in items(study)["3.1.1"].evidence
     assert "after the training examples" not in everything_of(study)
     assert "Between shots: Welch" not in everything_of(study)
     planned = blocks.as_markdown(preregistration.for_study(study))
@@ -232,7 +232,7 @@ def test_exclusivity_per_browser_is_stated_if_somebody_came_by_an_open_link(stud
         "For the 4 participations by an open link, this was enforced per browser only."
         in methods_of(study)
     )
-    assert "open link, this was enforced per browser only." in items(study)["2.5"].known
+    assert "open link, this was enforced per browser only." in items(study)["2.5"].evidence
     assert (
         "arrive by the study's open link, this is enforced per browser only"
         in blocks.as_markdown(preregistration.for_study(study))
@@ -298,9 +298,9 @@ def test_one_added_seat_is_reported_in_the_singular(researcher, study):
 
 def test_one_annotator_a_side_has_no_infinite_difference(researcher):
     study = factories.make_study(researcher, factories.make_task(), annotators=1)
-    assert (
-        items(study)["1.8.1"].known
-        == "At p < .05 and 80 % power, by the primary test: 1 and 1 annotators: more than 50 SDs."
+    assert items(study)["1.8.1"].answer == (
+        "With 80% power by the primary test at p < 0.05, in SDs between annotators: 1 and 1"
+        " annotators: more than 50 SDs."
     )
 
 
@@ -404,7 +404,7 @@ def test_an_analyst_reads_it_and_is_asked_nothing(client, researcher, other_rese
     client.force_login(other_researcher)
     address = reverse("report", args=[study.name])
     page = client.get(address).content.decode()
-    assert "Which ethics board" in page
+    assert "1.9 Ethics review: Unknown" in page
     assert "<textarea" not in page
     assert client.post(address, {"item-1.9": "mine"}).status_code == 403
     assert not ReportAnswer.objects.exists()

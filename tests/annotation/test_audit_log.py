@@ -15,9 +15,10 @@ from django.test import Client
 from django.urls import resolve, reverse
 
 from analysis.export import audit_log
-from annotation.models import ApiToken, AuditEntry, Study, Topic
+from annotation.models import ApiToken, AuditEntry, Study, Topic, Worker
 from annotation.money import budget
 from annotation.recruitment import expiry
+from annotation.recruitment.identities import worker_key
 from annotation.rights import POSTS
 from annotation.steps import exclusion, withdrawal
 from annotation.study import design, invitations, lifecycle, team
@@ -133,6 +134,7 @@ def works_and_is_paid(watched, study):
     do("example_comment", study.tasks.get().test_split.examples.first().pk, text="Two golds?")
     do("pay", action="prepare")
     do("report", **{"item-1.9": "Board 7", "versions": "{}"})
+    do("sample_upload", demographics=demographics(done))
     do("analysis_run", kind="person")
     do("report_run")
     do("release_prepare")
@@ -225,6 +227,13 @@ def on_prolific(watched, fake, study):
     watched.post(address, {"action": "return", "message": "Please return it."})
 
 
+def demographics(participation) -> SimpleUploadedFile:
+    """An export of Prolific that describes this person."""
+    key = worker_key("prolific", "someone")
+    Worker.objects.filter(pk=participation.worker_id).update(key=key)
+    return SimpleUploadedFile("export.csv", b"Participant id,Sex\nsomeone,Female\n")
+
+
 DESIGN = {
     "study_new", "study_edit", "study_status", "team", "lists", "seats", "switches", "budget",
     "personal_links", "panel_new", "study_clone", "study_archive", "study_unarchive",
@@ -235,7 +244,7 @@ WORK = {
     "participation_score", "participation_decide", "participation_bonus",
     "participation_free_seat", "participation_withdraw", "people_decide", "behaviour_exclude",
     "example_comment", "pay",
-    "report", "report_run",
+    "report", "report_run", "sample_upload",
     "analysis_run", "release_prepare", "release_run",
 }  # fmt: skip
 PROLIFIC = {"prolific_plan", "prolific_study", "prolific_sync", "participation_review"}

@@ -33,7 +33,7 @@ def addresses():
 ARGUMENTS = {
     "name": "story", "pseudonym": "p", "pk": 1, "scenario": 1, "step": "training", "position": 0,
     "number": 1, "version": 1, "table": "gains", "figure": "shots", "ext": "json",
-    "path": "x", "address": "x", "action": "open", "code": "x", "token": "x",
+    "form": "wei-2025", "path": "x", "address": "x", "action": "open", "code": "x", "token": "x",
     "uidb36": "1", "key": "x",
 }  # fmt: skip
 UUID = "00000000-0000-0000-0000-000000000000"

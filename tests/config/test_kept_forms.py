@@ -74,6 +74,7 @@ LEADS = [
     ("task_checks", ["toy-places", 1], "/tasks/toy-places/1/"),
     ("analysis_run", ["pilot"], "/studies/pilot/analysis/"),
     ("report_run", ["pilot"], "/studies/pilot/report/"),
+    ("sample_upload", ["pilot"], "/studies/pilot/report/"),
     ("release_prepare", ["pilot"], "/studies/pilot/release/"),
     ("release_run", ["pilot", 1], "/studies/pilot/release/"),
     ("model_upload_run", [1], "/models/uploads/1/"),

@@ -209,10 +209,11 @@ class Facts:
 
     @cached_property
     def tested_pairs(self) -> int:
-        """Contrasts between shots in the tables, of cells that have people."""
+        """Contrasts between shots that have a p in the tables: both cells have two people."""
         shots: dict[str, list[int]] = defaultdict(list)
-        for task, k in self.cells:
-            shots[task].append(k)
+        for (task, k), n in self.cells.items():
+            if n > 1:
+                shots[task].append(k)
         return sum(len(list(combinations(own, 2))) for own in shots.values())
 
     @cached_property
@@ -228,6 +229,26 @@ class Facts:
     def has_variance(self) -> bool:
         """Has some cell, or arm, at least two people?"""
         return any(n > 1 for n in self.by_arm.values())
+
+    @cached_property
+    def chose_scenario(self) -> bool:
+        """Did people on Prolific choose among studies that lead to different scenarios?"""
+        if self.manifest.get("participants_choose_scenario", False):
+            return True
+        first = self.study.prolific_studies.filter(part__lte=1, submissions__isnull=False)
+        led = {
+            frozenset(study.scenarios.values_list("pk", flat=True)) for study in first.distinct()
+        }
+        return len(led) > 1
+
+    @cached_property
+    def items_per_person(self) -> list[int]:
+        """Test items of each person in the analysis, over all of their participations."""
+        rows = self._people.analysed().values_list("worker", "scenario__task__name")
+        items: Counter[int] = Counter()
+        for worker, task in rows:
+            items[worker] += self.record.test_sizes.get(task, 0)
+        return list(items.values())
 
     # Models ---------------------------------------------------------------------------------------
 
@@ -258,12 +279,12 @@ class Facts:
 
     @property
     def who_ran(self) -> str:
-        """Which models there are and where they answered, in a clause."""
+        """Which models there are and where they answered, in sentences."""
         named = {
-            "uploaded predictions": _names(self.uploaded),
-            "in the annotator's seat": _names(self.seated),
+            "Models with uploaded predictions": _names(self.uploaded),
+            "Models in the annotator's seat": _names(self.seated),
         }
-        return "; ".join(f"{where}: {names}" for where, names in named.items() if names)
+        return " ".join(f"{where}: {names}." for where, names in named.items() if names)
 
     @cached_property
     def efforts(self) -> list[seated_models.Effort]:
@@ -337,3 +358,8 @@ def participations(facts: Facts) -> str:
     if facts.participations_analysed == facts.people_analysed:
         return ""
     return f" ({count(facts.participations_analysed, 'participation')})"
+
+
+def sentence(words: str) -> str:
+    """What a person wrote, with an end before the next sentence."""
+    return words if not words or words.endswith((".", "!", "?")) else f"{words}."

@@ -2,7 +2,7 @@
 
 from analysis.documents.checklists import acl
 from analysis.documents.checklists.entries import Form, Status, status
-from analysis.documents.checklists.facts import Facts
+from analysis.documents.checklists.facts import Facts, sentence
 from analysis.documents.checklists.short_form import Answers
 from analysis.documents.checklists.wei_design import consent, ethics_contact
 
@@ -26,7 +26,11 @@ def form(facts: Facts, answers: Answers) -> Form:
         status(
             "15", "Risks for participants and approval by an ethics board",
             acl.plain(answers.status("1.9")) if people else Status.NOT_APPLICABLE,
-            *([answers["1.9"], ethics_contact(facts), consent(facts)] if people else [none]),
+            *(
+                [sentence(answers["1.9"]), ethics_contact(facts), consent(facts)]
+                if people
+                else [none]
+            ),
             field="1.9",
         ),
     ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from analysis.documents import wording
 from analysis.documents.checklists.entries import Entry, Reply, Status, status, text
-from analysis.documents.checklists.facts import Facts
+from analysis.documents.checklists.facts import Facts, sentence
 from analysis.documents.checklists.short_form import Answers, verdict
 from analysis.documents.wording import count
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
@@ -34,7 +34,7 @@ def _tests(facts: Facts) -> list[Entry]:
     if not facts.models:
         answer, why = NA, NO_MODEL
     elif compared:
-        answer, why = Status.YES, f"Models with {facts.who_ran}."
+        answer, why = Status.YES, facts.who_ran
     else:
         answer = Status.NO
         why = (
@@ -65,7 +65,7 @@ def tests(facts: Facts) -> list[str]:
             " annotators and contexts and its p, with Holm's correction over all models; a"
             " sign-flip test over contexts as sensitivity."
         )
-    if facts.tested_pairs and facts.has_variance:
+    if facts.tested_pairs:
         found.append(
             f"Between shots ({count(facts.tested_pairs, 'contrast')}): {TWO_WAY}, with Holm's"
             " correction; Welch's test and the exact permutation test as sensitivity."
@@ -100,11 +100,15 @@ def _uncertainty(facts: Facts) -> list[Entry]:
             f"From {FEWEST_FOR_BOOTSTRAP} annotators on there are bootstraps over annotators and"
             f" over both: {'; '.join(facts.bootstrapped)}."
         )
-    else:
+    elif facts.cells:
         told.append(
             "There are no bootstraps over annotators, which take at least"
             f" {FEWEST_FOR_BOOTSTRAP} in a cell."
         )
+    if facts.upstream:
+        smallest = min(facts.by_arm.values())
+        enough = "There is" if smallest >= FEWEST_FOR_BOOTSTRAP else "There is no"
+        told.append(f"{enough} bootstrap of the ARG over people; the smallest arm has {smallest}.")
     return [
         status("4.2", "Uncertainty of the results", Status.YES, *told),
         Entry("4.2.1", "Kind of estimate", Reply.CHOICES, "Point estimate, Interval estimate"),
@@ -234,7 +238,7 @@ def _public(facts: Facts, answers: Answers) -> list[Entry]:
     if not code and is_public == Status.YES:
         code_status = Status.PARTIAL
     return [
-        status("5.2", "Data in public", is_public, data, licence, BUNDLE, field="5.2"),
+        status("5.2", "Data in public", is_public, sentence(data), licence, BUNDLE, field="5.2"),
         status(
             "5.2.1", "Data of single annotators", individual,
             "" if individual == NA else BUNDLE, field="5.2",
@@ -244,14 +248,14 @@ def _public(facts: Facts, answers: Answers) -> list[Entry]:
             reason or (str(NA) if is_public != Status.UNKNOWN else ""), field="5.2",
         ),
         status(
-            "5.3", "Materials in public", verdict(materials), materials,
+            "5.3", "Materials in public", verdict(materials), sentence(materials),
             "Task cards, instructions, consent text and pages are in the release bundle.",
             field="5.2",
         ),
         status(
-            "5.4", "Analysis code in public", code_status, code,
-            "The release bundle has verify.py, which recomputes the results with Python alone, and"
-            " analysis.R, a mixed model.",
+            "5.4", "Analysis code in public", code_status, sentence(code),
+            "The release bundle has verify.py, which recomputes results with Python alone and"
+            " prints what it does not recompute, and analysis.R, a mixed model.",
             f"Code that ran the models: {ran}" if ran else "", field="5.2",
         ),
     ]  # fmt: skip

@@ -4,7 +4,14 @@ from collections import Counter
 
 from analysis.documents import wording
 from analysis.documents.checklists.entries import NOT_STATED, Entry, Reply, Status, status, text
-from analysis.documents.checklists.facts import Facts, ModelCell, between, by_task, participations
+from analysis.documents.checklists.facts import (
+    Facts,
+    ModelCell,
+    between,
+    by_task,
+    participations,
+    sentence,
+)
 from analysis.documents.checklists.short_form import Answers, verdict
 from analysis.documents.wording import LEVEL, POWER, count, sds
 from analysis.stats import power
@@ -22,11 +29,12 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
         *_data(facts),
         *_sizes(facts),
         status(
-            "1.5", "Fairness to people and models", answers.status("1.5"), answers["1.5"],
+            "1.5", "Fairness to people and models", answers.status("1.5"), sentence(answers["1.5"]),
             field="1.5",
         ),
         status(
-            "1.6", "Pilots and iterations of the design", answers.status("1.6"), answers["1.6"],
+            "1.6", "Pilots and iterations of the design", answers.status("1.6"),
+            sentence(answers["1.6"]),
             "Other studies of these tasks by the same owner that were opened earlier:"
             f" {facts.record.pilots}.",
             field="1.6",
@@ -34,7 +42,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
         _effort(facts, answers),
         *_power(facts, answers),
         status(
-            "1.9", "Ethics review", answers.status("1.9"), answers["1.9"], consent(facts),
+            "1.9", "Ethics review", answers.status("1.9"), sentence(answers["1.9"]), consent(facts),
             ethics_contact(facts), field="1.9",
         ),
         _preregistration(facts, answers),
@@ -80,7 +88,7 @@ def _model_items(facts: Facts) -> Entry:
         "0.9", title, f"{sum(sizes.values()):,}",
         f"The same test examples as for people: {by_task(sizes)}.",
         f"No model was run on {', '.join(missing)}." if missing else "",
-        f"Models with {facts.who_ran}.",
+        facts.who_ran,
     )  # fmt: skip
 
 
@@ -126,9 +134,10 @@ def _sizes(facts: Facts) -> list[Entry]:
         _selection(facts),
         text("1.3", "Annotators per item", between(facts.by_arm.values()), _per_item(facts)),
         text(
-            "1.4", "Items per annotator", between(sizes.values()),
-            "Test examples of a task; each annotator answers all of them.",
-            f"A person can do up to {tasks} tasks." if tasks > 1 else "",
+            "1.4", "Items per annotator", between(facts.items_per_person or sizes.values()),
+            f"Test examples of a task: {between(sizes.values())}, all answered by each of its"
+            " annotators.",
+            f"A person could do up to {tasks} tasks." if tasks > 1 else "",
         ),
     ]  # fmt: skip
 
@@ -158,7 +167,9 @@ def _per_item(facts: Facts) -> str:
         f"{task}, {shots} shots{f', {arm} arm' if arm else ''}: {n}"
         for (task, shots, arm), n in facts.by_arm.items()
     ]
-    return f"Different people in each: {'; '.join(named)}."
+    several = any(facts.upstream) or len(facts.shots) > 1
+    apart = "The groups of a task are different people. " if several else ""
+    return f"{apart}In the analysis: {'; '.join(named)}."
 
 
 def _effort(facts: Facts, answers: Answers) -> Entry:
@@ -183,7 +194,7 @@ def _effort(facts: Facts, answers: Answers) -> Entry:
             f"Tokens of models in the annotator's seat: {read:,} read, {written:,} written."
         )
     if facts.uploaded:
-        stated = answers["3.4"] or "not stated"
+        stated = sentence(answers["3.4"] or NOT_STATED)
         evidence.append(f"Effort of models with uploaded predictions: {stated}")
     return status("1.7", "Control of effort", Status.NO, *evidence, field="3.4")
 
@@ -207,7 +218,8 @@ def _power(facts: Facts, answers: Answers) -> list[Entry]:
         evidence.append("No differences between shots are planned.")
     return [
         status(
-            "1.8", "Power analysis", answers.status("1.8"), answers["1.8"], *evidence, field="1.8"
+            "1.8", "Power analysis", answers.status("1.8"), sentence(answers["1.8"]), *evidence,
+            field="1.8",
         ),
         text(
             "1.8.1", "Smallest detectable difference",
@@ -280,5 +292,5 @@ def _preregistration(facts: Facts, answers: Answers) -> Entry:
         )
     public = "" if where else "Whether it was registered publicly is not stated."
     return status(
-        "1.10", "Preregistration", verdict(where), where, frozen, public, field="5.2"
+        "1.10", "Preregistration", verdict(where), sentence(where), frozen, public, field="5.2"
     )  # fmt: skip

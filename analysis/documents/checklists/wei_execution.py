@@ -1,8 +1,16 @@
 """Items 3.1 to 3.6 of Wei et al.: sittings, quality control, and how people and models differed."""
 
 from analysis.documents import wording
-from analysis.documents.checklists.entries import Entry, Reply, Status, joined, status, text
-from analysis.documents.checklists.facts import Facts, between
+from analysis.documents.checklists.entries import (
+    NOT_STATED,
+    Entry,
+    Reply,
+    Status,
+    joined,
+    status,
+    text,
+)
+from analysis.documents.checklists.facts import Facts, between, sentence
 from analysis.documents.checklists.short_form import Answers
 from analysis.documents.wording import count
 from annotation.models import ModelRun, Study
@@ -58,7 +66,7 @@ def _order(facts: Facts) -> Entry:
     orders = {manifest["annotation_order"]}
     steps = []
     if facts.upstream:
-        steps.append("Upstream step: tasks in a random order, drawn examples of each in a row.")
+        steps.append("Upstream step: tasks in a random order, the examples of each together.")
     if any(facts.shots):
         orders.add(manifest["training_order"])
         steps.append(f"Training step: {wording.order(manifest['training_order'])}.")
@@ -68,7 +76,7 @@ def _order(facts: Facts) -> Entry:
     if fixed:
         answer = Status.NO if orders == {Study.Order.FILE_ORDER} else Status.PARTIAL
     seed = "" if answer == Status.NO else f"Seed {manifest['seed']}."
-    return status("3.1.1", "Random order of items", answer, *steps, seed)
+    return text("3.1.1", "Random order of items", str(answer), *steps, seed)
 
 
 # Quality control ----------------------------------------------------------------------------------
@@ -87,7 +95,7 @@ def _quality(facts: Facts) -> list[Entry]:
         ),
         text("3.2.1", "Criteria of quality", joined([*controls, FLAGS])),
         text(
-            "3.2.2", "Excluded by these criteria", f"{out} participations",
+            "3.2.2", "Excluded by these criteria", count(out, "participation"),
             f"Completed, then excluded by a researcher with a reason: {by_researcher}; completed,"
             f" then excluded because the platform's submission was rejected: {by_rule}; rejected"
             f" while at work: {facts.rejected}.",
@@ -135,12 +143,12 @@ SEATED = (
     "Models in the annotator's seat went through the study by the API: the same texts, steps and"
     " reveals, without the graphical pages."
 )
-UPLOADED = "Predictions of other models were computed outside Handful and uploaded as files."
+UPLOADED = "The uploaded predictions were computed outside Handful."
 PAGES = "The annotators' pages are in the release bundle."
 
 
 def _interface(facts: Facts, answers: Answers) -> list[Entry]:
-    where = f"Models with {facts.who_ran}." if facts.models else "No model was run."
+    where = facts.who_ran or "No model was run."
     told = [SEATED] if facts.seated else []
     if facts.uploaded:
         told.append(UPLOADED)
@@ -173,7 +181,7 @@ def _adjustment(facts: Facts, answers: Answers) -> tuple[Status, list[str]]:
             " for people, and its answers were read as theirs."
         )
     if facts.uploaded:
-        how.append(answers["3.4"])
+        how.append(sentence(answers["3.4"]))
     if facts.uploaded and not answers["3.4"]:
         return (Status.PARTIAL if facts.seated else Status.UNKNOWN), how
     return Status.PARTIAL, how
@@ -189,9 +197,9 @@ def _instructions(facts: Facts, answers: Answers) -> list[Entry]:
         answer = Status.YES if given == Status.YES else Status.PARTIAL
     else:
         answer = given if facts.uploaded else Status.YES
-    evidence = [f"Models with {facts.who_ran}.", *seat]
+    evidence = [facts.who_ran, *seat]
     if facts.uploaded:
-        stated = answers["3.4"] or "not stated"
+        stated = sentence(answers["3.4"] or NOT_STATED)
         evidence.append(f"Instructions of models with uploaded predictions: {stated}")
     evidence.append("The annotators' instructions are in the release bundle.")
     differs = answer not in (Status.YES, Status.UNKNOWN)
@@ -241,7 +249,9 @@ def _tools(facts: Facts, answers: Answers) -> list[Entry]:
     if facts.manifest.get("programs_as_people"):
         watched.append("Programs in people's seats report neither.")
     return [
-        status("3.5", "Same tools", answers.status("3.5"), answers["3.5"], signs, field="3.5"),
+        status(
+            "3.5", "Same tools", answers.status("3.5"), sentence(answers["3.5"]), signs, field="3.5"
+        ),
         status("3.5.1", "Oversight of tools", Status.PARTIAL, *watched),
     ]
 

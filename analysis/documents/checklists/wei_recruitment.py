@@ -2,7 +2,7 @@
 
 from analysis.documents import methods, wording
 from analysis.documents.checklists.entries import NOT_STATED, Entry, Reply, Status, status, text
-from analysis.documents.checklists.facts import Facts, audience, people
+from analysis.documents.checklists.facts import Facts, audience, people, sentence
 from analysis.documents.checklists.short_form import CRITERIA, Answers
 from analysis.documents.study_record import PLATFORMS
 from analysis.documents.wording import REPORTED, count
@@ -20,7 +20,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
         _sampling(facts, answers),
         *_admission(facts),
         status(
-            "2.4", "Authors among the annotators", answers.status("2.4"), answers["2.4"],
+            "2.4", "Authors among the annotators", answers.status("2.4"), sentence(answers["2.4"]),
             field="2.4",
         ),
         _exposure(facts),
@@ -40,7 +40,7 @@ def _population(facts: Facts, answers: Answers) -> list[Entry]:
     criteria = [CRITERIA[key] for key in _criteria(facts, answers)]
     return [
         status(
-            "2.1", "Population of interest", named, said,
+            "2.1", "Population of interest", named, sentence(said),
             f"Audience of the design: {' '.join(reached)}" if reached else "", field="2.1",
         ),
         Entry(
@@ -68,12 +68,11 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
     if not strategy:
         crowd = bool(sources) and set(sources) == {PLATFORMS["prolific"]}
         strategy = "Crowdsource" if crowd else str(Status.UNKNOWN)
-    chosen = facts.manifest.get("participants_choose_scenario", False)
     if len(facts.manifest["scenarios"]) < 2:
         arms = ""
-    elif chosen:
+    elif facts.chose_scenario:
         arms = (
-            "On Prolific each scenario was a study of its own: participants chose their scenario,"
+            "On Prolific different scenarios were different studies: participants chose among them,"
             " so scenarios were not randomly assigned."
         )
     else:
@@ -85,7 +84,7 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
         "2.2", "Sampling of the annotators", Reply.CHOICES, strategy,
         " ".join(
             filter(None, [
-                answers["2.2"], f"Seats taken: {facts.record.sources or 'none yet'}.",
+                sentence(answers["2.2"]), f"Seats taken: {facts.record.sources or 'none yet'}.",
                 *audience(facts), arms,
             ])
         ),
@@ -264,7 +263,7 @@ def _bonus(facts: Facts, paid: bool) -> list[Entry]:
     """Bonuses by score do not exist; those by hand have reasons that only people can judge."""
     number, total = facts.bonuses
     answer, amount = Status.NO, NA
-    evidence = "No pay depended on a score."
+    evidence = "No pay depended on a score." if paid else ""
     if number:
         answer, amount = Status.PARTIAL, total
         evidence = (

@@ -1,0 +1,395 @@
+"""Each generated sentence of the checklists, in a study where it holds and one where it does not.
+
+What a sentence says must come from the study: the five studies differ in what they have.
+"""
+
+import json
+
+import pytest
+
+from analysis.documents.checklists import files, for_study
+from analysis.documents.checklists.facts import Facts
+from analysis.documents.study_record import StudyRecord
+from analysis.stats import power
+from analysis.tables import cross_task, differences, findings, means
+from analysis.tables.contrasts import contrasts
+from annotation.models import ExitAnswers, Kind, Status, Study
+from annotation.money import ledger
+from annotation.recruitment import consent
+from annotation.steps import exclusion, own_questions, training_step
+from annotation.study import lifecycle
+from tests import factories
+from tests.analysis import five_studies
+
+FIVE = list(five_studies.BUILDERS)
+NO_STUDY: dict = {}
+
+
+@pytest.fixture
+def studies(db, five) -> dict[str, Study]:
+    return {name: Study.objects.get(pk=pk) for name, pk in five.items()}
+
+
+def wei(study, form="wei-2025", answers=NO_STUDY, **manifest) -> dict:
+    """Number -> item; `manifest` has keys of designs that are frozen later than these."""
+    record = StudyRecord(study)
+    record.manifest |= manifest
+    return {entry.number: entry for entry in for_study(record, answers)[form].entries}
+
+
+def whole(entry) -> str:
+    return f"{entry.answer} | {entry.evidence}"
+
+
+# Number of an item, the words, and the studies in which it has them.
+SAYS = [
+    ("0.8", "10 | own-choice 10. The test holds a part", {"multiple choice"}),
+    ("0.9", "Models with uploaded predictions: uploaded-model.", {"multiple choice"}),
+    ("0.9", "Models in the annotator's seat: openai/toy r1", {"seated models"}),
+    ("0.9", "N/A | No model has predictions", {"clues", "cross-task", "prolific"}),
+    ("0.10", "Of uploaded predictions one output per file", {"multiple choice"}),
+    ("0.10", "one answer per participation", {"seated models"}),
+    ("1.1", "6 scenarios of all arms", {"cross-task"}),
+    ("1.1", "(12 participations)", {"seated models"}),
+    ("1.2.1", "No sampling", {"clues", "cross-task", "seated models", "prolific"}),
+    ("1.2.1", "Simple random sample of the test examples of own-choice", {"multiple choice"}),
+    ("1.2.1", "4 of 10 drawn with seed 3", {"multiple choice"}),
+    ("1.3", "unseen-a, 4 shots, upstream arm: 3", {"cross-task"}),
+    ("1.3", "1 to 2 |", {"prolific"}),
+    ("1.4", "up to 2 tasks", {"seated models"}),
+    ("1.4", "12 |", {"seated models"}),
+    ("1.7", "32 answers, 6.0 minutes, 1.0000 USD", {"seated models"}),
+    ("1.7", "4,800 read, 240 written", {"seated models"}),
+    ("1.7", "Effort of models with uploaded predictions: not stated", {"multiple choice"}),
+    ("1.8", "contrast", {"clues", "multiple choice", "seated models", "prolific"}),
+    ("1.8", "average relative gain", {"cross-task"}),
+    ("1.8.1", "Holm's correction over 2 contrasts", {"clues", "seated models"}),
+    ("1.8.1", "ARG of upstream against sham", {"cross-task"}),
+    ("2.2", "Crowdsource", {"prolific"}),
+    ("2.2", "least filled", {"clues", "multiple choice", "cross-task", "seated models"}),
+    ("2.2", "not randomly assigned", {"prolific"}),
+    ("2.3", "Yes", {"multiple choice", "prolific"}),
+    ("2.3", "Partial", {"clues", "cross-task", "seated models"}),
+    ("2.3.1", "mean training S1", {"multiple choice"}),
+    ("2.3.1", "1 question about the instructions", {"multiple choice"}),
+    ("2.3.1", "desktop or laptop", {"prolific"}),
+    ("2.3.2", "declined 1; returned the seat 1", {"clues"}),
+    ("2.3.2", "withdrew 1", {"cross-task"}),
+    ("2.5", "per browser only", set(FIVE) - {"prolific"}),
+    ("2.5", "Exposure elsewhere was not asked about", set(FIVE) - {"clues"}),
+    ("2.6", "Yes", {"cross-task"}),
+    ("2.6.1", "the upstream arm 6 examples of up-one, up-two", {"cross-task"}),
+    ("2.6.1", "At zero shots", set(FIVE) - {"cross-task"}),
+    ("2.6.2", "Yes", set(FIVE) - {"seated models"}),
+    ("2.7", "No | No payment was promised", {"seated models"}),
+    ("2.7.1", "N/A", {"seated models"}),
+    ("2.7.3", "Partial", {"prolific"}),
+    ("2.7.3.1", "left without pay by a decision: 1 person", {"prolific"}),
+    ("3.1", "10 to 16 |", {"cross-task"}),
+    ("3.1", "upstream or sham examples", {"cross-task"}),
+    ("3.1", "up to 2 tasks", {"seated models"}),
+    ("3.1.1", "Upstream step", {"cross-task"}),
+    ("3.2", "Partial", {"clues", "cross-task", "seated models"}),
+    ("3.2.1", "Researchers excluded", {"multiple choice"}),
+    ("3.2.1", "A rejected submission", {"prolific"}),
+    ("3.2.2", "excluded by a researcher with a reason: 1;", {"multiple choice"}),
+    ("3.2.2", "submission was rejected: 1;", {"prolific"}),
+    ("3.2.2", "in no result: 4 ", {"multiple choice"}),
+    ("3.3", "No |", {"multiple choice"}),
+    ("3.3", "Partial | Models in the annotator's seat", {"seated models"}),
+    ("3.3.1", "Checked", {"seated models"}),
+    ("3.3.2", "N/A", {"clues", "cross-task", "prolific"}),
+    ("3.3.2", "Partial", {"seated models"}),
+    ("3.4", "Yes", {"seated models"}),
+    ("3.4", "Unknown", {"multiple choice"}),
+    ("3.4", "Runs that answered the training examples: 4", {"seated models"}),
+    ("3.5.1", "asked about AI", {"clues"} | set(FIVE)),
+    ("4.1", "Yes", {"multiple choice", "seated models"}),
+    ("4.1", "N/A", {"clues", "cross-task", "prolific"}),
+    ("4.1.1", "People minus models with uploaded predictions", {"multiple choice"}),
+    ("4.1.1", "People minus models in the annotator's seat", {"seated models"}),
+    ("4.1.1", "the larger p of Welch's t", {"clues", "multiple choice", "seated models"}),
+    ("4.1.1", "average relative gain", {"cross-task"}),
+    ("4.1.1", "None.", {"prolific"}),
+    ("4.2", "own-choice, 0 shots; own-choice, 5 shots", {"multiple choice"}),
+    ("4.2", "no bootstraps over annotators", set(FIVE) - {"multiple choice"}),
+    ("4.2", "no bootstrap of the ARG", {"cross-task"}),
+    ("4.3", "Yes", {"multiple choice", "seated models"}),
+    ("4.3", "ACC on own-choice", {"multiple choice"}),
+    ("4.4", "Yes", {"multiple choice", "seated models"}),
+    ("4.5", "Yes", {"multiple choice", "seated models"}),
+    ("4.6", "shown without and with", {"multiple choice", "prolific"}),
+    ("5.1.1", "No |", set(FIVE)),
+    ("5.1.2", "sequence labelling", {"clues", "seated models", "multiple choice", "prolific"}),
+    ("5.1.5", "12 of 14", {"clues"}),
+]
+
+
+def test_each_sentence_is_said_of_the_studies_where_it_holds_and_of_no_other(studies):
+    known = {name: wei(study) for name, study in studies.items()}
+    wrong = [
+        (number, words, found, expected)
+        for number, words, expected in SAYS
+        if (found := {n for n, items in known.items() if words in whole(items[number])}) != expected
+    ]
+    assert wrong == []
+
+
+def test_the_tests_that_are_named_are_those_of_the_tables(studies):
+    for name, study in studies.items():
+        facts = Facts(StudyRecord(study))
+        rows = contrasts(findings.answered(study, Kind.PERSON), study.seed)
+        assert facts.tested_pairs == sum(row.p == row.p for row in rows), name
+        compared = differences.differences(study, Kind.PERSON)
+        assert {(row.task, row.shots, row.model.partition(" (")[0]) for row in compared} == {
+            (cell.task, cell.shots, cell.model.partition(" (")[0]) for cell in facts.compared
+        }, name
+
+
+def test_the_bootstraps_that_are_named_are_those_of_the_table_of_intervals(studies):
+    for name, study in studies.items():
+        rows = means.intervals(findings.answered(study, Kind.PERSON), study.seed)
+        boot = {f"{r.task}, {r.shots} shots" for r in rows if not r.no_bootstrap}
+        assert set(Facts(StudyRecord(study)).bootstrapped) == boot, name
+
+
+def test_the_detectable_difference_is_at_the_first_step_of_holm_and_uncorrected(studies):
+    said = wei(studies["clues"])["1.8.1"].answer
+    assert (
+        f"{power.detectable(3, 0.05 / 2):.2f} SDs (uncorrected: {power.detectable(3):.2f} SDs"
+        in (said)
+    )
+    assert "uncorrected" not in wei(studies["multiple choice"])["1.8.1"].answer
+    plan = {row.width: row.people for row in cross_task.plan(studies["cross-task"], Kind.PERSON)}
+    assert "± 5 %:" in wei(studies["cross-task"])["1.8.1"].answer
+    assert plan
+
+
+def test_people_are_counted_once_in_all_arms(studies):
+    counted = {name: wei(study)["1.1"].answer for name, study in studies.items()}
+    assert counted == {
+        "clues": "12", "multiple choice": "24", "cross-task": "18", "seated models": "6",
+        "prolific": "3",
+    }  # fmt: skip
+    assert "6 took" not in wei(studies["seated models"], "acl-d")["D"].evidence
+    assert "People who took a seat: 6." in wei(studies["seated models"], "acl-d")["D"].evidence
+
+
+# Keys of the design that a study can have ---------------------------------------------------------
+
+AUDIENCE = {
+    "countries": ["GB"], "languages": ["English"], "minimum_age": 18, "maximum_age": 65,
+    "approval_rate": 95, "quotas": {"sex": "half"}, "content_warning": "Rude words.",
+}  # fmt: skip
+
+
+def test_the_audience_of_the_design_is_printed_and_makes_criteria(studies):
+    plain, aimed = wei(studies["clues"]), wei(studies["clues"], audience=AUDIENCE)
+    assert (plain["2.1"].answer, aimed["2.1"].answer) == ("Unknown", "Partial")
+    assert (plain["2.1.1"].answer, aimed["2.1.1"].answer) == ("not stated", "Language, Age, Other")
+    assert (plain["2.3"].answer, aimed["2.3"].answer) == ("Partial", "Yes")
+    for number in ("2.1", "2.2", "2.3.1"):
+        assert "Countries of residence: GB." in whole(aimed[number]), number
+        assert "Countries" not in whole(plain[number]), number
+    said = whole(aimed["2.3.1"])
+    for words in ("Age: from 18 up to 65 years.", "at least 95 %", '{"sex": "half"}', "Rude words"):
+        assert words in said
+    said = wei(studies["clues"], audience={"minimum_age": 18})
+    assert "Age: from 18 years." in whole(said["2.3.1"])
+
+
+def test_programs_in_seats_and_chosen_scenarios_are_said_where_the_design_has_them(studies):
+    study = studies["clues"]
+    plain = wei(study)
+    other = wei(study, programs_as_people=True, participants_choose_scenario=True)
+    for number, words in (
+        ("1.1", "allows programs in people's seats"),
+        ("3.3", "allows programs in people's seats"),
+        ("3.5.1", "Programs in people's seats report neither"),
+        ("2.2", "participants chose among them"),
+    ):
+        assert words not in whole(plain[number]), number
+        assert words in whole(other[number]), number
+    assert "least filled" not in whole(other["2.2"])
+
+
+def test_orders_checks_pastes_and_screening_are_said_where_the_design_has_them(researcher):
+    task = factories.make_kind("short text", name="texts", shots=(2, 4))
+    plain = factories.make_study(researcher, task, name="plain", try_the_tool=False)
+    other = factories.make_study(
+        researcher, task, name="other", annotation_order="file_order",
+        training_order="file_order", refuse_pastes=True, exit_questionnaire=True,
+    )  # fmt: skip
+    fixed, free = wei(other), wei(plain)
+    assert (fixed["3.1.1"].answer, free["3.1.1"].answer) == ("No", "Yes")
+    assert "Seed" not in fixed["3.1.1"].evidence
+    assert (fixed["3.2"].answer, free["3.2"].answer) == ("Yes", "Partial")
+    for number in ("3.2.1", "3.5.1"):
+        assert "refused text that was pasted" in whole(fixed[number])
+        assert "refused text that was pasted" not in whole(free[number])
+    assert "were not asked about AI" in whole(free["3.5.1"])
+    assert "exit questionnaire asked about AI" in whole(fixed["3.5.1"])
+    assert "try the tool" in whole(fixed["2.6.1"])
+    assert "try the tool" not in whole(free["2.6.1"])
+    mixed = wei(plain, annotation_order="file_order")
+    assert mixed["3.1.1"].answer == "Partial"
+    checked = wei(plain, attention_checks=2)
+    assert checked["3.2"].answer == "Yes"
+    assert "2 attention checks per annotator" in whole(checked["3.2.1"])
+    assert checked["3.1"].answer == "6 to 8"
+    rule = json.loads(plain.manifest)["qualification"] | {"rule": "minimum", "threshold": 50}
+    screened = wei(plain, qualification=rule | {"screening_examples": 3})
+    assert "screening examples" in whole(screened["3.1"])
+    assert screened["2.3"].answer == "Yes"
+    only_zero = factories.make_study(researcher, task, name="zero", shots=[0])
+    assert wei(only_zero, qualification=rule)["2.3"].answer == "Partial"
+    none = wei(only_zero)
+    assert [none[n].answer for n in ("2.6", "2.6.1", "2.6.2", "2.6.2.1")] == [
+        "No", "N/A", "N/A", "N/A",
+    ]  # fmt: skip
+    assert "No differences between shots are planned." in whole(none["1.8"])
+    assert none["1.8.1"].answer == "No differences between shots are planned."
+
+
+def test_pastes_are_refused_only_where_something_is_typed(researcher):
+    labels = factories.make_task(labels=factories.LABELS)
+    study = factories.make_study(researcher, labels, refuse_pastes=True)
+    assert wei(study)["3.2"].answer == "Partial"
+    assert "pasted into" not in whole(wei(study)["3.5.1"])
+
+
+def test_own_questions_make_a_sample_and_explanations(researcher):
+    asked = (
+        "native, before, choice: Is English your first language?\n- Yes\n- No\n\n"
+        "why, after, text: Why did you answer as you did?"
+    )
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], annotators=6, own_questions=asked
+    )
+    before = wei(study)
+    assert (before["3.6"].answer, "free text: why." in before["3.6"].evidence) == ("Partial", True)
+    assert before["5.1.1"].answer == "Partial"  # asked, and no cell can be shown
+    for _person in range(6):
+        seat = factories.join(study)
+        consent.record(seat, agree=True)
+        own_questions.answer(seat.token, "before", {"native": "Yes"})
+        training_step.begin(seat.token)
+        factories.work_through(seat)
+    said = wei(study)["5.1.1"]
+    assert "Is English your first language?" in said.evidence
+    assert wei(study, "acl-d")["D5"].answer == "Yes"
+    text_alone = factories.make_study(
+        researcher, factories.make_task(name="other"), shots=[0],
+        own_questions="why, before, text: Why?",
+    )  # fmt: skip
+    assert (wei(text_alone)["3.6"].answer, wei(text_alone)["5.1.1"].answer) == ("No", "No")
+
+
+def test_what_people_said_in_the_exit_questionnaire_is_counted(studies):
+    study = studies["clues"]
+    assert "no answers yet" in whole(wei(study)["2.5"])
+    assert wei(study)["5.1.4"].answer == "No"
+    person = study.participations.filter(status=Status.COMPLETED).first()
+    ExitAnswers.objects.create(participation=person, seen_before="yes", ai_used="no")
+    assert "exit questionnaire: yes 1" in whole(wei(study)["2.5"])
+    assert wei(study)["5.1.4"].answer == "Partial"
+    assert "no 1" in wei(study)["5.1.4"].evidence
+    assert wei(studies["prolific"])["5.1.4"].evidence == "Not asked."
+
+
+def test_bonuses_by_hand_and_pay_without_a_rate_are_said(researcher):
+    task = factories.make_task()
+    study = factories.make_study(researcher, task, shots=[2], annotators=1)
+    assert wei(study)["2.7.2"].answer == "No"
+    person = factories.seat(study.scenarios.get())
+    factories.work_through(person)
+    ledger.add_bonus(person, 250, "thorough", researcher)
+    said = wei(study)
+    assert (said["2.7.2"].answer, said["2.7.2.1"].answer) == ("Partial", "2.50 USD")
+    assert (said["2.7.3"].answer, "given by hand: 1" in said["2.7.3.1"].answer) == ("Partial", True)
+    fixed = factories.make_study(
+        researcher, task, name="fixed", shots=[2], hourly_rate=0, base_reward="3.00"
+    )
+    said = wei(fixed)
+    assert (said["2.6.2"].answer, said["2.7"].answer) == ("Partial", "Yes")
+    assert said["2.7.3"].evidence == "One set of amounts for all."
+    assert "Median" not in said["2.7.1"].answer
+
+
+def test_without_results_nothing_is_claimed_of_them(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0, 2])
+    factories.predict(researcher, "m", study.tasks.get(), 0)
+    said = wei(study)
+    assert (said["1.1"].answer, said["1.3"].answer) == ("0", "none")
+    assert (said["4.1"].answer, said["4.1.1"].answer) == ("No", "None.")
+    assert (said["4.2"].answer, said["4.2.1"].answer) == ("No", "none yet")
+    assert (said["4.6"].answer, said["5.1.3"].answer, said["5.1.5"].answer) == ("N/A", "No", "No")
+    factories.work_through(factories.seat(study.scenarios.get(shots=0)))
+    said = wei(study)
+    assert (said["4.1"].answer, said["4.2"].answer) == ("No", "No")
+    assert said["4.2.1"].answer == "Point estimate"
+    assert "at least two people" in said["4.1"].evidence
+
+
+def test_a_model_on_one_of_two_tasks_was_not_run_on_the_other(researcher):
+    tasks = factories.make_task(), factories.make_task(name="other", test_size=7)
+    study = factories.make_study(researcher, *tasks, shots=[2])
+    factories.predict(researcher, "m", tasks[0], 2, 1)
+    said = wei(study)["0.9"]
+    assert (said.answer, "No model was run on other." in said.evidence) == ("4", True)
+    factories.predict(researcher, "m", tasks[1], 2, 1)
+    assert "No model was run on" not in wei(study)["0.9"].evidence
+
+
+def test_several_files_of_a_model_are_several_outputs_for_an_item(researcher):
+    task = factories.make_task(splits=2)
+    study = factories.make_study(researcher, task, shots=[0, 2])
+    for shots, number in ((0, None), (2, 1), (2, 2)):
+        factories.predict(researcher, "m", task, shots, number)
+    assert wei(study)["0.10"].answer == "1 to 2"
+
+
+def test_added_seats_lists_and_the_board_of_the_consent_page_are_said(researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], annotators=2, ethics_contact="Board 7"
+    )
+    said = wei(study)
+    assert "2 planned in 1 scenario;" in said["1.1"].evidence
+    assert "The consent page names: Board 7" in said["1.9"].evidence
+    assert "least filled" not in said["2.2"].evidence  # there is one scenario
+    lifecycle.add_seats(study.scenarios.get(), 1, researcher)
+    assert "2 planned in 1 scenario, 1 added after it was opened;" in wei(study)["1.1"].evidence
+    study.access_rules.create(effect="deny", criterion="task", value="toy", made_by=researcher)
+    assert wei(study)["2.3"].answer == "Yes"
+    other = factories.make_study(researcher, factories.make_task(name="o"), shots=[0])
+    assert "names:" not in wei(other)["1.9"].evidence
+
+
+def test_a_part_of_a_test_that_was_not_drawn_is_no_random_sample(researcher):
+    task = factories.make_task(test_of=9)
+    study = factories.make_study(researcher, task, shots=[0])
+    said = wei(study)
+    assert said["0.8"].answer == "9"
+    assert "random" not in said["1.2.1"].answer
+    assert "could be read" in said["1.2.1"].answer
+
+
+def test_who_was_taken_back_is_not_excluded(studies, researcher):
+    study = studies["multiple choice"]
+    out = study.participations.get(status=Status.COMPLETED, in_analysis=False)
+    other = study.participations.filter(scenario=out.scenario, in_analysis=True).first()
+    exclusion.decide(other, False, "Also asleep.", researcher)
+    assert "by a researcher with a reason: 2;" in wei(study)["3.2.2"].evidence
+    exclusion.decide(out, True, "Awake.", researcher)
+    assert "by a researcher with a reason: 1;" in wei(study)["3.2.2"].evidence
+
+
+def test_what_models_outside_got_is_for_the_researcher_to_say(studies):
+    study = studies["multiple choice"]
+    same = wei(study, answers={"3.4": "Yes, word for word. 3 USD."})
+    other = wei(study, answers={"3.4": "No: a prompt of their own, with the labels added."})
+    assert (same["3.4"].answer, same["3.4.1"].answer) == ("Yes", "N/A")
+    assert (other["3.4"].answer, other["3.4.1"].answer) == ("No", "Partial")
+    assert other["3.3.2"].answer == "Partial"
+    assert "3 USD." in same["1.7"].evidence
+    assert files.as_latex(files.form_of(study, "wei-2025"))
