@@ -41,11 +41,12 @@ class Panel(models.Model):
 
 
 class ProlificStudy(models.Model):
-    """One study on Prolific: it leads to scenarios of equal length, or to one part of them.
+    """One study on Prolific: it leads to all scenarios, or to one part of them.
 
-    Reward, estimate and longest time are per study there, so scenarios of other lengths have
-    another one. `part` is 0 where one study holds everything; else 1 is the training step and 2, 3,
-    ... are stretches of the annotation step, each up to `until` (examples of its order).
+    Where participants choose their scenario, each has a study of its own there. `part` is 0 where
+    one study holds everything; else 1 is the training step and 2, 3, ... are stretches of the
+    annotation step (recruitment/sittings.py). `until` is where a stretch ends, in examples; null
+    where it follows from the number of parts.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="prolific_studies")

@@ -141,6 +141,13 @@ class Order(models.TextChoices):
     FILE_ORDER = "file_order", "in file order"
 
 
+class ProlificReward(models.TextChoices):
+    """The reward on Prolific of scenarios that take different times: one sum for all of them."""
+
+    SHORTEST = "shortest", "for the shortest scenario; longer work is paid by a bonus"
+    LONGEST = "longest", "for the longest scenario, whichever a participant gets"
+
+
 class Study(models.Model):
     """Tasks x shots, annotators per scenario, orders, pay and consent: what a researcher runs.
 
@@ -425,6 +432,27 @@ class Study(models.Model):
         " they are asked. Frozen with the design, and told in the report.",
     )
     computer_only = models.BooleanField("for computers only, not for phones", default=False)
+    prolific_reward = models.CharField(
+        "reward on Prolific",
+        max_length=8,
+        choices=ProlificReward,
+        default=ProlificReward.SHORTEST,
+        help_text="All scenarios are one study there, so they have one reward. Either way everybody"
+        " earns at least the hourly rate.",
+    )
+    participants_choose_scenario = models.BooleanField(
+        "participants choose their scenario on Prolific",
+        default=False,
+        help_text="One study there per scenario, in place of one in which each arrival is assigned"
+        " to a scenario. Differences between scenarios can then be differences between the people"
+        " who chose them, and every table says so.",
+    )
+    audience = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="Who may take part on Prolific, and the content warning that all participants"
+        " read.",
+    )
     seed = models.PositiveIntegerField(
         default=new_seed, help_text="Determines the order of examples and ties between scenarios."
     )
@@ -465,6 +493,7 @@ class Study(models.Model):
             one_of("training_order", Order, "a_study_trains_in_a_known_order"),
             one_of("annotation_order", Order, "a_study_annotates_in_a_known_order"),
             one_of("qualification", Qualification, "a_study_has_a_known_qualification_rule"),
+            one_of("prolific_reward", ProlificReward, "a_study_has_a_known_reward_on_prolific"),
             models.CheckConstraint(
                 condition=Q(screening_examples=0) | ~Q(qualification=Qualification.NONE),
                 name="a_screening_set_serves_a_rule",

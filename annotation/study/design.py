@@ -28,6 +28,7 @@ from annotation.models import (
 )
 from annotation.money import ledger
 from annotation.study import (
+    audience,
     contradictions,
     cross_task,
     data_warnings,
@@ -73,6 +74,7 @@ FORM_FIELDS = (
     "decision_minutes", "attention_checks", "exit_questionnaire", "consent_text",
     "hypotheses", "equivalence_margin", "metrics", "rehearsal", "hide_test_scores",
     "accepts_leakage", "ethics_contact", "own_questions", "programs_as_people",
+    "prolific_reward", "participants_choose_scenario", "audience",
 )  # fmt: skip
 
 
@@ -155,6 +157,10 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
         if "qualification_threshold" not in errors:
             _check_reachable(study, tasks, refuse)
     cross_task.check(study, tasks, upstream, refuse)
+    if study.is_cross_task and study.participants_choose_scenario:
+        refuse("participants_choose_scenario", "Nobody may choose the arm of a cross-task study.")
+    for sentence in audience.problems(study.audience):
+        refuse("audience", sentence)
     if errors:
         errors.pop(NON_FIELD_ERRORS, None)
         raise ValidationError(errors)

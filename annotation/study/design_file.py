@@ -32,7 +32,8 @@ FIELDS = {
             "comprehension_questions", "comprehension_attempts", "max_screen_outs_in_a_row",
             "attention_checks", "exit_questionnaire", "computer_only", "consent_text",
             "hypotheses", "equivalence_margin", "metrics", "hide_test_scores", "accepts_leakage",
-            "ethics_contact", "own_questions", "programs_as_people",
+            "ethics_contact", "own_questions", "programs_as_people", "prolific_reward",
+            "participants_choose_scenario", "audience",
         )
     },
     "pay.base_reward": "base_reward",
@@ -206,6 +207,8 @@ def _value(path: str, key: str, value: Any) -> Any:
         return None
     types, words = next(held for kind, held in WRITTEN.items() if isinstance(field, kind))
     words = "a list of names" if key == "metrics" else words
+    if key == "audience":  # its keys are checked with the design
+        types, words = (dict,), "a table, [audience]"
     right = isinstance(value, types) and (bool in types or not isinstance(value, bool))
     if right and isinstance(field, models.DecimalField):
         try:

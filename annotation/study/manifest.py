@@ -78,6 +78,9 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "rehearsal": study.rehearsal,
         "hide_test_scores": study.hide_test_scores,
         "accepts_leakage": study.accepts_leakage,
+        "prolific_reward": study.prolific_reward,
+        "participants_choose_scenario": study.participants_choose_scenario,
+        "audience": study.audience,
         "data_warnings": data_warnings.of_design(
             study, study.tasks.with_reports().order_by("name")
         ),

@@ -19,6 +19,7 @@ from annotation.monitoring import overview, participants, progress, restrictions
 from annotation.pages import qr
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher import first_study
+from annotation.pages.researcher.forms import audience
 from annotation.pages.researcher.forms.annotators import TogetherForm
 from annotation.pages.researcher.forms.study import StudyForm
 from annotation.pages.tags import TagsForm
@@ -256,7 +257,7 @@ def design_page(study: Study) -> dict[str, Any]:
     return {
         "study": study, "tasks": tasks, "warnings": data_warnings.of_design(study, tasks),
         "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
-        "restrictions": restrictions.in_force(study),
+        "restrictions": restrictions.in_force(study), "audience": audience.shown(study.audience),
         "can_be_deleted": lifecycle.can_be_deleted(study), "tags_form": TagsForm.of(study.tags),
     }  # fmt: skip
 

@@ -7,10 +7,11 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import IntegerField, Q, QuerySet
 
-from annotation.models import Study
+from annotation.models import ProlificReward, Study
 from annotation.money import ledger
 from annotation.money.amounts import AmountField
 from annotation.pages.fields import RowsField, WholeNumberField, row_field
+from annotation.pages.researcher.forms import audience
 from annotation.study import consequences, data_warnings, design, minutes
 from annotation.study.consequences import Consequences
 from tasks.gym import catalogue, people
@@ -66,6 +67,7 @@ GROUPS: dict[str, list[str]] = {
     "Consent and questions": [
         "consent_text", "ethics_contact", "own_questions", "exit_questionnaire",
     ],
+    "Prolific": ["prolific_reward", "participants_choose_scenario", *audience.NAMES],
     "Analysis": ["hide_test_scores", "hypotheses", "equivalence_margin", "metrics"],
     "Cross-task study": ["upstream_tasks", "upstream_examples", "sham_task", "partition"],
 }  # fmt: skip
@@ -82,7 +84,7 @@ class Section:
     changed: list[str]
 
 
-class StudyForm(forms.ModelForm):
+class StudyForm(forms.ModelForm, audience.AudienceForm):
     """Everything that opening freezes; the model says how its fields are called and explained.
 
     `version` says which draft the page was made from, so that a second tab or a second owner
@@ -113,11 +115,17 @@ class StudyForm(forms.ModelForm):
         required=False,
         help_text=Study._meta.get_field("metrics").help_text,
     )
+    prolific_reward = forms.ChoiceField(
+        label="Reward on Prolific",
+        choices=ProlificReward.choices,
+        required=False,
+        help_text=Study._meta.get_field("prolific_reward").help_text,
+    )
     version = forms.CharField(widget=forms.HiddenInput, required=False)
 
     class Meta:
         model = Study
-        fields = design.FORM_FIELDS
+        fields = tuple(name for name in design.FORM_FIELDS if name != "audience")
         field_classes: ClassVar[dict[str, type[forms.Field]]] = dict.fromkeys(
             ("hourly_rate", "base_reward", "minimum_pay", "max_paid_hours", "budget"), AmountField
         ) | {
@@ -134,6 +142,7 @@ class StudyForm(forms.ModelForm):
         self.initial["shots"] = " ".join(map(str, self.instance.shots))
         self.initial["splits"] = " ".join(map(str, self.instance.splits))
         self.initial["version"] = design.version(self.instance)
+        self.initial.update(audience.initial(self.instance.audience))
         for name in ("tasks", "upstream_tasks", "sham_task"):
             row_field(self, name).label_from_instance = self._task_label  # type: ignore[method-assign, assignment]  # as Django documents
         # The same tasks once more: a list of labels that stand twice could not be told apart.
@@ -155,7 +164,7 @@ class StudyForm(forms.ModelForm):
 
     def _differs(self, field: forms.BoundField) -> bool:
         """Is its value not what every new study begins with? The seed differs in each anyway."""
-        if field.name in design.LISTS:
+        if field.name in (*design.LISTS, *audience.NAMES):
             return bool(field.value())
         stored = Study._meta.get_field(field.name)
         default = stored.get_default()  # type: ignore[union-attr]  # no relation back
@@ -249,6 +258,9 @@ class StudyForm(forms.ModelForm):
     def clean_shots(self) -> list[int]:
         return self._numbers("shots", "0 10 20 30")
 
+    def clean_prolific_reward(self) -> str:
+        return self.cleaned_data["prolific_reward"] or ProlificReward.SHORTEST
+
     def clean_splits(self) -> list[int]:
         return self._numbers("splits", "1 2 3")
 
@@ -261,14 +273,17 @@ class StudyForm(forms.ModelForm):
     def _post_clean(self) -> None:
         """Copy the values onto the study, then let the rules of the design speak at the fields."""
         for name in self.cleaned_data:
-            if name not in (*design.LISTS, "version"):
+            if name not in (*design.LISTS, *audience.NAMES, "version"):
                 setattr(self.instance, name, self.cleaned_data[name])
+        self.instance.audience = self.audience()
         try:
             lists = [list(self.cleaned_data.get(name, [])) for name in design.LISTS]
             design.check_design(self.instance, *lists)
         except ValidationError as error:
             for field, messages in error.message_dict.items():
-                if field not in self.errors:
+                if field == "audience":
+                    self.refuse_audience(messages)
+                elif field not in self.errors:
                     self.add_error(field if field in self.fields else None, messages)
 
     def save(self, commit: bool = True) -> Study:
@@ -294,6 +309,9 @@ class StudyForm(forms.ModelForm):
         self.data = data
         changed = design.changed(sent, now)
         values = design.values(stored)
+        if "audience" in changed:
+            changed[changed.index("audience") :] = audience.NAMES
+            values |= dict.fromkeys(audience.NAMES, "") | audience.initial(values["audience"])
         return [(self[name], _in_words(self.fields[name], values[name])) for name in changed]
 
 
