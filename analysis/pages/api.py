@@ -27,6 +27,7 @@ from analysis.tables import (
     findings_columns,
     leaderboard,
     leaderboard_columns,
+    marks,
     metrics,
     models_columns,
     performance,
@@ -88,6 +89,9 @@ class Findings(ApiView):
             what_to_do = serializers.CharField()
 
         kind = serializers.ChoiceField(Kind.choices)
+        marks = serializers.ListField(
+            child=serializers.CharField(), help_text="what every table of the study says of itself"
+        )
         pending = Pending(allow_null=True, help_text="null when nothing is waited for")
         intervals = serializers.ListField(child=serializers.DictField(), allow_null=True)
         agreement = serializers.ListField(child=serializers.DictField())
@@ -106,7 +110,7 @@ class Findings(ApiView):
     )
     def get(self, request: Request, name: str) -> Response:
         study = scores_of(request, name)
-        replies = []
+        replies, told = [], marks.sentences(study)
         for kind in performance.kinds(study):
             job = resampling.job_of(study, kind)
             pending = _pending(job) if job is not None and not job.is_done else None
@@ -123,7 +127,7 @@ class Findings(ApiView):
             admitted = selection.admissions(study, kind)
             rows[attrition.NAME] = as_records(attrition.COLUMNS, attrition.rows(study, kind))
             rows[selection.NAME] = as_records(selection.COLUMNS, admitted)
-            replies.append({"kind": kind, "pending": pending, **rows})
+            replies.append({"kind": kind, "marks": told, "pending": pending, **rows})
         return Response(replies)
 
     class AnalysisBody(serializers.Serializer):

@@ -2,7 +2,7 @@
 with results at hand.
 """
 
-from django.db.models import Sum
+from django.db.models import Count, Sum
 
 from analysis.tables import channels
 from annotation.models import AddedSeats, Decision, Status, Study
@@ -19,8 +19,20 @@ def late_seats(study: Study) -> dict[tuple[str, int], int]:
     }
 
 
+def scenarios_were_chosen(study: Study) -> bool:
+    """Did a study on Prolific lead its arrivals to some of the scenarios only?
+
+    By what is stored of the studies there, whatever the design says: before there was a choice,
+    each scenario had one of its own.
+    """
+    scenarios = study.scenarios.count()
+    doors = study.prolific_studies.exclude(external_id=None).filter(part__lte=1)
+    led = doors.annotate(led=Count("scenarios")).filter(led__lt=scenarios)
+    return led.exists()
+
+
 def sentences(study: Study) -> list[str]:
-    """Tests that are parts, programs in people's seats, late seats, exclusions after a score."""
+    """Parts of tests, chosen scenarios, programs as people, late seats, scores seen."""
     marks = []
     parts = {task.name: task.test_part for task in study.tasks.with_reports().order_by("name")}
     told = [f"{name}, {part}" for name, part in parts.items() if part]
@@ -33,6 +45,11 @@ def sentences(study: Study) -> list[str]:
         marks.append(
             "A cross-task study: tables by task and shots count the direct arm alone, which had"
             " nothing before the task. Cross-task compares the arms."
+        )
+    if scenarios_were_chosen(study):
+        marks.append(
+            "On Prolific participants chose their scenario: each was a study of its own there."
+            " Differences between scenarios can be differences between the people who chose them."
         )
     if programs := channels.mark(study):
         marks.append(f"{programs} Sensitivity has the cells without them.")

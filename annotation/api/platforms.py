@@ -1,5 +1,6 @@
 """Where people come from, by program: panels, and studies on Prolific."""
 
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django.db import IntegrityError, transaction
@@ -14,7 +15,7 @@ from annotation.access import study_of
 from annotation.api import form_bodies
 from annotation.api.paging import page_of, small_list
 from annotation.api.problems import Conflict, Unprocessable
-from annotation.api.views import StudyTwin
+from annotation.api.views import ApiView, StudyTwin
 from annotation.models import Panel, ProlificStudy, Study
 from annotation.money import budget, ledger
 from annotation.pages.researcher.forms.platforms import DraftForm, PanelForm, PlanForm
@@ -71,6 +72,35 @@ class ThereShape(serializers.Serializer):
     external_id = serializers.CharField(allow_null=True)
     reward = serializers.CharField()
     places = serializers.IntegerField()
+    scenarios = serializers.ListField(child=serializers.CharField())
+    minutes = serializers.IntegerField()
+    max_minutes = serializers.IntegerField()
+
+
+class CostShape(serializers.Serializer):
+    """Amounts in the study's currency; Prolific's fees are extra."""
+
+    choice = serializers.CharField(help_text="shortest, longest, or drafted: as it is stored")
+    what = serializers.CharField(help_text="the choice in words")
+    reward = serializers.CharField(help_text="of one participant, of all parts together")
+    rewards = serializers.CharField(help_text="of all seats")
+    bonuses = serializers.CharField(help_text="if all seats are filled in the time announced")
+    total = serializers.CharField()
+
+
+class ProlificCosts(ApiView):
+    """What the drafts cost, here and there."""
+
+    class Costs(serializers.Serializer):
+        costs = CostShape(many=True)
+
+    @extend_schema(
+        summary="What the studies on Prolific cost, by either choice of the reward",
+        responses=Costs,
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "own")
+        return Response({"costs": [asdict(cost) for cost in drafts.costs(study)]})
 
 
 def _row(there: ProlificStudy) -> dict[str, Any]:
@@ -81,6 +111,9 @@ def _row(there: ProlificStudy) -> dict[str, Any]:
         "external_id": there.external_id,
         "reward": ledger.in_currency(there.reward_cents),
         "places": there.places,
+        "scenarios": [str(scenario) for scenario in there.scenarios.select_related("task")],
+        "minutes": there.minutes,
+        "max_minutes": there.max_minutes,
     }
 
 

@@ -48,6 +48,7 @@ urlpatterns = [
     path(STUDY + "links/", running.Links.as_view(), name="api_links"),
     path(STUDY + "panels/", platforms.Panels.as_view(), name="api_panels"),
     path(STUDY + "prolific/", platforms.Prolific.as_view(), name="api_prolific"),
+    path(STUDY + "prolific/costs/", platforms.ProlificCosts.as_view(), name="api_prolific_costs"),
     path(STUDY + "prolific/sync/", platforms.SyncProlific.as_view(), name="api_prolific_sync"),
     path(
         STUDY + "prolific/<int:pk>/",

@@ -9,22 +9,31 @@ screening) step is then one study there, and the annotation step one or more oth
 from annotation.frozen import scenario_of
 from annotation.models import JUDGED_STEPS, Participation, ProlificStudy, Status, Step
 
-
-def current(participation: Participation) -> ProlificStudy | None:
-    """The study on Prolific whose part this worker is in; None where there are no parts."""
-    if not participation.part:
-        return None
-    return ProlificStudy.objects.filter(
-        scenarios=participation.scenario_id, part=participation.part
-    ).first()
+BEFORE_ANNOTATION = (Step.UPSTREAM, *JUDGED_STEPS)
 
 
 def ends_before(participation: Participation, position: int) -> bool:
     """Is that position of the annotation step beyond the part that the worker has come for?"""
-    part = current(participation)
-    if part is None:
+    if not participation.part:
         return False
-    return part.part == 1 or (part.until is not None and position >= part.until)
+    parts = ProlificStudy.objects.filter(scenarios=participation.scenario_id, part__gt=0)
+    ends = dict(parts.order_by("part").values_list("part", "until"))
+    if participation.part not in ends:
+        return False
+    stored = ends[participation.part]
+    return position >= (_end(participation, max(ends)) if stored is None else stored)
+
+
+def _end(participation: Participation, last: int) -> int:
+    """How many examples of the annotation step are done by the end of this worker's part.
+
+    Part 1 is what comes before that step; who begins with it has an equal share in each part.
+    """
+    begins_before = any(participation.order_of(step) for step in BEFORE_ANNOTATION)
+    parts, done = (
+        (last - 1, participation.part - 1) if begins_before else (last, participation.part)
+    )
+    return round(len(participation.annotation_order) * done / parts) if parts else 0
 
 
 def enter_sitting(participation: Participation, part: int) -> Participation:
@@ -42,7 +51,7 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
     last = locked.latest_turn()
     assert last is not None  # between two parts: an example was shown
     locked.scenario = scenario_of(locked)
-    position = 0 if last.step in JUDGED_STEPS else last.position + 1
+    position = 0 if last.step in BEFORE_ANNOTATION else last.position + 1
     if not ends_before(locked, position):
         locked.status = Status.WORKING
         locked.save(update_fields=["status"])

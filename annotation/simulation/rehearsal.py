@@ -104,17 +104,21 @@ class Rehearsal:
         self.server.start()
         self.ada = Browser(self.server.url)
         self.ada.submit("/sign-in/", {"login": "ada", "password": PASSWORD})
-        self._design("rehearsal", ["demo-sentiment", "demo-entities"], "0 10", parts="0")
+        # Who comes by which door is written down here, so each scenario has a door of its own.
+        self._design(
+            "rehearsal", ["demo-sentiment", "demo-entities"], "0 10", parts="0",
+            participants_choose_scenario="on",
+        )  # fmt: skip
         self._design("parts", ["demo-questions"], "10", parts="1")
         self.study = Study.objects.get(name="rehearsal")
         self.parts = Study.objects.get(name="parts")
         self.knowledge = Knowledge(self.study)
         self.say("Two studies were designed, opened and published on Prolific.")
 
-    def _design(self, name: str, tasks: list[str], shots: str, parts: str) -> None:
+    def _design(self, name: str, tasks: list[str], shots: str, parts: str, **more: str) -> None:
         chosen = list(Task.objects.filter(name__in=tasks).values_list("pk", flat=True))
         fields = DESIGN | {"name": name, "title": f"Reading, {name}", "shots": shots}
-        self.ada.submit("/new-study/", fields | {"tasks": chosen})
+        self.ada.submit("/new-study/", fields | more | {"tasks": chosen})
         study, page = f"/studies/{name}/", f"/studies/{name}/platforms/"
         self.ada.submit(study, {"action": "open"}, "/status/")
         self.ada.submit(page, {"annotation_parts": parts}, "/prolific/")

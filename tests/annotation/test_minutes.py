@@ -148,7 +148,11 @@ def test_a_wrong_line_is_refused_at_its_field_and_by_the_api(researcher, tasks, 
     assert told(Study.objects.get()) == {"short": 5, "long": 90}
 
 
-def test_prolific_is_told_the_minutes_of_each_scenario(researcher, study):
+def test_prolific_is_told_the_minutes_of_each_scenario_or_of_the_longest(researcher, study):
+    (draft,) = drafts.plan(study, 0, researcher)
+    assert draft.minutes == max(told(study).values())
+    type(study).objects.filter(pk=study.pk).update(participants_choose_scenario=True)
+    study.refresh_from_db()
     drafted = {
         draft.scenarios.get().task.name: draft.minutes
         for draft in drafts.plan(study, 0, researcher)

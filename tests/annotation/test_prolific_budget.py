@@ -34,7 +34,7 @@ def two(fake, study, researcher):
     """A study of two scenarios, each a study of two places on Prolific."""
     study = factories.make_study(
         researcher, factories.make_task(name="other"), shots=[2, 4], currency="GBP",
-        hourly_rate=60, estimated_minutes=10,
+        hourly_rate=60, estimated_minutes=10, participants_choose_scenario=True,
     )  # fmt: skip
     for draft in drafts.plan(study, 0, researcher):
         studies.create(draft, HOST)

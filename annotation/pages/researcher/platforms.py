@@ -63,6 +63,7 @@ def _page(
         "has_token": bool(settings.PROLIFIC_TOKEN),
         "may_draft": study.status == "open"
         and not study.prolific_studies.exclude(external_id=None).exists(),
+        "costs": drafts.costs(study),
         "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
     }
     context |= by_key(PanelForm(initial=first), PlanForm(), sent=sent)

@@ -1,13 +1,20 @@
 """Drafts of studies on Prolific, made from Handful's design, within what Prolific allows.
 
-Two designs (docs/prolific.md#what-prolific-allows). One study with a paid screen-out: everything in
-one sitting, the code "not qualified" pays a fixed smaller reward. Or parts: the training step is
-one study whose code "completed" puts people into a participant group, and the annotation step is
-one or more further studies that only this group may enter; each lasts less than a day.
+One study there holds all scenarios: each arrival is assigned to one of them here, so reward and
+times are one for all, and its public name says nothing of tasks and shots. Where the design lets
+participants choose their scenario, each scenario has a study of its own. Either is done in one
+sitting or in parts (docs/prolific.md#what-prolific-allows). In one sitting the code "not qualified"
+pays a fixed smaller reward. In parts the training step is one study whose code "completed" puts
+people into a participant group, and the annotation step is one or more further studies that only
+this group may enter; each lasts less than a day.
 """
 
 import math
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 
 from django.conf import settings
@@ -16,16 +23,18 @@ from django.db import transaction
 
 from annotation.models import (
     AuditEntry,
+    ProlificReward,
     ProlificStudy,
     Scenario,
     Study,
     StudyStatus,
     Topic,
 )
-from annotation.money.ledger import cents, in_currency
+from annotation.money.ledger import cents, for_time, in_currency
 from annotation.platforms.prolific.client import Client, ProlificError
 from annotation.recruitment.codes import new_code
 from annotation.recruitment.doors import OUTCOMES
+from annotation.study import cross_task
 from tasks.models import Example
 
 LONGEST_SITTING = 24 * 60 - 1  # minutes: "under a day"
@@ -33,6 +42,9 @@ MAX_PARTS = 10
 # What Prolific allows at least, in cents of the currencies that it pays in: an hour, a screen-out.
 LEAST_HOURLY = {"GBP": 600, "USD": 800}
 LEAST_SCREEN_OUT = {"GBP": 10, "USD": 14}
+# What the public name and description say of every study, so that nobody chooses by them.
+NEUTRAL_NAME = "Read short texts and answer questions about them"
+SHOTS = re.compile(r"\bshots?\b")
 NOT_CREATED, CREATING = "not created", "being created"
 
 
@@ -69,20 +81,13 @@ def new_codes() -> dict[str, str]:
 
 
 def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
-    """Draft the studies: for each scenario one, or (`annotation_parts` > 0) its parts.
+    """Draft the studies: one for all scenarios, or (`annotation_parts` > 0) one for each part.
 
-    Drafts of which none was created are drafted again. Nothing is created on Prolific. Raises
-    PlanError.
+    Where participants choose their scenario, the same for each scenario. Drafts of which none was
+    created are drafted again. Nothing is created on Prolific. Raises PlanError.
     """
     if study.status != StudyStatus.OPEN:
         raise PlanError(f"Open the study first: it is {study.status}.")
-    if not 0 <= annotation_parts <= MAX_PARTS:
-        raise PlanError(f"The annotation step can have 1 to {MAX_PARTS} parts.")
-    if study.is_cross_task:
-        raise PlanError(
-            "A cross-task study cannot be drafted here: each scenario would be a study of its own"
-            " on Prolific, so that people would choose their arm. Give its link to one study there."
-        )
     if study.currency not in LEAST_HOURLY:
         raise PlanError(
             f"Prolific pays in {' or '.join(LEAST_HOURLY)}, this study in {study.currency}: design"
@@ -100,8 +105,10 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
             raise PlanError("The studies on Prolific have already been drafted and created.")
         earlier.delete()
         drafts = []
-        for scenario in study.scenarios.select_related("task"):
-            drafts += _drafts(study, scenario, annotation_parts)
+        for draft, scenarios in planned(study, annotation_parts):
+            draft.save()
+            draft.scenarios.set(scenarios)
+            drafts.append(draft)
         word = "study" if len(drafts) == 1 else "studies"
         study.events.create(what=f"{len(drafts)} {word} on Prolific drafted", by=by)
     return drafts
@@ -117,66 +124,181 @@ def check_currency(study: Study, currency: str) -> None:
         )
 
 
-def _drafts(study: Study, scenario: Scenario, annotation_parts: int) -> list[ProlificStudy]:
-    training = _sizes(scenario, "train") if scenario.shots else study.screening_examples
-    test = _sizes(scenario, "test")
-    whole = scenario.estimated_minutes
-    minutes = {
-        "training": max(1, round(whole * training / (training + test))),
-        "annotation": max(1, round(whole * test / (training + test))),
+# The plan -----------------------------------------------------------------------------------------
+
+
+def planned(
+    study: Study, annotation_parts: int, reward: str = ""
+) -> list[tuple[ProlificStudy, list[Scenario]]]:
+    """The drafts of such a plan, not stored, each with the scenarios that it leads to.
+
+    `reward` takes the place of the design's choice (ProlificReward). Raises PlanError.
+    """
+    if not 0 <= annotation_parts <= MAX_PARTS:
+        raise PlanError(f"The annotation step can have 1 to {MAX_PARTS} parts.")
+    if annotation_parts and study.is_cross_task and 0 in study.shots:
+        raise PlanError("A cross-task study at zero shots is drafted in one sitting.")
+    scenarios = list(study.scenarios.select_related("task", "study"))
+    if study.participants_choose_scenario:
+        groups = [(f"{study.title}: {scenario}"[:100], [scenario]) for scenario in scenarios]
+    else:
+        groups = [(public_name(study), scenarios)]
+    reward = reward or study.prolific_reward
+    return [
+        (draft, group)
+        for name, group in groups
+        for draft in _drafts(study, name, group, annotation_parts, reward)
+    ]
+
+
+def public_name(study: Study) -> str:
+    """The title of the study, or a neutral one where it would tell people of tasks or shots."""
+    title = study.title.casefold()
+    named = {
+        word.casefold()
+        for scenario in study.scenarios.select_related("task")
+        for word in (scenario.task.name, scenario.task.card.title)
     }
-    name = f"{study.title}: {scenario}"[:100]
-    if not annotation_parts or not training:
-        # Without a step to be judged by, nothing is split off and nobody screened out after it.
-        screen_out = _reward(study, minutes["training"]) if training else 0
-        return [_draft(study, scenario, name, 0, None, whole, screen_out)]
-    drafts = [_draft(study, scenario, f"{name} (part 1)", 1, None, minutes["training"], 0)]
-    each = max(1, round(minutes["annotation"] / annotation_parts))
-    for number in range(1, annotation_parts + 1):
-        last = number == annotation_parts
-        until = None if last else round(test * number / annotation_parts)
-        title = f"{name} (part {number + 1})"
-        drafts.append(_draft(study, scenario, title, number + 1, until, each, 0))
-    return drafts
+    tells = SHOTS.search(title) or any(
+        re.search(rf"(?<!\w){re.escape(word)}(?!\w)", title) for word in named
+    )
+    return NEUTRAL_NAME if tells else study.title[:100]
 
 
-def _sizes(scenario: Scenario, kind: str) -> int:
-    examples = Example.objects.filter(split__task=scenario.task, split__kind=kind)
-    if kind == "train":
-        examples = examples.filter(split__shots=scenario.shots, split__number=scenario.split_number)
-    return examples.count()
+def _drafts(
+    study: Study, name: str, scenarios: list[Scenario], annotation_parts: int, reward: str
+) -> Iterator[ProlificStudy]:
+    """The drafts of a group of scenarios: one, or one for each part."""
+    firsts = [before_annotation(scenario) for scenario in scenarios]
+    if not any(firsts):
+        annotation_parts = 0  # without a step to be judged by, nothing is split off
+    minutes = [
+        _minutes_of_parts(scenario, first, annotation_parts)
+        for scenario, first in zip(scenarios, firsts, strict=True)
+    ]
+    for number, each in enumerate(zip(*minutes, strict=True)):
+        longest = max(each)
+        if longest > LONGEST_ESTIMATE:
+            raise PlanError(
+                f"{name} would take {longest} minutes, and Prolific allows less than a day for one"
+                f" sitting, including a margin: {LONGEST_ESTIMATE} minutes. Draft it in (more)"
+                " parts."
+            )
+        cents_there = _reward(study, each, reward)
+        screen_out = 0
+        if not annotation_parts:
+            cents_there = max(cents_there, cents(study.base_reward))
+            shortest = [
+                max(1, round(scenario.estimated_minutes * share))
+                for scenario, share in zip(scenarios, map(_share_of_first, scenarios), strict=True)
+                if share
+            ]
+            screen_out = _reward(study, shortest, reward) if shortest else 0
+        yield ProlificStudy(
+            study=study,
+            name=f"{name} (part {number + 1})" if annotation_parts else name,
+            part=number + 1 if annotation_parts else 0,
+            minutes=longest,
+            max_minutes=max(shortest_maximum(longest), min(3 * longest + 2, LONGEST_SITTING)),
+            reward_cents=cents_there,
+            screen_out_cents=min(screen_out, cents_there - 1),
+            places=sum(scenario.seats for scenario in scenarios),
+            codes=new_codes(),
+        )
 
 
-def _reward(study: Study, minutes: int) -> int:
+def before_annotation(scenario: Scenario) -> int:
+    """How many examples come before the annotation step."""
+    upstream = cross_task.length(scenario.study, scenario.arm) if scenario.arm else 0
+    return upstream + scenario.training_examples + scenario.screening_examples
+
+
+def _share_of_first(scenario: Scenario) -> float:
+    """How much of a scenario's examples comes before its annotation step."""
+    first = before_annotation(scenario)
+    test = Example.objects.filter(split__task=scenario.task, split__kind="test").count()
+    return first / (first + test)
+
+
+def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> list[int]:
+    """How long each part of a scenario takes; as one, where there are no parts.
+
+    A scenario that begins with the annotation step has a share of it in each part, the first too.
+    """
+    whole = scenario.estimated_minutes
+    if not annotation_parts:
+        return [whole]
+    if not first:
+        return [max(1, round(whole / (annotation_parts + 1)))] * (annotation_parts + 1)
+    share = _share_of_first(scenario)
+    each = max(1, round(round(whole * (1 - share)) / annotation_parts))
+    return [max(1, round(whole * share)), *[each] * annotation_parts]
+
+
+def _reward(study: Study, minutes: Sequence[int], choice: str) -> int:
+    """The reward of scenarios that take so many minutes, in cents: see ProlificReward.
+
+    Prolific judges it by the time of the longest: what it takes for that at least is never
+    undercut where the design's own rate is above it.
+    """
+    longest = _at_rate(study, max(minutes))
+    if choice == ProlificReward.LONGEST:
+        return max(longest, 1)
+    least = least_reward(LEAST_HOURLY.get(study.currency, 0), max(minutes))
+    return max(_at_rate(study, min(minutes)), min(least, longest), 1)
+
+
+def _at_rate(study: Study, minutes: int) -> int:
     return cents(study.hourly_rate * Decimal(minutes) / 60)
 
 
-def _draft(
-    study: Study, scenario: Scenario, name: str, part: int, until: int | None, minutes: int,
-    screen_out: int,
-) -> ProlificStudy:  # fmt: skip
-    if minutes > LONGEST_ESTIMATE:
-        raise PlanError(
-            f"{name} would take {minutes} minutes, and Prolific allows less than a day for one"
-            f" sitting, including a margin: {LONGEST_ESTIMATE} minutes. Draft it in (more) parts."
-        )
-    reward = max(_reward(study, minutes), 1)
-    if part == 0:
-        reward = max(reward, cents(study.base_reward))
-    draft = ProlificStudy.objects.create(
-        study=study,
-        name=name,
-        part=part,
-        until=until,
-        minutes=minutes,
-        max_minutes=max(shortest_maximum(minutes), min(3 * minutes + 2, LONGEST_SITTING)),
-        reward_cents=reward,
-        screen_out_cents=min(screen_out, reward - 1),
-        places=scenario.seats,
-        codes=new_codes(),
-    )
-    draft.scenarios.set([scenario])
-    return draft
+@dataclass(frozen=True)
+class Cost:
+    """What drafts cost if all seats are filled in the time announced; Prolific's fees are extra.
+
+    Amounts in currency; `reward` is that of one participant, of all parts together.
+    """
+
+    choice: str
+    what: str
+    reward: str
+    rewards: str
+    bonuses: str
+    total: str
+
+
+def costs(study: Study) -> list[Cost]:
+    """The cost of the studies on Prolific as they are stored, and of each choice of the reward.
+
+    Only the first once one was created there; [] without drafts.
+    """
+    stored = list(study.prolific_studies.prefetch_related("scenarios"))
+    if not stored:
+        return []
+    drafted = [(there, list(there.scenarios.all())) for there in stored]
+    told = [_cost("drafted", "as drafted", study, drafted)]
+    if all(there.external_id is None for there in stored):
+        parts = max(max(there.part for there in stored) - 1, 0)
+        with suppress(PlanError):
+            told += [
+                _cost(choice, str(label), study, planned(study, parts, choice))
+                for choice, label in ProlificReward.choices
+            ]
+    return told
+
+
+def _cost(
+    choice: str, what: str, study: Study, drafts: list[tuple[ProlificStudy, list[Scenario]]]
+) -> Cost:
+    rewards, bonuses, most = 0, 0, 0
+    for scenario in study.scenarios.select_related("study"):
+        reward = sum(draft.reward_cents for draft, scenarios in drafts if scenario in scenarios)
+        worked = timedelta(minutes=scenario.estimated_minutes)
+        earned = max(for_time(study, worked), cents(study.base_reward), cents(study.minimum_pay))
+        rewards += scenario.seats * reward
+        bonuses += scenario.seats * max(earned - reward, 0)
+        most = max(most, reward)
+    return Cost(choice, what, *map(in_currency, (most, rewards, bonuses, rewards + bonuses)))
 
 
 def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:

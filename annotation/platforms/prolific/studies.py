@@ -20,6 +20,7 @@ from annotation.models import (
     Qualification,
     Topic,
 )
+from annotation.money import ledger
 from annotation.platforms.prolific.client import Client, ProlificError
 from annotation.platforms.prolific.drafts import (
     CREATING,
@@ -30,6 +31,7 @@ from annotation.platforms.prolific.drafts import (
     check_pay,
 )
 from annotation.recruitment.doors import OUTCOMES
+from annotation.study import minutes
 from tasks.clock import database_now
 
 SLOTS_PER_PLACE = 10  # paid screen-outs, after which Prolific pauses a study
@@ -155,12 +157,11 @@ def payload(draft: ProlificStudy, root: str, project: str) -> dict[str, Any]:
         filters.append(("participant_group_allowlist", draft.qualified_group))
     else:
         filters.append(("participant_group_blocklist", draft.blocklist_id))
-    tasks = {scenario.task.card.description for scenario in draft.scenarios.select_related("task")}
     return {
         "project": project,
         "name": draft.name,
         "internal_name": f"{draft.study.name} {draft.pk}",
-        "description": " ".join([*sorted(tasks), *_screening(draft)]),
+        "description": description(draft),
         "external_study_url": f"{address}?{ids}",
         "is_external_study_url_secure": draft.signed,
         "prolific_id_option": "url_parameters",
@@ -180,6 +181,30 @@ def payload(draft: ProlificStudy, root: str, project: str) -> dict[str, Any]:
         },
         "study_labels": ["annotation"],
     }
+
+
+def description(draft: ProlificStudy) -> str:
+    """What people read on Prolific before they begin.
+
+    Where all scenarios are one study, it names neither tasks nor shots: what decides who comes is
+    then the same for all arms.
+    """
+    scenarios = list(draft.scenarios.select_related("task"))
+    if draft.study.participants_choose_scenario:
+        sentences = sorted({scenario.task.card.description for scenario in scenarios})
+        return " ".join([*sentences, *_screening(draft)])
+    sentences = ["You read short texts and answer questions about them."]
+    if len(scenarios) > 1:
+        sentences.append("You are assigned to one of several versions when you start.")
+    told = {scenario.estimated_minutes for scenario in scenarios}
+    if len(told) > 1 and not draft.part:
+        sentences.append(f"They take {minutes.in_words(list(told))} minutes.")
+    if draft.study.hourly_rate:
+        sentences.append(
+            f"Pay: {ledger.promise(draft.study)}. What the reward does not cover is paid as a"
+            " bonus."
+        )
+    return " ".join([*sentences, *_screening(draft)])
 
 
 def _screening(draft: ProlificStudy) -> list[str]:
