@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from django.db import IntegrityError, transaction
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -88,19 +88,42 @@ class CostShape(serializers.Serializer):
     total = serializers.CharField()
 
 
+class AskedShape(serializers.Serializer):
+    """What Prolific says of a draft."""
+
+    id = serializers.IntegerField(help_text="of the draft")
+    eligible = serializers.IntegerField(help_text="people who fit; 0: fewer than 25")
+    cost = serializers.CharField(help_text="of its places, with fees and VAT")
+
+
 class ProlificCosts(ApiView):
     """What the drafts cost, here and there."""
 
+    parameters = frozenset({"ask"})
+
     class Costs(serializers.Serializer):
         costs = CostShape(many=True)
+        asked = AskedShape(many=True, help_text="with ?ask=prolific: what Prolific itself says")
 
     @extend_schema(
         summary="What the studies on Prolific cost, by either choice of the reward",
+        parameters=[OpenApiParameter("ask", str, enum=["prolific"])],
         responses=Costs,
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "own")
-        return Response({"costs": [asdict(cost) for cost in drafts.costs(study)]})
+        asked = []
+        if request.query_params.get("ask") == "prolific":
+            try:
+                asked = studies.ask(study)
+            except (drafts.PlanError, ProlificError) as error:
+                raise Conflict(str(error)) from None
+        costs = [asdict(cost) for cost in drafts.costs(study)]
+        told = [
+            {"id": each.draft.pk, "eligible": each.eligible, "cost": each.cost_in_words}
+            for each in asked
+        ]
+        return Response({"costs": costs, "asked": told})
 
 
 def _row(there: ProlificStudy) -> dict[str, Any]:

@@ -145,7 +145,13 @@ def make_study(researcher, name):
         estimated_minutes=60,
         qualification="minimum",
         qualification_threshold=50,
-    )
+        audience={
+            "countries": ["United Kingdom"], "languages": ["English"], "minimum_age": 18,
+            "maximum_age": 70, "approval_rate": 95, "quotas": {"Sex": {"Female": 60, "Male": 40}},
+            "filters": [{"filter_id": "handedness", "selected_values": ["0", "1"]}],
+            "content_warning": "Some texts contain insults.",
+        },
+    )  # fmt: skip
 
 
 def our_flow(fake, researcher):
@@ -155,6 +161,7 @@ def our_flow(fake, researcher):
     drafts.plan(study, 0, researcher)
     study.prolific_studies.update(signed=False)
     whole = study.prolific_studies.get()
+    studies.ask(study)
     studies.create(whole, "http://testserver")
     good, _ = visit(fake, whole, ANN, completes)
     visit(fake, whole, BEA, fails)
@@ -184,6 +191,7 @@ def test_every_request_of_ours_and_its_reply_are_as_documented(ours, fake, recor
         *("studies/", "studies/{id}/", "studies/{id}/transition/", "participant-groups/"),
         *("submissions/", "submissions/{id}/transition/", "submissions/{id}/request-return/"),
         *("submissions/bonus-payments/", "bulk-bonus-payments/{id}/pay/"),
+        *("filters/", "eligibility-count/", "study-cost-calculator/"),
         *("hooks/subscriptions/", "hooks/subscriptions/{subscription_id}/"),
     }
     assert [each for each in recorder.seen if each.status >= 400] == []

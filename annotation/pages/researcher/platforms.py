@@ -1,5 +1,7 @@
 """The researcher's page of platforms: links, panels, and studies on Prolific."""
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -64,11 +66,22 @@ def _page(
         "may_draft": study.status == "open"
         and not study.prolific_studies.exclude(external_id=None).exists(),
         "costs": drafts.costs(study),
+        **_asked(request, study),
         "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
     }
     context |= by_key(PanelForm(initial=first), PlanForm(), sent=sent)
     status = status if sent or problem else 200
     return render(request, "researcher/platforms.html", context, status=status)
+
+
+def _asked(request: ResearcherRequest, study: Study) -> dict[str, Any]:
+    """What Prolific says of the drafts, where the page is asked to ask it."""
+    if request.GET.get("ask") != "prolific":
+        return {}
+    try:
+        return {"asked": studies.ask(study)}
+    except (drafts.PlanError, ProlificError) as error:
+        return {"not_asked": str(error)}
 
 
 def _prolific_row(there: ProlificStudy, form: OnPage) -> dict:

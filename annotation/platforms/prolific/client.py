@@ -170,6 +170,23 @@ class Client:
         """The public keys of signed addresses, as they are published."""
         return self._call("GET", ".well-known/study/jwks.json")
 
+    # Audience ------------------------------------------------------------------------------------
+
+    def filters(self, workspace: str) -> list[Json]:
+        """Every filter, with the choices that it has there."""
+        path = "filters/"
+        return _rows(self._call("GET", path, workspace_id=workspace), path)
+
+    def eligible(self, filters: list[Json], workspace: str) -> int:
+        """How many people pass all filters; fewer than 25 are told as 0."""
+        body = {"filters": filters, "workspace_id": workspace}
+        return _number(self._call("POST", "eligibility-count/", body), "count")
+
+    def cost(self, reward: int, places: int) -> int:
+        """What so many places at that reward cost with fees and VAT, in cents."""
+        body = {"reward": reward, "total_available_places": places}
+        return _number(self._call("POST", "study-cost-calculator/", body), "total_cost")
+
     # Studies -------------------------------------------------------------------------------------
 
     def create_study(self, study: Json) -> Json:
@@ -325,6 +342,14 @@ def _text(told: Json, name: str) -> str:
     if not isinstance(value, str) or not value:
         raise ProlificError(f"Prolific's reply lacks {name}: {str(told)[:80]!r}")
     return value
+
+
+def _number(told: Json, name: str) -> int:
+    """A number that must be there. Raises ProlificError."""
+    value = told.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
+        raise ProlificError(f"Prolific's reply lacks {name}: {str(told)[:80]!r}")
+    return round(value)
 
 
 def _next_page(page: Json) -> str:

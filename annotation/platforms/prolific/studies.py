@@ -4,7 +4,9 @@ Creating costs money there, so only one of two requests at once goes on; what is
 """
 
 import secrets
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,9 +20,11 @@ from annotation.models import (
     Participation,
     ProlificStudy,
     Qualification,
+    Study,
     Topic,
 )
 from annotation.money import ledger
+from annotation.platforms.prolific import audience
 from annotation.platforms.prolific.client import Client, ProlificError
 from annotation.platforms.prolific.drafts import (
     CREATING,
@@ -81,9 +85,11 @@ def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
     check_pay(draft, _least_hourly(client, workspace, currency))
     if draft.signed:
         draft.signing_keys = client.signing_keys()
+    # Later parts are for those who qualified in the first.
+    who = audience.filters(draft.study, client, workspace) if draft.part <= 1 else []
     _groups(draft, client, workspace)
     try:
-        return client.create_study(payload(draft, root, project))
+        return client.create_study(payload(draft, root, project, who))
     except ProlificError as error:
         # Both exist in certain workspaces only, and Prolific's words for it are not documented.
         advice = ""
@@ -148,8 +154,38 @@ def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
         draft.save(update_fields=["blocklist_id"])
 
 
-def payload(draft: ProlificStudy, root: str, project: str) -> dict[str, Any]:
-    """What is sent to Prolific to create the study in that project."""
+@dataclass(frozen=True)
+class Asked:
+    """What Prolific says of a draft: how many people fit, and what its places cost in cents.
+
+    `eligible` counts those whom the audience lets in, before anybody is blocked; 0 is fewer than
+    25.
+    """
+
+    draft: ProlificStudy
+    eligible: int
+    cost: int
+
+    @property
+    def cost_in_words(self) -> str:
+        return ledger.in_currency(self.cost)
+
+
+def ask(study: Study, client: Client | None = None) -> list[Asked]:
+    """Ask about the drafts that are not created yet. Raises ProlificError, and PlanError."""
+    client = client or Client()
+    workspace = client.workspace()
+    eligible = client.eligible(audience.filters(study, client, workspace), workspace)
+    return [
+        Asked(draft, eligible, client.cost(draft.reward_cents, draft.places))
+        for draft in study.prolific_studies.filter(external_id=None, places__gt=0)
+    ]
+
+
+def payload(
+    draft: ProlificStudy, root: str, project: str, who: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
+    """What is sent to Prolific to create the study in that project, for `who` (filters)."""
     address = root.rstrip("/") + reverse("landing", args=[draft.code])
     ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
     filters = []
@@ -174,12 +210,16 @@ def payload(draft: ProlificStudy, root: str, project: str) -> dict[str, Any]:
             ["desktop"] if draft.study.computer_only else ["desktop", "tablet", "mobile"]
         ),
         "peripheral_requirements": [],
-        "filters": [{"filter_id": name, "selected_values": [group]} for name, group in filters],
+        "filters": [
+            *({"filter_id": name, "selected_values": [group]} for name, group in filters),
+            *who,
+        ],
         "submissions_config": {
             "max_submissions_per_participant": 1,
             "max_concurrent_submissions": -1,
         },
         "study_labels": ["annotation"],
+        **audience.warning(draft.study),
     }
 
 

@@ -324,6 +324,7 @@ def _empty_books() -> dict[str, Any]:
         "queue": [],  # webhooks that are not delivered yet
         "messages": [],
         "testers": [],  # ids of test participants
+        "people": {},  # what participants answered to what filters ask
         "ahead": 0,  # seconds by which the clock of submissions was advanced
         "owner": owner,
         "workspaces": {workspace: {"id": workspace, "title": "My workspace", "owner": owner}},

@@ -1,12 +1,13 @@
 """The fake Prolific's filters: which there are, who is kept out, how many are left.
 
 Groups, lists of people and earlier studies decide who may arrive. What is asked of people (age,
-language and so on) is checked for its form and keeps nobody out: they have no such answers here.
+language and so on) keeps out those whose answer does not fit; who arrives without an answer is
+admitted. The weights of a filter's choices share out the places of a study.
 """
 
 from typing import Any
 
-from annotation.simulation.fake_prolific.books import Books
+from annotation.simulation.fake_prolific.books import TAKES_A_PLACE, Books
 from annotation.simulation.fake_prolific.rules import FakeError
 
 POPULATION = 130_000  # people, if nothing narrows them down
@@ -86,6 +87,8 @@ class Filters(Books):
                 if kind in MEMBERSHIP:
                     people = len(self._people_of(kind, condition["selected_values"]))
                     count = min(count, people) if verb == "allowlist" else count - people
+                elif condition["filter_id"] in ASKED:
+                    count = round(count * _share(condition))
             return {"count": count if count >= FEWEST else 0}
 
     def _complaints_about_filters(self, filters: Any) -> list[str]:
@@ -118,7 +121,12 @@ class Filters(Books):
                 return [f"{name}: selected_range needs lower or upper"]
             return []
         unknown = [str(each) for each in chosen or [] if each not in choices] if is_list else ["?"]
-        return [f"{name}: selected_values are of {', '.join(choices)}"] if unknown else []
+        if unknown:
+            return [f"{name}: selected_values are of {', '.join(choices)}"]
+        weights = condition.get("weightings", {})
+        if not isinstance(weights, dict) or weights.keys() - set(chosen or []):
+            return [f"{name}: weightings are of the selected values"]
+        return []
 
     def _live_groups(self) -> dict[str, Any]:
         return {
@@ -142,6 +150,33 @@ class Filters(Books):
                 is_in = participant_id in self._people_of(kind, condition["selected_values"])
                 if is_in != (verb == "allowlist"):
                     return name
+            elif not _fits(condition, self._answer(participant_id, name)):
+                return name
+        return ""
+
+    def _answer(self, participant_id: str, name: str) -> Any:
+        """What somebody has answered to what a filter asks; None for nothing."""
+        return self._data["people"].get(participant_id, {}).get(name)
+
+    def _full_quota(self, study: dict[str, Any], participant_id: str) -> str:
+        """The filter by whose weights no place is left for this person; empty if there is one."""
+        for condition in study["filters"] or []:
+            weights, name = condition.get("weightings"), str(condition["filter_id"])
+            answer = self._answer(participant_id, name)
+            if not weights or answer is None:
+                continue
+            choices = ASKED[name][1]
+            assert isinstance(choices, dict)  # as it was checked
+            own = sum(share for key, share in weights.items() if choices[key] == answer)
+            most = round(study["total_available_places"] * own / sum(weights.values()))
+            same = [
+                each
+                for each in self._of(study["id"])
+                if each["status"] in TAKES_A_PLACE
+                and self._answer(each["participant"], name) == answer
+            ]
+            if len(same) >= most:
+                return name
         return ""
 
     def _people_of(self, kind: str, chosen: list[str]) -> set[str]:
@@ -150,3 +185,29 @@ class Filters(Books):
         if kind == "participant_group":
             return {each for group in chosen for each in self._data["groups"][group]["members"]}
         return {each["participant"] for study in chosen for each in self._of(study)}
+
+
+def _fits(condition: dict[str, Any], answer: Any) -> bool:
+    """Does an answer, a choice's text or a number, pass a filter that asks people?"""
+    asked = ASKED[condition["filter_id"]][1]
+    if answer is None:
+        return True
+    if isinstance(asked, dict):
+        return answer in [asked[key] for key in condition["selected_values"]]
+    lower, upper = _bounds(condition, asked)
+    return bool(lower <= answer <= upper)
+
+
+def _bounds(condition: dict[str, Any], asked: tuple[int, int]) -> tuple[float, float]:
+    chosen = condition["selected_range"]
+    lower, upper = chosen.get("lower"), chosen.get("upper")
+    return asked[0] if lower is None else lower, asked[1] if upper is None else upper
+
+
+def _share(condition: dict[str, Any]) -> float:
+    """How much of the population passes a filter, as if answers were spread evenly."""
+    asked = ASKED[condition["filter_id"]][1]
+    if isinstance(asked, dict):
+        return len(condition["selected_values"]) / len(asked)
+    lower, upper = _bounds(condition, asked)
+    return max(upper - lower, 0) / (asked[1] - asked[0])

@@ -60,20 +60,22 @@ class Money(Books):
         """What the study has cost so far, in cents, with fees; or when all places are paid."""
         with self._open() as data:
             study = self._study(study_id)
-            cents = {"rewards": 0, "bonuses": 0}
+            paid: dict[str, list[int]] = {"rewards": [], "bonuses": []}
             for entry in data["entries"]:
                 if entry["study"] == study_id:
-                    cents["bonuses" if entry["kind"] == "bonus" else "rewards"] += entry["cents"]
+                    paid["bonuses" if entry["kind"] == "bonus" else "rewards"].append(
+                        entry["cents"]
+                    )
             if is_projected:
-                cents["rewards"] = study["reward"] * study["total_available_places"]
-            currency = study["currency_code"]
+                paid["rewards"] = [study["reward"]] * study["total_available_places"]
+            currency, total = study["currency_code"], 0
             costs: dict[str, Any] = {}
-            for kind, amount in cents.items():
-                parts = {"rewards": amount, "fees": fee_on(amount), "tax": 0}
+            for kind, amounts in paid.items():
+                parts = {"rewards": sum(amounts), "fees": sum(map(fee_on, amounts)), "tax": 0}
                 costs[kind] = {
                     name: {"amount": part, "currency": currency} for name, part in parts.items()
                 }
-            total = sum(amount + fee_on(amount) for amount in cents.values())
+                total += sum(parts.values())
             return {**costs, "total_cost": {"amount": total, "currency": currency}}
 
     def calculate_cost(self, body: dict[str, Any]) -> dict[str, int]:

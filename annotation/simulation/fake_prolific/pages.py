@@ -79,6 +79,7 @@ def arrive(fake: "FakeProlific", request: Request) -> HttpResponse:
         str(request.data.get("study_id", "")),
         str(request.data.get("participant_id", "")).strip(),
         request.data.get("again") in (True, "1", "true"),
+        request.data.get("about") if isinstance(request.data.get("about"), dict) else None,
     )
     response = SeeOther(place["url"]) if request.is_form else reply(place)
     response.set_cookie(COOKIE, place["session_id"], httponly=True, samesite="Lax")

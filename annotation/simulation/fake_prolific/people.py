@@ -10,16 +10,25 @@ from annotation.simulation.fake_prolific.rules import FakeError
 class People(Filters):
     """Participants, over the books."""
 
-    def arrive(self, study_id: str, participant_id: str, again: bool = False) -> dict[str, str]:
+    def arrive(
+        self,
+        study_id: str,
+        participant_id: str,
+        again: bool = False,
+        about: dict[str, Any] | None = None,
+    ) -> dict[str, str]:
         """Take a place; return `session_id` and the `url` that Prolific would lead to.
 
-        `again` is for somebody who returned the study before. A FakeError's `reason` is one of
-        not_active, full, not_eligible, already.
+        `again` is for somebody who returned the study before; `about` is what they answer to what
+        filters ask, by the filter's id. A FakeError's `reason` is one of not_active, full,
+        not_eligible, already.
         """
         with self._open() as data:
             study = self._study(study_id)
             if not isinstance(participant_id, str) or not participant_id:
                 raise FakeError(400, "participant_id must be a text")
+            if about:
+                data["people"].setdefault(participant_id, {}).update(about)
             self._may_arrive(study, participant_id, again)
             submission: dict[str, Any] = {
                 "id": new_id(),
@@ -43,6 +52,8 @@ class People(Filters):
             raise FakeError(409, f"the study is {study['status']}", "not_active")
         if kept_out := self._kept_out_by(study["filters"] or [], participant_id):
             raise FakeError(409, f"kept out by {kept_out}", "not_eligible")
+        if quota := self._full_quota(study, participant_id):
+            raise FakeError(409, f"the share of {quota} is full", "full")
         limits = study.get("submissions_config") or {}
         most = limits.get("max_submissions_per_participant") or 1
         before = [each["status"] for each in self._of(study["id"], participant_id)]

@@ -4,8 +4,8 @@ It keeps what a researcher's program can rely on: statuses, completion codes, pl
 rejections, bonuses in two steps, signed study links and signed webhooks. Written after the public
 reference (docs.prolific.com) without AI Task Builder, surveys, credentials, invitations, filter
 sets and exports. Where the reference warns of something (a batch paid twice, a return only asked
-for), it happens here. Nothing is known of participants but their id, so filters that ask for more
-keep nobody out.
+for), it happens here. Of participants their id is known, and what `arrive` tells of their answers:
+filters keep out whose answer does not fit.
 
 Each part of the platform is a class over the books (`books`): `people`, `studies`, `submissions`,
 `money`, `groups`, `filters`, `workspaces`. `rules` says what a study may be, `links` signs, `hooks`

@@ -64,6 +64,8 @@ def complaints_about(
     for name, (known, most) in LISTS.items():
         if complaints := _complaints_about_list(study.get(name) or [], known, most):
             wrong[name] = complaints
+    if not isinstance(study.get("content_warning_details", ""), str):
+        wrong["content_warning_details"] = ["must be a text"]
     wrong |= _complaints_about_address(study)
     wrong |= _complaints_about_time(study)
     if not wrong.keys() & {"reward", "estimated_completion_time"}:
