@@ -117,7 +117,7 @@ def test_the_reveal_shows_what_was_chosen_and_what_is_right_and_nothing_moves(li
     assert (page.evaluate(GO), moved(words, page.evaluate(WORDS))) == (go, [])
     listed.reveal()
     assert (page.evaluate(GO), moved(words, page.evaluate(WORDS))) == (go, [])
-    names = page.locator("li.turn-choice span[translate=no]").all_inner_texts()
+    names = page.locator("li.turn-choice b[translate=no]").all_inner_texts()
     assert names == ["find_fee", "stop_overdraft"]
     assert "explain_cheque" not in page.locator("form").inner_text()
     after_the_guard(page)
