@@ -28,7 +28,7 @@ from benchmarks.run import SHARED, served  # noqa: E402
 TASKS = ("SST-2", "MNLI", "CoNLL03", "WikiANN", "SQuADv2", "ReCoRD")
 LABELLED = ("SST-2", "MNLI")
 SWIPE = 0.6  # of the window's height, by one swipe
-NOT_READY = 700  # ms, more than Continue waits after a reveal
+NOT_READY = 700  # ms, more than Submit and Continue wait after a swap
 WINDOWS = {
     "keys": {"viewport": {"width": 1366, "height": 657}},
     "mouse": {"viewport": {"width": 1366, "height": 657}},
@@ -164,6 +164,9 @@ class Hand:
 
     def ready(self) -> None:
         self.page.wait_for_selector("span-answer[data-ready], choice-answer[data-ready]")
+        # The panel ignores what is pressed right after a swap.
+        self.page.clock.fast_forward(NOT_READY)
+        self.page.wait_for_selector("[data-submit]:not([aria-disabled=true])")
 
     def middle(self, selector: str) -> tuple[float, float]:
         box = self.page.locator(selector).first.bounding_box()

@@ -38,25 +38,27 @@ export function meaningOf({ key, ctrlKey, metaKey, altKey, repeat }, situation) 
   return number && choices <= MOST_DIGITS && number <= choices ? number : null;
 }
 
-// --- Continue lies exactly where Submit was: for 600 ms after a reveal appears every press, key and
-// tap on it is ignored, so that no double click skips a reveal. It is shown as not ready until then.
-// A press that began before that time counts as of then, however long it is held.
+// --- Presses that were meant for what was there before. After each swap Submit, Continue and the choices
+// lie where others lay: for a moment every press, key and tap on them is ignored, so that no double click
+// skips a reveal, answers an example unseen or complains that nothing is chosen. A press that began before
+// that time is over counts as of then, however long it is held. The second click of a double click never
+// answers, however late it comes.
 
-const PATIENCE = 600; // ms
+const PATIENCE = { reveal: 600, other: 400 }; // ms after a swap
 
 let readyAt = 0;
 let tooEarly = false; // a press or key that began before, and is still held
 
 const isEarly = () => performance.now() < readyAt;
 
-/** @param {HTMLElement | null} turn */
+/** After a swap. @param {HTMLElement | null} turn */
 export function guard(turn) {
-  readyAt = 0;
-  if (turn?.dataset.state !== "reveal") return;
-  readyAt = performance.now() + PATIENCE;
-  const button = turn.querySelector("[data-submit]");
+  const button = turn?.querySelector("[data-submit]");
+  if (!button) return;
+  const patience = turn.dataset.state === "reveal" ? PATIENCE.reveal : PATIENCE.other;
+  readyAt = performance.now() + patience;
   button.setAttribute("aria-disabled", "true");
-  setTimeout(() => button.removeAttribute("aria-disabled"), PATIENCE);
+  setTimeout(() => button.removeAttribute("aria-disabled"), patience);
 }
 
 export function listen() {
@@ -81,9 +83,11 @@ export function listen() {
 /** @param {Event} event */
 function drop(event) {
   const target = /** @type {HTMLElement} */ (event.target);
-  if (!target.closest?.("[data-state=reveal] form[data-main]")) return;
-  if (event.type === "click" && !target.closest("[data-submit]")) return;
-  if (!isEarly() && !tooEarly) return;
+  if (!target.closest?.("#turn")) return;
+  const isOnPanel = event.type === "submit" || target.closest(".turn-panel, [data-submit]");
+  const isSecond = event instanceof MouseEvent && event.detail > 1
+    && target.closest("[data-submit], .turn-choice, .turn-none");
+  if (!(isOnPanel && (isEarly() || tooEarly)) && !isSecond) return;
   event.preventDefault();
   event.stopImmediatePropagation();
 }

@@ -32,7 +32,6 @@ function beginTurn() {
   const shown = turn();
   dropStaleDrafts();
   startClock(shown);
-  guard(shown);
   if (!shown) return;
   begunAt = performance.now();
   if (shown.dataset.where) document.title = shown.dataset.where;
@@ -96,6 +95,7 @@ function singleKeys() {
   }
 }
 
+  guard(turn());
 document.addEventListener("change", ({ target }) => {
   if (!(target instanceof HTMLInputElement) || !("singleKeys" in target.dataset)) return;
   try {

@@ -231,7 +231,10 @@ class Desk:
         self.ready()
 
     def ready(self) -> None:
-        self.page.wait_for_selector(".turn-work[data-ready], [data-state=reveal]")
+        """Wait until the answer listens and presses are no longer ignored, as after each swap."""
+        self.page.wait_for_selector(
+            ".turn-work[data-ready] [data-submit]:not([aria-disabled]), [data-state=reveal]"
+        )
 
     def word(self, text: str, nth: int = 0) -> Locator:
         exact = re.compile(f"^{re.escape(text)}$")

@@ -36,7 +36,8 @@ def enter_upstream(open_browser, study: Study) -> tuple[Page, Participation]:
 
 def question(page: Page) -> str:
     """The question's page as it stands, once it listens."""
-    page.wait_for_selector("#turn[data-state=question] choice-answer[data-ready]")
+    listening = "choice-answer[data-ready] [data-submit]:not([aria-disabled])"
+    page.wait_for_selector(f"#turn[data-state=question] {listening}")
     return page.content()
 
 

@@ -102,6 +102,7 @@ def test_arrow_keys_look_through_the_labels_without_submitting(advancing):
         page.get_by_label(label).click()
         advancing.reveal()
         advancing.go_on()
+        one.ready()
     page.get_by_label("positive").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")

@@ -130,7 +130,7 @@ def link_of(page: Page) -> str:
 def answer(person: Page, count: int) -> None:
     """Choose the first label so many times; reveals and the review after the last are passed."""
     for _ in range(count):
-        person.wait_for_selector(".turn-work[data-ready]")
+        person.wait_for_selector(".turn-work[data-ready] [data-submit]:not([aria-disabled])")
         key = person.locator("#turn").get_attribute("data-key")
         person.locator("[data-labels] input").first.check()
         submit = person.locator("[data-submit]")

@@ -52,7 +52,10 @@ def test_from_the_link_to_the_completion_code_with_the_keyboard_only(page, resea
             page.wait_for_selector(f"#turn:not([data-key='{key}']), [data-state=review]")
             if page.locator("[data-state=review]").count():
                 enter(page, "Continue")
-        page.wait_for_selector(f"span-answer[data-ready]:not([data-key='{key}']), [data-copy-text]")
+        listening = "[data-submit]:not([aria-disabled])"
+        page.wait_for_selector(
+            f"span-answer[data-ready]:not([data-key='{key}']) {listening}, [data-copy-text]"
+        )
     participation = Participation.objects.get()
     expect(page.locator("body")).to_contain_text(participation.completion_code)
     assert participation.status == Status.COMPLETED

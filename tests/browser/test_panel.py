@@ -133,6 +133,7 @@ def test_a_label_is_two_keys_and_continue_one_more(labels):
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-state=reveal]")
     labels_given = Answer.objects.order_by("pk").values_list("label", flat=True)
+    labels.ready()
     assert list(labels_given) == ["positive", "negative"]
 
 
