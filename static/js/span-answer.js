@@ -15,8 +15,8 @@ import { keepDraft, readDraft } from "./drafts.js";
 import { gettext, together } from "./sentences.js";
 import { listenToKeys } from "./span-keyboard.js";
 import {
-  paintMarks, quoted, readBox, renderChips, setTabStops, writePlainly,
-  saidOfHighlight, saidOfMost, saidOfStart, saidOfWayOut,
+  paintMarks, quoted, readBox, renderPanel, say, setTabStops, writePlainly,
+  saidOfHighlight, saidOfMost, saidOfReplaced, saidOfStart, saidOfWayOut,
 } from "./span-page.js";
 import { listenToPointer } from "./span-pointer.js";
 import * as pure from "./spans.js";
@@ -38,6 +38,7 @@ class SpanAnswer extends HTMLElement {
     this.noAnswer = this.noAnswerTick?.defaultChecked ?? false;
     this.active = -1;
     this.pending = null;
+    this.lost = "";
     this.isTouched = false; // by a finger, at the last press
     this.undoStack = [];
     this.redoStack = [];
@@ -77,7 +78,7 @@ class SpanAnswer extends HTMLElement {
     if (chip !== undefined) this.activate(Number(chip));
     else if (remove !== undefined) this.removeByChip(Number(remove));
     else if (adjust) this.adjust(adjust);
-    else if ("undo" in button.dataset) this.undo();
+    else if ("undo" in button.dataset || "undoLost" in button.dataset) this.undo();
     else if ("redo" in button.dataset) this.redo();
     else if ("only" in button.dataset) this.commitOnly();
     else if ("cancel" in button.dataset) this.cancel();
@@ -121,7 +122,7 @@ class SpanAnswer extends HTMLElement {
     only.textContent = gettext("Only %(text)s", { text });
     const bar = isOne ? saidOfStart(text, this.dataset.granularity) : gettext("Selecting %(text)s.", { text });
     this.querySelector("[data-pending-text]").textContent = bar;
-    this.announce(isOne ? together(bar, saidOfWayOut(this.isTouched)) : bar);
+    this.announce(isOne && this.isEmpty ? together(bar, saidOfWayOut(this.isTouched)) : bar);
   }
 
   /** The word that was begun is the whole highlight. */
@@ -169,14 +170,16 @@ class SpanAnswer extends HTMLElement {
     }
     const { spans, replaced } = result;
     const said = saidOfHighlight(this.textOf(added), replaced, spans.length);
-    this.change({ spans, active: spans.indexOf(added) }, said);
+    const lost = saidOfReplaced(this.spans.filter((s) => !spans.includes(s)).map(this.textOf));
+    this.change({ spans, active: spans.indexOf(added) }, said, lost);
     return true;
   }
 
   replace(old, added) {
     const others = this.spans.filter((s) => s !== old);
     const { spans, replaced } = pure.addSpan(others, added);
-    this.change({ spans, active: spans.indexOf(added) }, saidOfHighlight(this.textOf(added), replaced));
+    const lost = saidOfReplaced(others.filter((s) => !spans.includes(s)).map(this.textOf));
+    this.change({ spans, active: spans.indexOf(added) }, saidOfHighlight(this.textOf(added), replaced), lost);
   }
 
   activate(place) {
@@ -187,8 +190,8 @@ class SpanAnswer extends HTMLElement {
   }
 
   remove(place) {
-    const text = quoted(this.textOf(this.spans[place]));
-    this.change({ spans: pure.removeSpan(this.spans, place), active: -1 }, gettext("Removed %(text)s.", { text }));
+    const said = gettext("Removed %(text)s.", { text: quoted(this.textOf(this.spans[place])) });
+    this.change({ spans: pure.removeSpan(this.spans, place), active: -1 }, said, said);
   }
 
   removeByChip(place) {
@@ -209,10 +212,8 @@ class SpanAnswer extends HTMLElement {
   chooseNoAnswer(chosen) {
     this.pending = null;
     if (chosen && this.isFree) this.typed.value = "";
-    this.change(
-      { spans: [], noAnswer: chosen, active: -1 },
-      chosen ? gettext("No answer chosen.") : gettext("No answer is not chosen any more."),
-    );
+    const said = chosen ? gettext("No answer chosen.") : gettext("No answer is not chosen any more.");
+    this.change({ spans: [], noAnswer: chosen, active: -1 }, said, this.spans.length ? said : "");
   }
 
   /**
@@ -245,8 +246,9 @@ class SpanAnswer extends HTMLElement {
 
   // --- State ----------------------------------------------------------------------------------
 
-  /** The one place where the answer changes: undo step, page, draft, announcement. */
-  change({ spans = this.spans, noAnswer = false, active }, message) {
+  /** The one place where the answer changes. `lost` says which highlights are gone (see renderPanel). */
+  change({ spans = this.spans, noAnswer = false, active }, message, lost = "") {
+    this.lost = lost;
     this.undoStack.push({ spans: this.spans, noAnswer: this.noAnswer });
     this.redoStack = [];
     if (this.undoStack.length > UNDO_STEPS) this.undoStack.shift();
@@ -267,6 +269,7 @@ class SpanAnswer extends HTMLElement {
     if (!state) return;
     to.push({ spans: this.spans, noAnswer: this.noAnswer });
     this.pending = null;
+    this.lost = "";
     const focused = /** @type {HTMLButtonElement} */ (document.activeElement);
     this.settle(state.spans, state.noAnswer, -1, message);
     // The button that had the focus may have nothing left to do.
@@ -308,7 +311,6 @@ class SpanAnswer extends HTMLElement {
     event.stopImmediatePropagation();
     this.showError(problem);
     if (this.typed.value) this.typed.focus();
-    else this.focusToken(this.pending?.box ?? this.boxes.length - 1, undefined, true);
     this.querySelector("[data-error]").scrollIntoView({ block: "nearest" });
   }
 
@@ -318,40 +320,44 @@ class SpanAnswer extends HTMLElement {
   }
 
   missing() {
-    if (this.pending && !this.takeOne()) return gettext("Finish or cancel the highlight you started.");
+    if (this.pending && !this.takeOne()) return this.unfinished();
     const problem = this.isFree ? "" : this.addTyped();
     if (problem) {
       this.querySelector("[data-typed]").open = true;
       return problem;
     }
-    if (this.spans.length || this.noAnswer || this.typesFreely) return "";
+    if (!this.isEmpty) return "";
     return this.noAnswerTick
       ? gettext("Highlight at least one answer, or choose “No answer”.")
       : gettext("Highlight at least one answer.");
   }
 
-  /** Is one word begun that fits beside the other answers? Then submitting means it. */
+  /** Is nothing given yet, but for what was begun? */
+  get isEmpty() {
+    return this.spans.length === 0 && !this.noAnswer && !this.typesFreely;
+  }
+
+  /** Is one word begun and nothing else given? Then submitting means it; else it may be a stray click. */
   takeOne() {
     const { box, anchor, focus } = this.pending;
-    const result = pure.addSpan(this.spans, pure.span(box, anchor, anchor), this.max);
-    if (anchor !== focus || this.noAnswer || !result || result.replaced) return false;
+    if (anchor !== focus || !this.isEmpty) return false;
     this.commit(box, anchor, anchor);
     return true;
+  }
+
+  /** What is asked about a highlight that was begun. */
+  unfinished() {
+    const { box, anchor, focus } = this.pending;
+    if (anchor !== focus) return gettext("Finish or cancel the highlight you started.");
+    return gettext("You began %(text)s: keep it or cancel?", { text: quoted(this.text(box, anchor, anchor)) });
   }
 
   // --- The page -------------------------------------------------------------------------------
 
   render() {
     this.paint();
-    const marked = this.spans.map((s) => ({ text: this.textOf(s), box: this.boxes[s.box].box }));
-    renderChips(this.querySelector("[data-chips]"), marked, this.active);
-    if (this.noAnswerTick) this.noAnswerTick.checked = this.noAnswer;
-    this.querySelector("[data-pending]").hidden = !this.pending;
-    this.querySelector("[data-no-chips]").hidden = this.spans.length > 0;
-    this.querySelector("[data-count]").textContent = this.spans.length || "";
-    this.querySelector("[data-undo]").disabled = this.undoStack.length === 0;
-    this.querySelector("[data-redo]").disabled = this.redoStack.length === 0;
-    this.toggleAttribute("data-complete", this.pending !== null || this.spans.length > 0 || this.noAnswer || this.typesFreely);
+    renderPanel(this);
+    this.toggleAttribute("data-complete", this.pending !== null || !this.isEmpty);
   }
 
   paint() {
@@ -383,13 +389,8 @@ class SpanAnswer extends HTMLElement {
     if (error.textContent !== text) error.textContent = text;
   }
 
-  /** Emptied first and written in the next frame, so that equal messages are spoken again. */
   announce(message) {
-    const live = this.querySelector("[data-live]");
-    live.textContent = "";
-    requestAnimationFrame(() => {
-      live.textContent = message;
-    });
+    say(this.querySelector("[data-live]"), message);
   }
 
   emit(name, detail = {}) {

@@ -8,6 +8,7 @@
 import { endOfLine, onNextLine, spanAt, textsFrom, typeAhead } from "./spans.js";
 
 const TYPING_PAUSE = 700; // ms after which typing ahead starts again
+const OF_THE_PANEL = ["0", "?"]; // "no answer" and the instructions: turn-keys.js
 
 export function listenToKeys(answer, on) {
   let column = null; // x that Up and Down keep to
@@ -48,7 +49,9 @@ export function listenToKeys(answer, on) {
         if ([...event.key].length !== 1 || event.key === " " || command) return -1;
         const wanted = typeOn(event.key);
         const found = typeAhead(textsFrom(pieces, [...wanted].length), from, wanted);
-        return found < 0 ? from : found;
+        if (found >= 0) return found;
+        // No word begins so: then it is what the panel says of it.
+        return wanted === event.key && OF_THE_PANEL.includes(wanted) ? -1 : from;
       }
     }
   };
@@ -94,7 +97,8 @@ export function listenToKeys(answer, on) {
     return true;
   };
 
-  answer.boxes.forEach(({ box, elements }, number) => {
+  const { boxes } = answer;
+  boxes.forEach(({ box, elements }, number) => {
     on(box, "keydown", (event) => {
       const token = elements.indexOf(event.target);
       if (token < 0 || event.isComposing) return;
@@ -119,10 +123,14 @@ export function listenToKeys(answer, on) {
     }
   });
 
-  // A first word may have been tapped, with the focus elsewhere: Esc works from everywhere.
+  // A first word may have been tapped, with the focus elsewhere: Esc works from everywhere. With
+  // nothing begun it leads out of the text, back to the question.
   on(document, "keydown", (event) => {
-    if (event.key !== "Escape" || !answer.pending) return;
+    if (event.key !== "Escape") return;
+    const isInText = boxes.some(({ box }) => box.contains(event.target));
+    if (!answer.pending && (!isInText || document.querySelector("#help[open]"))) return;
     event.preventDefault();
-    answer.cancel();
+    if (answer.pending) answer.cancel();
+    else answer.querySelector("h1[data-focus]").focus({ preventScroll: true });
   });
 }

@@ -38,6 +38,13 @@ export function saidOfHighlight(text, replaced = 0, total = 0) {
   return together(...said);
 }
 
+/** What gave way, for the eye: one by its text. @param {string[]} texts */
+export function saidOfReplaced(texts) {
+  if (texts.length === 0) return "";
+  if (texts.length === 1) return gettext("Replaced %(text)s.", { text: quoted(texts[0]) });
+  return ngettext("Replaced %(count)s.", "Replaced %(count)s.", texts.length);
+}
+
 /** @param {number} max highlights that the task allows */
 export function saidOfMost(max) {
   return ngettext("At most %(count)s highlight.", "At most %(count)s highlights.", max);
@@ -144,8 +151,35 @@ function makeChip(marked, place, active) {
   return item;
 }
 
+/** Emptied first and written in the next frame, so that equal messages are spoken again. */
+export function say(live, message) {
+  live.textContent = "";
+  requestAnimationFrame(() => {
+    live.textContent = message;
+  });
+}
+
+/**
+ * The panel beside the text: what is highlighted, what was begun, what can be undone. Narrow windows have
+ * no room for the two buttons: where highlights are gone (`lost`), they offer there to undo it.
+ */
+export function renderPanel(answer) {
+  const { spans, boxes } = answer;
+  const part = (name) => answer.querySelector(`[data-${name}]`);
+  const marked = spans.map((span) => ({ text: answer.textOf(span), box: boxes[span.box].box }));
+  renderChips(part("chips"), marked, answer.active);
+  if (answer.noAnswerTick) answer.noAnswerTick.checked = answer.noAnswer;
+  part("pending").hidden = !answer.pending;
+  part("no-chips").hidden = spans.length > 0;
+  part("count").textContent = spans.length || "";
+  part("lost").hidden = !answer.lost;
+  part("lost-text").textContent = answer.lost;
+  part("undo").disabled = answer.undoStack.length === 0;
+  part("redo").disabled = answer.redoStack.length === 0;
+}
+
 /** Make the chips of {text, box} again; the one that had the focus has it afterwards. */
-export function renderChips(list, marked, active) {
+function renderChips(list, marked, active) {
   const current = /** @type {HTMLElement} */ (document.activeElement);
   const focused = list.contains(current) && current.dataset;
   list.replaceChildren(...marked.map((_, place) => makeChip(marked, place, active)));

@@ -3,7 +3,8 @@
  *
  * Single keys act while the focus is in the turn but not in the passage, a text field, a link or a
  * button, and can be switched off (WCAG 2.1.4). In the passage letters and digits are type-ahead,
- * and Enter is the highlighter's own; a letter that is typed elsewhere in the turn goes there.
+ * and Enter is the highlighter's own, which leaves 0 and ? where no word begins so; a letter that is
+ * typed elsewhere in the turn goes there.
  */
 
 export const MOST_DIGITS = 9; // choices with one digit each
@@ -28,12 +29,14 @@ export function meaningOf({ key, ctrlKey, metaKey, altKey, repeat }, situation) 
   if (repeat) return null;
   if (ctrlKey || metaKey) return key === "Enter" && !altKey ? "go" : null;
   if (altKey || !single) return null;
-  if (key === "?" && (place === "turn" || place === "control")) return "help";
+  const none = key === "0" && noAnswer && !isReveal ? "none" : null;
+  if (key === "?" && ["turn", "control", "passage"].includes(place)) return "help";
+  if (place === "passage") return none;
   if (place !== "turn") return null;
   if (key === "Enter") return "go";
   if (isReveal) return null;
   if (TYPING[typing]?.test(key)) return "typed";
-  if (key === "0" && noAnswer) return "none";
+  if (none) return none;
   const number = /^[1-9]$/u.test(key) ? Number(key) : 0;
   return number && choices <= MOST_DIGITS && number <= choices ? number : null;
 }

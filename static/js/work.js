@@ -36,7 +36,10 @@ function beginTurn() {
   begunAt = performance.now();
   if (shown.dataset.where) document.title = shown.dataset.where;
   markAsked(drawer(), shown.dataset.askedWindow);
-  shown.querySelectorAll("[data-scripted]").forEach((element) => (element.hidden = false));
+  // Those of an answer are its own element's.
+  for (const element of shown.querySelectorAll("[data-scripted]")) {
+    if (!element.closest(".turn-work[data-key]")) element.hidden = false;
+  }
   const keys = shown.querySelector("[data-single-keys]");
   if (keys) keys.checked = singleKeys();
 }
@@ -140,7 +143,11 @@ document.addEventListener("keydown", (event) => {
   if (meaning === "go" && performance.now() - begunAt < BEGINNING && !isComplete(shown)) return;
   if (meaning === "go") submit.click();
   else if (meaning === "help") toggleDrawer();
-  else if (meaning === "none") tick.click();
+  else if (meaning === "none") {
+    tick.click();
+    // On a word of the text the Enter that follows would be the highlighter's.
+    tick.focus({ preventScroll: true });
+  }
   else if (meaning === "typed") place.typeInto(event.key);
   else {
     choices[meaning - 1].click();
@@ -216,12 +223,24 @@ document.addEventListener("keydown", (event) => {
   closeDrawer(help);
 });
 
-document.addEventListener("pointerdown", ({ target }) => {
+let isClosing = false; // the press that is going on, or was the last, closed the drawer
+
+// A press beside the drawer closes it and does nothing else: it may well lie on a word or a choice.
+addEventListener("pointerdown", (event) => {
   const help = drawer();
-  if (!help?.open || !(target instanceof Node) || help.contains(target)) return;
-  help.open = false;
-  before = null;
-});
+  isClosing = Boolean(help?.open) && event.target instanceof Node && !help.contains(event.target);
+  if (!isClosing) return;
+  event.stopPropagation();
+  closeDrawer(help);
+}, true);
+for (const type of ["mousedown", "click"]) {
+  addEventListener(type, (event) => {
+    // A key or assistive technology clicks without a press.
+    if (!isClosing || /** @type {MouseEvent} */ (event).detail === 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }, true);
+}
 
 watchSending();
 listen();

@@ -68,6 +68,15 @@ def test_a_label_is_kept_too_and_a_closed_tab_tells_at_once(desks):
     assert another().page.get_by_label("negative").is_checked()
 
 
+def test_restored_highlights_are_not_called_none(desks):
+    laptop, another = desks(TWO, gold=["Oslo"])
+    keeps(laptop, laptop.word("Oslo").dblclick)
+    laptop.reload()
+    for one in (laptop, another()):
+        assert one.chips == ["Oslo"]
+        expect(one.page.locator("[data-no-chips]")).to_be_hidden()
+
+
 # A choice that is the answer ---------------------------------------------------------------------
 
 
@@ -93,6 +102,7 @@ def test_a_label_is_submitted_when_it_is_chosen_in_the_annotation_step_alone(adv
         key = page.locator("#turn").get_attribute("data-key")
         page.get_by_label("positive").click()
         page.wait_for_selector(f"#turn:not([data-key='{key}'])")
+        one.ready()
         assert Answer.objects.count() == done
 
 
@@ -102,7 +112,6 @@ def test_arrow_keys_look_through_the_labels_without_submitting(advancing):
         page.get_by_label(label).click()
         advancing.reveal()
         advancing.go_on()
-        one.ready()
     page.get_by_label("positive").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")

@@ -55,10 +55,20 @@ test("Ctrl+Enter submits from everywhere, also where single keys are off", () =>
   }
 });
 
-test("in the passage and in text fields single keys are letters", () => {
-  for (const place of ["passage", "typing"]) {
-    for (const key of ["0", "1", "?", "a"]) assert.equal(press(key, { ...labels, noAnswer: true, place }), null);
+test("in text fields single keys are letters", () => {
+  for (const key of ["0", "1", "?", "a"]) {
+    assert.equal(press(key, { ...labels, noAnswer: true, place: "typing" }), null);
   }
+});
+
+test("in the passage 0 and ? mean what the panel says, and other keys are the highlighter's", () => {
+  const passage = { ...question, place: "passage" };
+  assert.equal(press("0", passage), "none");
+  assert.equal(press("?", passage), "help");
+  assert.equal(press("0", { ...passage, noAnswer: false }), null);
+  assert.equal(press("0", { ...passage, isReveal: true }), null);
+  assert.equal(press("0", { ...passage, single: false }), null);
+  for (const key of ["1", "a", "Enter"]) assert.equal(press(key, passage), null);
 });
 
 test("? shows the keys, from a button or a link too", () => {

@@ -1,0 +1,247 @@
+"""Presses that were meant for what was there before, or for nothing, answer nothing."""
+
+import pytest
+from playwright.sync_api import expect
+
+from annotation.models import Answer
+from tasks.formats import Record
+from tests import factories
+from tests.browser.conftest import Desk, seat_before
+from tests.browser.test_choices_in_sight import seat_by_labels
+from tests.browser.test_panel import GO
+
+WINDOWS = [(1366, 657), (1093, 525), (911, 512)]
+GAPS = [60, 150, 250, 400]  # ms between the two presses of a double click
+
+
+def sentences(researcher, number: int, *, train: bool = False, **study):
+    """A seat before that many sentences in which places are highlighted."""
+    records = [
+        Record(
+            f"s{n}", ("We went to Oslo and to Lima on Sunday.",), "Which places?", ("Oslo",), None
+        )
+        for n in range(number)
+    ]
+    return seat_before(researcher, {}, records, train, **study)
+
+
+def center(page) -> tuple[float, float]:
+    x, y, width, height = page.evaluate(GO)
+    return x + width / 2, y + height / 2
+
+
+def double_click(page, x: float, y: float, gap: int, *, slow: bool = False) -> None:
+    """As a mouse does it; a slow one is two clicks to the browser too."""
+    page.mouse.move(x, y)
+    for count in (1, 1 if slow else 2):
+        page.mouse.down(click_count=count)
+        page.mouse.up(click_count=count)
+        page.wait_for_timeout(gap)
+
+
+def key_of(page) -> str:
+    return page.locator("#turn").get_attribute("data-key")
+
+
+# Submit never moves ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", WINDOWS)
+def test_submit_is_where_it_was_on_the_first_and_the_fifty_first_example(
+    open_browser, researcher, size
+):
+    page = open_browser(viewport={"width": size[0], "height": size[1]})
+    desk = Desk(page, sentences(researcher, 1, train=True))
+    trained = page.evaluate(GO)
+    page.keyboard.press("0")
+    desk.reveal()
+    desk.go_on()
+    expect(page.locator(".turn-notices")).to_contain_text("The annotation step begins")
+    assert page.evaluate(GO) == trained
+    seat = sentences(researcher, 61)
+    factories.work_through(seat, limit=50)
+    Desk(page, seat)
+    expect(page.locator("[data-milestone]")).to_contain_text("50 examples done")
+    assert page.evaluate(GO) == trained
+
+
+def test_an_answer_from_another_tab_moves_no_button(page, researcher):
+    desk = Desk(page, sentences(researcher, 2, train=True))
+    before = page.evaluate(GO)
+    other = Desk(page.context.new_page(), desk.seat)
+    other.page.keyboard.press("0")
+    other.reveal()
+    desk.word("Oslo").dblclick()
+    desk.submit()
+    expect(page.locator("[data-notice]")).to_be_visible()
+    assert page.evaluate(GO) == before
+
+
+# Double clicks -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gap", GAPS)
+@pytest.mark.parametrize("slow", [False, True])
+def test_a_double_click_on_submit_says_nothing_about_the_next_example(page, researcher, gap, slow):
+    desk = Desk(page, sentences(researcher, 3))
+    before = key_of(page)
+    desk.word("Oslo").dblclick()
+    double_click(page, *center(page), gap if not slow else min(gap, 250), slow=slow)
+    page.wait_for_selector(f"#turn:not([data-key='{before}'])")
+    desk.ready()
+    assert desk.error == ""
+    assert not page.locator("[name=no_answer]").is_checked()
+    assert Answer.objects.count() == 1
+
+
+@pytest.mark.parametrize("gap", [120, 200, 300, 480])
+def test_with_auto_advance_a_double_click_on_a_label_answers_one_example(page, researcher, gap):
+    seat = seat_by_labels(researcher, train=False, auto_advance=True)
+    desk = Desk(page, seat)
+    before = key_of(page)
+    box = page.locator("label.turn-choice").first.bounding_box()
+    double_click(page, box["x"] + 30, box["y"] + 20, gap)
+    page.wait_for_selector(f"#turn:not([data-key='{before}'])")
+    desk.ready()
+    page.wait_for_timeout(300)
+    assert Answer.objects.count() == 1
+    assert page.locator("[name=label]:checked").count() == 0
+
+
+@pytest.mark.parametrize("gap", [60, 120, 200, 300])
+def test_with_auto_advance_a_double_key_answers_one_example(page, researcher, gap):
+    seat = seat_by_labels(researcher, train=False, auto_advance=True)
+    desk = Desk(page, seat)
+    before = key_of(page)
+    page.keyboard.press("1")
+    page.wait_for_timeout(gap)
+    page.keyboard.press("1")
+    page.wait_for_selector(f"#turn:not([data-key='{before}'])")
+    desk.ready()
+    page.wait_for_timeout(300)
+    assert Answer.objects.count() == 1
+    page.keyboard.press("1")
+    expect(page.locator("[data-progress]")).to_contain_text("3 of")
+    assert Answer.objects.count() == 2
+
+
+# A click that begins a highlight ------------------------------------------------------------------
+
+
+def test_the_press_that_closes_the_instructions_does_nothing_else(page, researcher):
+    desk = Desk(page, sentences(researcher, 2, train=True))
+    page.keyboard.press("?")
+    desk.word("Lima").click()
+    assert page.locator("#help[open]").count() == 0
+    expect(page.locator("[data-pending]")).to_be_hidden()
+    desk.submit()
+    assert desk.error != ""
+    assert desk.nothing_is_stored()
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.keyboard.press("?")
+    tick = page.locator("label.turn-none")
+    tick.click(position={"x": 20, "y": 20})
+    assert not page.locator("[name=no_answer]").is_checked()
+    tick.click(position={"x": 20, "y": 20})
+    assert page.locator("[name=no_answer]").is_checked()
+
+
+@pytest.mark.parametrize("other", ["a highlight", "no answer"])
+def test_a_word_that_was_begun_beside_another_answer_is_asked_about(page, researcher, other):
+    desk = Desk(page, sentences(researcher, 2, train=True))
+    if other == "a highlight":
+        desk.word("Oslo").dblclick()
+    else:
+        page.keyboard.press("0")
+    desk.word("Lima").click()
+    desk.submit()
+    assert desk.error == "You began “Lima”: keep it or cancel?"
+    assert desk.nothing_is_stored()
+    page.locator("[data-cancel]").click()
+    desk.reveal()
+    assert desk.stored == (["Oslo"] if other == "a highlight" else [])
+
+
+def test_a_word_that_was_begun_and_nothing_else_is_the_answer(page, researcher):
+    desk = Desk(page, sentences(researcher, 2, train=True))
+    desk.word("Lima").click()
+    desk.reveal()
+    assert desk.stored == ["Lima"]
+
+
+# Keys that the panel prints -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def place(page, researcher):
+    return Desk(page, sentences(researcher, 2, train=True))
+
+
+def test_0_is_no_answer_after_a_hand_has_touched_the_text(place):
+    page = place.page
+    place.word("Oslo").dblclick()
+    page.keyboard.press("0")
+    assert place.chips == []
+    assert page.locator("[name=no_answer]").is_checked()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-state=reveal]")
+    assert place.stored == []
+
+
+def test_the_error_that_asks_for_no_answer_leaves_the_keys_alive(place):
+    page = place.page
+    page.wait_for_timeout(700)  # an Enter before that still belongs to what was there before
+    page.keyboard.press("Enter")
+    assert "No answer" in place.error
+    page.keyboard.press("0")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-state=reveal]")
+    assert place.stored == []
+
+
+def test_the_instructions_open_by_their_key_from_the_text(place):
+    page = place.page
+    place.word("Oslo").dblclick()
+    page.keyboard.press("?")
+    assert page.locator("#help[open]").count() == 1
+    page.keyboard.press("?")
+    assert page.locator("#help[open]").count() == 0
+    assert place.focused == "Oslo"
+
+
+def test_escape_leads_out_of_the_text_when_nothing_is_begun(place):
+    page = place.page
+    place.word("Oslo").dblclick()
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "question"
+    assert place.chips == ["Oslo"]
+    page.keyboard.press("0")
+    assert page.locator("[name=no_answer]").is_checked()
+
+
+# Undo in narrow windows --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["replaced", "removed", "no answer"])
+def test_a_highlight_that_a_tap_took_away_comes_back_by_another(phone, researcher, how):
+    desk = Desk(phone, sentences(researcher, 2, train=True))
+    lost = phone.locator("[data-lost]")
+    desk.word("Oslo").tap()
+    desk.word("and").tap()
+    assert desk.chips == ["Oslo and"]
+    expect(lost).to_be_hidden()
+    if how == "replaced":
+        desk.word("to").tap()
+        desk.word("Oslo").tap()
+        assert desk.chips == ["to Oslo"]
+        expect(lost).to_contain_text("Replaced “Oslo and”.")
+    elif how == "removed":
+        phone.locator("[data-remove]").tap()
+        expect(lost).to_contain_text("Removed “Oslo and”.")
+    else:
+        phone.locator("label.turn-none").tap()
+        expect(lost).to_contain_text("No answer chosen.")
+    expect(lost.get_by_role("button")).to_be_in_viewport(ratio=1)
+    lost.get_by_role("button", name="Undo").tap()
+    assert desk.chips == ["Oslo and"]
+    expect(lost).to_be_hidden()
