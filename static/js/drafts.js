@@ -1,14 +1,19 @@
 /**
  * Unsent answers, one draft per turn: kept in this tab at once, and on the server after a pause, so
- * that a closed tab or another device loses nothing. The newer one of the two is restored.
+ * that a closed tab or another device loses nothing. An answer that is being sent is kept in the browser
+ * too until it is stored: where sending fails, closing the tab loses nothing either, and the server is
+ * told the draft as soon as it answers. The newest of the three is restored.
  *
- * Where the browser refuses storage, or the server cannot be reached, there is the other one.
+ * Where the browser refuses storage, or the server cannot be reached, there are the others.
  */
 
-const PREFIX = "draft:";
+const PREFIX = "draft:"; // in sessionStorage, by turn
+const UNSENT = "unsent:"; // in localStorage, by participation: one answer at most
 const PAUSE = 2000; // milliseconds without a change before the server is told
+const LONGEST = 7 * 24 * 3600 * 1000; // milliseconds that an unsent answer stays in the browser
 
 /** @typedef {{ v: number, [field: string]: unknown }} Draft */
+/** @typedef {{ at: number, draft: Draft }} Kept */
 
 /** @type {{ key: string, url: string, draft: Draft, timer: ReturnType<typeof setTimeout> } | null} */
 let waiting = null;
@@ -18,6 +23,9 @@ function turnOf(key) {
   const turn = globalThis.document?.querySelector("#turn");
   return turn?.dataset.key === key ? turn : null;
 }
+
+/** The question that is on the page. */
+const asked = () => globalThis.document?.querySelector("#turn[data-state=question]")?.dataset.key;
 
 export function keepDraft(key, draft) {
   try {
@@ -34,13 +42,17 @@ export function keepDraft(key, draft) {
 /** Tell the server now what it has not been told yet; also as the page goes away. */
 export function send() {
   if (!waiting) return;
-  const { key, url, draft } = waiting;
+  const sent = waiting;
   forget();
+  const { key, url, draft } = sent;
   const token = document.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "";
   const body = new URLSearchParams({ turn: key, draft: JSON.stringify(draft), csrfmiddlewaretoken: token });
-  fetch(url, { method: "POST", body, keepalive: true }).catch(() => {
-    // The draft of this tab is still there, and the next change tries again.
-  });
+  fetch(url, { method: "POST", body, keepalive: true })
+    .then((reply) => { if (!reply.ok) throw new Error(`${reply.status}`); })
+    .catch(() => {
+      // It is still in this browser; the next change or failure, or leaving the page, tries again.
+      if (asked() === key) waiting ??= sent;
+    });
 }
 
 /** Of no use any more: the answer itself is on its way. */
@@ -49,14 +61,15 @@ export function forget() {
   waiting = null;
 }
 
-/** The draft of that turn, or null: the newer one of this tab's and the server's. */
+/** The draft of that turn, or null: the newest one of this tab's, the server's and the browser's. */
 export function readDraft(key) {
-  const here = ofTab(key);
-  const there = ofServer(key);
-  if (!here || !there) return here?.draft ?? there?.draft ?? null;
-  return there.at > here.at ? there.draft : here.draft;
+  const newest = [ofTab(key), ofServer(key), ofBrowser(key)].reduce(
+    (one, other) => (other && other.at > (one?.at ?? -Infinity) ? other : one), null,
+  );
+  return newest?.draft ?? null;
 }
 
+/** @returns {Kept | null} */
 function ofTab(key) {
   try {
     const kept = JSON.parse(sessionStorage.getItem(PREFIX + key));
@@ -68,7 +81,7 @@ function ofTab(key) {
   }
 }
 
-/** Its age is told by the server's clock, so that this device's may be wrong. */
+/** Its age is told by the server's clock, so that this device's may be wrong. @returns {Kept | null} */
 function ofServer(key) {
   const { draft, draftAge } = turnOf(key)?.dataset ?? {};
   if (!draft) return null;
@@ -79,6 +92,62 @@ function ofServer(key) {
   }
 }
 
+// --- What is being sent -----------------------------------------------------------------------------
+
+/** The address holds the secret token of the participation: only a short hash of it is written down. */
+function nameOfUnsent() {
+  let hash = 0x811c9dc5;
+  for (const sign of globalThis.location?.pathname ?? "") {
+    hash = Math.imul(hash ^ sign.codePointAt(0), 0x01000193);
+  }
+  return UNSENT + (hash >>> 0).toString(16);
+}
+
+/** @returns {Kept | null} */
+function ofBrowser(key) {
+  const { turn, at, draft } = unsent(nameOfUnsent()) ?? {};
+  return turn === key && draft ? { at, draft } : null;
+}
+
+function unsent(name) {
+  try {
+    return JSON.parse(localStorage.getItem(name));
+  } catch {
+    return null;
+  }
+}
+
+/** The answer of that turn is on its way: until it is stored it outlives this tab. */
+export function hold(key) {
+  const draft = readDraft(key);
+  if (!draft) return;
+  try {
+    localStorage.setItem(nameOfUnsent(), JSON.stringify({ turn: key, at: Date.now(), draft }));
+  } catch {
+    // Storage full or forbidden: it is still in this tab.
+  }
+}
+
+/** Sending has failed: the server is told the draft as soon as it answers. */
+function tellAgain() {
+  const key = asked();
+  const url = key && turnOf(key).dataset.drafts;
+  const kept = url && ofBrowser(key);
+  if (!kept) return;
+  forget();
+  waiting = { key, url, draft: kept.draft, timer: setTimeout(send) };
+}
+
+/** Drop what was being sent from here unless it is that turn's, and whatever nobody came back for. */
+function dropUnsent(exceptKey) {
+  for (const name of Object.keys(localStorage)) {
+    if (!name.startsWith(UNSENT)) continue;
+    const { turn, at = 0 } = unsent(name) ?? {};
+    const isOver = name === nameOfUnsent() ? turn !== exceptKey : Date.now() - at > LONGEST;
+    if (isOver) localStorage.removeItem(name);
+  }
+}
+
 /** Drop every draft but that of the question now on the page: no other can still be sent. */
 export function dropDrafts(exceptKey) {
   if (waiting && waiting.key !== exceptKey) forget();
@@ -86,6 +155,7 @@ export function dropDrafts(exceptKey) {
     for (const name of Object.keys(sessionStorage)) {
       if (name.startsWith(PREFIX) && name !== PREFIX + exceptKey) sessionStorage.removeItem(name);
     }
+    dropUnsent(exceptKey);
   } catch {
     // No storage, no drafts.
   }
@@ -93,5 +163,16 @@ export function dropDrafts(exceptKey) {
 
 if (globalThis.document) {
   addEventListener("pagehide", send);
-  document.addEventListener("htmx:beforeRequest", forget);
+  addEventListener("online", tellAgain);
+  document.addEventListener("htmx:beforeRequest", () => {
+    forget();
+    if (asked()) hold(asked());
+  });
+  // Stored, whatever is shown next: this may be the last that the page does.
+  document.addEventListener("htmx:afterRequest", ({ detail }) => {
+    if (detail.successful && detail.elt.matches(".turn-form")) dropDrafts(null);
+  });
+  for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
+    document.addEventListener(failure, tellAgain);
+  }
 }

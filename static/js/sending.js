@@ -64,6 +64,7 @@ export function watchSending() {
   document.addEventListener("htmx:timeout", ({ detail }) => fail(detail.elt, { status: 408 }));
   addEventListener("online", () => page.timer && sendAgain());
   sayWhyReloaded();
+  addEventListener("load", () => setTimeout(() => { history.scrollRestoration = "auto"; }));
 }
 
 function begin({ target }) {
@@ -182,6 +183,7 @@ function shown() {
 function reloadOnce(status) {
   if (recall()?.shown === shown()) return false;
   if (!remember({ shown: shown(), status, isTold: false })) return false;
+  history.scrollRestoration = "manual"; // the page says why at its top
   location.reload();
   return true;
 }
@@ -229,5 +231,6 @@ function sayWhyReloaded() {
   notice.className = "notice";
   notice.setAttribute("role", "alert");
   notice.textContent = whyReloaded(mark.status, isSame);
-  document.querySelector("main").prepend(notice);
+  // Within the turn it moves no button, and goes with it.
+  (document.querySelector(".turn-reading") ?? document.querySelector("main")).prepend(notice);
 }

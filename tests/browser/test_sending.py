@@ -3,12 +3,13 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
-from annotation.models import Answer
+from annotation.models import Answer, Draft
 from tests import factories
 from tests.browser.conftest import Desk
 from tests.browser.test_journey import posts
+from tests.browser.test_panel import GO
 
 TWO = "Oslo and Rome."
 FAILURES = "status of (40[034]|429|50[0-9])|Code (40[034]|429|50[0-9])|ERR_|htmx:"
@@ -56,8 +57,27 @@ def test_a_page_with_an_old_token_loads_itself_again_and_keeps_the_answer(shaky,
     assert desk.nothing_is_stored()
     desk.reveal()
     assert desk.stored == ["Oslo"]
+    expect(why).to_have_count(0)
     desk.reload()
     expect(why).to_have_count(0)
+
+
+@pytest.mark.parametrize("size", [(1366, 657), (390, 844)])
+def test_why_a_page_was_loaded_again_is_in_sight_and_moves_no_button(shaky, size):
+    desk = shaky(f"{TWO} It is far from the one to the other. " * 12)
+    desk.page.set_viewport_size({"width": size[0], "height": size[1]})
+    before = desk.page.evaluate(GO)
+    desk.word("Oslo").dblclick()
+    desk.page.evaluate("scrollTo(0, 75)")
+    desk.page.context.clear_cookies()
+    desk.submit()
+    why = desk.page.get_by_role("alert").filter(has_text="loaded again")
+    expect(why).to_be_visible()
+    desk.page.wait_for_load_state()
+    desk.page.wait_for_timeout(200)
+    assert desk.page.evaluate("scrollY") == 0
+    expect(why).to_be_in_viewport(ratio=1)
+    assert desk.page.evaluate(GO) == before
 
 
 def test_whoever_withdrew_in_another_tab_is_shown_where_they_are(shaky):
@@ -219,3 +239,56 @@ def test_a_label_cannot_be_changed_while_it_is_sent(open_browser, put):
     held[0].continue_()
     desk.page.wait_for_selector("[data-state=reveal]")
     assert Answer.objects.get().label == "negative"
+
+
+# A tab that is closed meanwhile ------------------------------------------------------------------
+
+UNSENT = "Object.keys(localStorage).filter((name) => name.startsWith('unsent:')).length"
+
+
+def closed_after(desk: Desk, status: int, *paths: str) -> BrowserContext:
+    """Highlight and submit at once, and close the tab when sending to these paths has failed."""
+
+    def fail(route) -> None:
+        if status:
+            route.fulfill(status=status, body="broken")
+        else:
+            route.abort("internetdisconnected")
+
+    context = desk.page.context
+    for path in paths:
+        context.route(path, fail)
+    desk.word("Oslo").dblclick()
+    desk.submit()
+    expect(notice(desk)).to_contain_text("Your answer is kept.")
+    desk.page.wait_for_timeout(300)
+    desk.page.close()
+    context.unroute_all()
+    return context
+
+
+@pytest.mark.parametrize("status", [0, 500])
+def test_an_answer_that_could_not_be_sent_outlives_its_tab(shaky, status):
+    desk = shaky()
+    context = closed_after(desk, status, "**/answer/", "**/draft/")
+    assert not Draft.objects.exists()
+    again = Desk(context.new_page(), desk.seat)
+    assert again.chips == ["Oslo"]
+    again.reveal()
+    assert again.stored == ["Oslo"]
+    assert again.page.evaluate(UNSENT) == 0
+
+
+def test_the_server_keeps_the_answer_that_it_could_not_store(shaky, open_browser):
+    desk = shaky()
+    closed_after(desk, 500, "**/answer/")
+    another = Desk(open_browser(), desk.seat)
+    assert another.chips == ["Oslo"]
+
+
+def test_after_the_last_answer_nothing_stays_in_the_browser(shaky):
+    desk = shaky("Oslo.", train=False)
+    desk.page.keyboard.press("0")
+    desk.submit()
+    expect(desk.page.locator("main")).to_contain_text("Thank you")
+    assert desk.page.evaluate(UNSENT) == 0

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { dropDrafts, keepDraft, readDraft } from "../../static/js/drafts.js";
+import { dropDrafts, hold, keepDraft, readDraft } from "../../static/js/drafts.js";
 
-/** A tab's storage as the standard has it, for a page that runs in Node. */
+/** A storage as the standard has it, for a page that runs in Node. */
 function storage() {
   const hidden = { enumerable: false };
   return Object.defineProperties({}, {
@@ -17,6 +17,8 @@ function storage() {
 
 beforeEach(() => {
   globalThis.sessionStorage = storage();
+  Object.defineProperty(globalThis, "localStorage", { value: storage(), configurable: true, writable: true });
+  globalThis.location = { pathname: "/work/secret-token/" };
 });
 
 test("a draft comes back for its own turn alone", () => {
@@ -35,6 +37,53 @@ test("only the drafts of other turns are dropped", () => {
   assert.equal(sessionStorage.getItem("another"), "stays");
   dropDrafts(null);
   assert.equal(readDraft("8"), null);
+});
+
+test("an answer on its way outlives the tab until another turn is shown", () => {
+  keepDraft("7", { v: 1, label: "positive" });
+  hold("7");
+  globalThis.sessionStorage = storage();
+  assert.deepEqual(readDraft("7"), { v: 1, label: "positive" });
+  assert.equal(readDraft("8"), null);
+  dropDrafts("7");
+  assert.deepEqual(readDraft("7"), { v: 1, label: "positive" });
+  dropDrafts("8");
+  assert.deepEqual(Object.keys(localStorage), []);
+});
+
+test("the browser is told no token, one answer at most, and none of another participation's", () => {
+  keepDraft("7", { v: 1, label: "positive" });
+  hold("7");
+  globalThis.location = { pathname: "/work/another/" };
+  keepDraft("8", { v: 1, label: "negative" });
+  hold("8");
+  keepDraft("9", { v: 1, label: "neutral" });
+  hold("9");
+  assert.equal(Object.keys(localStorage).length, 2);
+  assert.doesNotMatch(Object.keys(localStorage).join(), /secret|another/u);
+  dropDrafts(null);
+  globalThis.location = { pathname: "/work/secret-token/" };
+  globalThis.sessionStorage = storage();
+  assert.deepEqual(readDraft("7"), { v: 1, label: "positive" });
+});
+
+test("what nobody came back for is dropped after a week", () => {
+  localStorage.setItem("unsent:1", JSON.stringify({ turn: "1", at: Date.now() - 8 * 24 * 3600 * 1000, draft: {} }));
+  localStorage.setItem("unsent:2", JSON.stringify({ turn: "2", at: Date.now() - 6 * 24 * 3600 * 1000, draft: {} }));
+  dropDrafts(null);
+  assert.deepEqual(Object.keys(localStorage), ["unsent:2"]);
+});
+
+test("the newer of what the tab and the browser have is restored", () => {
+  localStorage.setItem("another", "stays");
+  keepDraft("7", { v: 1, label: "positive" });
+  hold("7");
+  sessionStorage.setItem("draft:7", JSON.stringify({ v: 1, label: "negative", at: Date.now() + 1 }));
+  assert.deepEqual(readDraft("7"), { v: 1, label: "negative" });
+  sessionStorage.setItem("draft:7", JSON.stringify({ v: 1, label: "neutral", at: 1 }));
+  assert.deepEqual(readDraft("7"), { v: 1, label: "positive" });
+  dropDrafts(null);
+  assert.deepEqual(Object.keys(localStorage), ["another"]);
 });
 
 test("what is no draft is none", () => {
