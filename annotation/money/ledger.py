@@ -14,14 +14,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
-from functools import reduce
-from math import ceil
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet, Sum
-from django.utils.formats import number_format
-from django.utils.translation import gettext, ngettext
 
 from annotation.models import (
     LIVE,
@@ -36,7 +32,6 @@ from annotation.models import (
     Turn,
 )
 from annotation.models import Kind as WorkerKind
-from annotation.wording import money
 from tasks.clock import database_now
 
 Kind = LedgerEntry.Kind
@@ -70,41 +65,6 @@ def cap(study: Study) -> int | None:
     else:
         by_time = cents(study.hourly_rate * study.max_paid_hours)
     return max(by_time, cents(study.base_reward), cents(study.minimum_pay))
-
-
-def promise(study: Study) -> str:
-    """What is paid, in words for workers: the rate, the cap, and what completing earns at least."""
-    if not study.is_paid:
-        return gettext("none: you take part as a volunteer")
-    promises, currency = [], study.currency
-    if study.hourly_rate:
-        promises.append(_rate(study))
-    if study.base_reward:
-        text = gettext("at least %(amount)s for completing a task")
-        promises.append(text % {"amount": money(study.base_reward, currency)})
-    if study.minimum_pay:
-        text = gettext("at least %(amount)s once you have seen an example")
-        promises.append(text % {"amount": money(study.minimum_pay, currency)})
-    # Translators: two promises of pay, one after the other.
-    both = gettext("%(first)s; %(second)s")
-    return reduce(lambda first, second: both % {"first": first, "second": second}, promises)
-
-
-def _rate(study: Study) -> str:
-    """What is paid per hour, with the cap where there is one."""
-    rate, hours, most = money(study.hourly_rate, study.currency), study.max_paid_hours, cap(study)
-    if hours is None or most is None:
-        return gettext("%(amount)s per hour") % {"amount": rate}
-    return ngettext(
-        "%(amount)s per hour, for at most %(hours)s hour (%(most)s) per task",
-        "%(amount)s per hour, for at most %(hours)s hours (%(most)s) per task",
-        # Only one whole hour is one: half an hour is "0.5 hours".
-        1 if hours == 1 else max(ceil(hours), 2),
-    ) % {
-        "amount": rate,
-        "hours": number_format(f"{hours.normalize():f}"),
-        "most": money(in_currency(most), study.currency),
-    }
 
 
 def active_time(participation: Participation) -> timedelta:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import LedgerEntry, Participation, Study, Topic
-from annotation.money import budget, ledger
+from annotation.money import budget, ledger, promises
 from annotation.recruitment import consent, identities, refusals, seats
 from annotation.steps import qualification, training_step
 from annotation.study import lifecycle
@@ -81,9 +81,28 @@ def test_cap_and_budget_and_pausing_are_part_of_the_frozen_design(study):
     assert frozen["max_screen_outs_in_a_row"] == 5
 
 
-def test_workers_are_told_the_cap_before_they_start(client, study):
+def test_annotators_read_first_what_they_will_earn_then_the_rate_and_the_cap(client, study):
     page = client.get(reverse("landing", args=[study.link_code])).content.decode()
-    assert "12.00 USD per hour, for at most 0.5 hours (6.00 USD) per task" in page
+    assert "about 2.00 USD (12.00 USD per hour, at most 6.00 USD per task)" in page
+
+
+@pytest.mark.parametrize(
+    ("pay", "words"),
+    [
+        ({"max_paid_hours": None, "budget": None}, "about 2.00 USD (12.00 USD per hour)"),
+        ({"base_reward": 3}, "about 3.00 USD (12.00 USD per hour"),
+        ({"max_paid_hours": "0.1"}, "about 1.20 USD (12.00 USD per hour, at most 1.20 USD"),
+    ],
+)
+def test_what_they_will_earn_keeps_to_the_cap_and_the_base_reward(study, pay, words):
+    for name, value in pay.items():
+        setattr(study, name, Decimal(value) if value is not None else None)
+    assert promises.promise(study, [10]).startswith(words)
+    assert "10.00 USD" not in promises.promise(study, [10])
+
+
+def test_tasks_of_different_length_promise_a_range(study):
+    assert promises.promise(study, [10, 25]).startswith("about 2.00 USD to 5.00 USD (12.00 USD")
 
 
 @pytest.mark.parametrize(

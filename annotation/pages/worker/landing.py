@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from annotation.access import Arrival
 from annotation.models import Kind, Participation, Study
-from annotation.money import ledger
+from annotation.money import promises
 from annotation.platforms.links import COOKIE_AGE
 from annotation.recruitment import refusals, refused
 from annotation.study import cross_task, workload
@@ -48,7 +48,7 @@ def landing_page(
         "minutes": max(minutes),
         # Where the seat decides how long it is.
         "minutes_range": in_range(minutes) if len(minutes) > 1 else "",
-        "rate": ledger.promise(study),
+        "rate": promises.promise(study, minutes),
         "idle_limit_hours": study.idle_limit_hours,
         "preview": arrival.is_preview,
         "state": "open" if begun or may_start else state,

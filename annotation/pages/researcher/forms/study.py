@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import IntegerField, Q, QuerySet
 
 from annotation.models import ProlificReward, Study
-from annotation.money import ledger
+from annotation.money import promises
 from annotation.money.amounts import AmountField
 from annotation.pages.fields import RowsField, WholeNumberField, row_field
 from annotation.pages.researcher.forms import audience
@@ -200,7 +200,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
     def promise(self) -> str:
         """What annotators are told of their pay."""
-        return ledger.promise(self.instance)
+        return promises.promise(self.instance)
 
     def first_example(self) -> str:
         """The text of the first test example of the first task."""
