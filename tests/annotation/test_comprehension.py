@@ -1,6 +1,7 @@
 """Questions about the instructions, consent text, attention checks, exit questionnaire."""
 
 import json
+import re
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -230,3 +231,48 @@ def test_checks_are_attached_on_the_tasks_page(client, researcher, tmp_path):
     page = client.get(reverse("task", args=[task.name, task.version])).content.decode()
     assert "checks.jsonl" in page
     assert 'name="checks"' not in page
+
+
+def test_what_is_wrong_is_said_at_the_questions_where_the_reply_is_scrolled_to(client, asked):
+    page = client.get(reverse("work", args=[asked.token])).content.decode()
+    assert f'action="{reverse("comprehend", args=[asked.token])}#questions"' in page
+    reply = attempt(client, asked, second="1").content.decode()
+    assert reply.count('role="alert"') == 1
+    assert reply.index('id="questions" tabindex="-1"') < reply.index("Please check question 2")
+
+
+def test_after_the_right_answers_the_page_says_so_where_it_begins(client, asked):
+    reply = attempt(client, asked)
+    assert reply["Location"] == reverse("work", args=[asked.token]) + "#begin"
+    page = client.get(reverse("work", args=[asked.token])).content.decode()
+    assert 'id="begin"' in page
+    assert "All of your answers are right. You can begin." in page
+
+
+def test_annotators_who_used_their_attempts_are_told_that_this_was_the_reason(client, asked):
+    for _attempt in range(2):
+        attempt(client, asked, first="0")
+    page = client.get(reverse("work", args=[asked.token])).content.decode()
+    assert "The questions about the instructions were not all right" in page
+    assert "continues with some annotators only" not in page
+
+
+def test_the_instructions_say_nothing_of_answers_where_nothing_was_asked(client, researcher):
+    seat = factories.join(factories.make_study(researcher, factories.make_task(), shots=[2]))
+    consent.record(seat, agree=True)
+    page = client.get(reverse("work", args=[seat.token])).content.decode()
+    assert 'id="begin"' not in page
+
+
+def test_the_title_of_a_help_window_is_one_piece(client, researcher):
+    """Its summary spreads its pieces over the whole line."""
+    kind = {"match": "Which places?", "name": "places", "wording": "Which places?",
+            "definition": "All places.", "example": "Oslo."}  # fmt: skip
+    task = factories.make_task(question_types=[kind])
+    seat = factories.join(factories.make_study(researcher, task, shots=[2]))
+    consent.record(seat, agree=True)
+    page = client.get(reverse("work", args=[seat.token])).content.decode()
+    summaries = re.findall(r"<summary>(.*?)</summary>", page, re.DOTALL)
+    titles = [title for title in summaries if "What counts as" in title]
+    assert titles
+    assert all(re.fullmatch(r"<span>.*</span>", title, re.DOTALL) for title in titles)

@@ -68,6 +68,10 @@ ENDED_MESSAGES = {
     ),
 }
 
+NOT_COMPREHENDED = gettext_lazy(
+    "The questions about the instructions were not all right in the attempts that this study"
+    " allows, so you cannot continue. You are paid for the time that you worked."
+)
 
 # The first and the last answers of the training step that the end page compares.
 TEN, FEWEST_TO_COMPARE = 10, 3
@@ -107,11 +111,19 @@ def page_outside_turns(participation: Participation) -> dict:
         return earned | _finished(participation)
     gone = {
         "stage": "gone",
-        "reason": ENDED_MESSAGES[Status(participation.status)],
+        "reason": _why_it_ended(participation),
         "may_come_back": participation.status in MAY_RESUME,
         "exit": current_exit(participation),
     }
     return earned | gone
+
+
+def _why_it_ended(participation: Participation) -> str:
+    """In a sentence to the annotator."""
+    is_screened_out = participation.status == Status.SCREENED_OUT
+    if is_screened_out and comprehension.is_open(participation):
+        return str(NOT_COMPREHENDED)
+    return str(ENDED_MESSAGES[Status(participation.status)])
 
 
 def _instructions(participation: Participation) -> dict:
@@ -129,6 +141,7 @@ def _instructions(participation: Participation) -> dict:
         page["questions_form"] = ComprehensionForm(study)
         page["attempts_left"] = left
         page["comprehend_url"] = reverse("comprehend", args=[token])
+    page["comprehended"] = participation.comprehended_at is not None
     return page
 
 

@@ -187,7 +187,7 @@ def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
         form.mark(comprehension.answer(token, form.cleaned_data))
         participation = access.participation_of(token)
     if form.is_valid() or participation.status != Status.WORKING:
-        return redirect("work", token)
+        return redirect(f"{reverse('work', args=[token])}#begin")
     return _state(request, participation, form, error=form.sentence(), status=422)
 
 
