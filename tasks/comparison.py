@@ -7,7 +7,7 @@ the others are listed as also accepted. A gold text that cannot be highlighted i
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -31,13 +31,38 @@ class Mark(NamedTuple):
 
 class Piece(NamedTuple):
     """A stretch under the same marks. `chosen` is right, extra, partial or ""; `missed` may lie
-    over it. `starts` and `ends` say that a mark begins or ends here."""
+    over it. `starts` and `ends` say that a mark begins or ends here.
+
+    A highlight that overlaps gold is one thing to say with all that it touches: `overlap` is where
+    it starts, on each piece of it and of that gold. `opens` and `closes` say that what is said as
+    one begins or ends here."""
 
     text: str
     chosen: str
     missed: bool
     starts: bool
     ends: bool
+    opens: bool = False
+    closes: bool = False
+    overlap: int | None = None
+    start: int = 0
+
+
+class Overlap(NamedTuple):
+    """From the first to the last character of a partial highlight and the gold that it touches."""
+
+    start: int
+    end: int
+    given: int  # where the highlight starts
+
+
+def _overlaps(marks: Sequence[Mark]) -> Iterator[Overlap]:
+    missed = [mark for mark in marks if mark.verdict == "missed"]
+    for mark in marks:
+        if mark.verdict == "partial":
+            touched = [m for m in missed if m.start < mark.end and mark.start < m.end]
+            start = min(m.start for m in (mark, *touched))
+            yield Overlap(start, max(m.end for m in (mark, *touched)), mark.start)
 
 
 @dataclass(frozen=True)
@@ -62,17 +87,25 @@ class Comparison:
         """Cut a segment at the ends of its marks; the pieces' texts add up to the segment."""
         marks = [mark for mark in self.marks if mark.segment == segment]
         cuts = sorted({0, len(text), *(m.start for m in marks), *(m.end for m in marks)})
+        overlaps = list(_overlaps(marks))
         cut = []
         for start, end in itertools.pairwise(cuts):
             over = [mark for mark in marks if mark.start <= start and end <= mark.end]
             chosen = next((mark.verdict for mark in over if mark.verdict != "missed"), "")
+            starts = any(mark.start == start for mark in over)
+            ends = any(mark.end == end for mark in over)
+            whole = next((o for o in overlaps if o.start <= start and end <= o.end), None)
             cut.append(
                 Piece(
                     text[start:end],
                     chosen,
                     any(mark.verdict == "missed" for mark in over),
-                    any(mark.start == start for mark in over),
-                    any(mark.end == end for mark in over),
+                    starts,
+                    ends,
+                    whole.start == start if whole else starts,
+                    whole.end == end if whole else ends,
+                    whole.given if whole else None,
+                    start,
                 )
             )
         return cut

@@ -6,7 +6,7 @@ Angeles"), so it is not listed as missed once more. Pages choose the words, this
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -29,13 +29,14 @@ Kind = Literal[
     "unreachable",  # gold that cannot be highlighted in the text
     "right_label",
     "other_label",
-    "instead",  # another option, number or short text than the right one
+    "instead",  # another answer than the right one, where there is one answer
     "beside",  # a long text, to be held against the gold by who reads it
 ]
 MISTAKES: tuple[Kind, ...] = (
     "too_short", "too_long", "shifted", "joined", "extra", "other_kind", "missed", "other_label",
     "instead",
 )  # fmt: skip
+BOUNDARIES: tuple[Kind, ...] = ("too_short", "too_long", "shifted", "joined")
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,11 @@ class Finding:
     @property
     def is_mistake(self) -> bool:
         return self.kind in MISTAKES
+
+    @property
+    def is_on_boundaries(self) -> bool:
+        """The right place, but not exactly its words: what the kind asked for means is no help."""
+        return self.kind in BOUNDARIES
 
 
 def findings(
@@ -103,7 +109,8 @@ def findings_on(
     """What to say about an answer, as the card says how that example is answered."""
     if card.is_highlighted:
         question = card.selectable_question(asked.question)
-        return findings(answer, comparison, gold, asked.context, question, other_kinds)
+        said = findings(answer, comparison, gold, asked.context, question, other_kinds)
+        return _one_for_the_other(said) if card.max_spans == 1 else said
     if card.answered_by == LABEL:
         return (_label(answer.label, gold),)
     if card.answered_by == OPTIONS or answer.no_answer:
@@ -113,6 +120,17 @@ def findings_on(
     if comparison.missed:
         return (Finding("instead", answer.texts[0], tuple(comparison.missed)),)
     return tuple(_of_texts(answer.texts, comparison))
+
+
+def _one_for_the_other(said: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Where there is one answer, another one and the missed one are one mistake."""
+    extra = [finding for finding in said if finding.kind == "extra"]
+    missed = [finding for finding in said if finding.kind == "missed"]
+    if not extra or not missed:
+        return said
+    gold = tuple(text for finding in missed for text in finding.gold)
+    others = (finding for finding in said if finding not in extra and finding not in missed)
+    return (replace(extra[0], kind="instead", gold=gold), *others)
 
 
 def _of_texts(texts: Sequence[str], comparison: Comparison) -> Iterator[Finding]:

@@ -47,8 +47,9 @@ def commonest(participation: Participation) -> list[Mistake]:
         for finding in _mistakes(turn, card):
             given, gold = (finding.given, finding.gold[0]) if card.labels else ("", "")
             key = (finding.kind, given, gold)
+            rule = card.rule_for(turn.example.question, turn.example.gold)
             groups.setdefault(key, Mistake(*key)).add(
-                finding, card.rule_for(turn.example.question, turn.example.gold)
+                finding, None if finding.is_on_boundaries else rule
             )
     return sorted(groups.values(), key=lambda mistake: -mistake.count)[:SHOWN]
 

@@ -14,6 +14,8 @@ import { guard, listen, meaningOf } from "./turn-keys.js";
 
 const SINGLE_KEYS = "single-keys"; // in localStorage: "off", or nothing
 
+const ABOVE = 4; // px above the gap of a folded question
+
 const BEGINNING = 600; // ms in which nobody has missed an answer yet
 
 let begunAt = 0;
@@ -57,28 +59,43 @@ function focusNews() {
   if (isReveal) showMistake(shown);
 }
 
-/** The first mark that is not right, if it is out of sight; where nothing sticks, the verdict. */
+/** What was wrong and what is right, if they are out of sight; where nothing sticks, the verdict. */
 function showMistake(shown) {
   const form = shown.querySelector("form[data-main]");
   if (getComputedStyle(form).position === "static") {
     form.scrollIntoView({ block: "nearest" });
     return;
   }
-  const mark = shown.querySelector("mark:not([data-verdict=right])");
-  if (!mark) return;
-  const { top, bottom } = mark.getBoundingClientRect();
   const panel = form.getBoundingClientRect();
   const isBar = panel.left === 0 && panel.top > 0;
   const lowest = isBar ? panel.top : innerHeight;
   const question = shown.querySelector("[data-question]").getBoundingClientRect();
   const highest = Math.max(isBar ? question.bottom : 0, shown.querySelector("header").getBoundingClientRect().bottom);
+  // The right answer and the first mark that is not right; the answer alone where both do not fit.
+  const gold = shown.querySelector("mark.reveal-missed");
+  const first = shown.querySelector("mark:not([data-verdict=right])");
+  const wanted = [gold, first].filter(Boolean).map((mark) => mark.getBoundingClientRect());
+  if (!wanted.length) return;
+  const extent = (rects) => [Math.min(...rects.map(({ top }) => top)), Math.max(...rects.map(({ bottom }) => bottom))];
+  const [from, to] = extent(wanted);
+  const [top, bottom] = to - from <= lowest - highest ? [from, to] : extent(wanted.slice(0, 1));
   if (top < highest || bottom > lowest) {
     scrollBy({ top: (top + bottom) / 2 - (highest + lowest) / 2 });
   }
 }
 
+// A press on what is said about an answer leads to its place in the text; texts are read in full anyway.
+document.addEventListener("click", ({ target }) => {
+  const said = target instanceof Element && target.closest("[data-finding][data-start]");
+  if (!(said instanceof HTMLElement)) return;
+  const { segment, start } = said.dataset;
+  const passage = document.querySelectorAll("[data-passage]")[Number(segment)];
+  passage?.querySelector(`mark[data-start="${start}"]`)?.scrollIntoView({ block: "center" });
+});
+
 document.addEventListener("htmx:afterSettle", (event) => {
   if (/** @type {HTMLElement} */ (event.target).id !== "turn") return;
+  guard(turn());
   beginTurn();
   focusNews();
 });
@@ -98,7 +115,6 @@ function singleKeys() {
   }
 }
 
-  guard(turn());
 document.addEventListener("change", ({ target }) => {
   if (!(target instanceof HTMLInputElement) || !("singleKeys" in target.dataset)) return;
   try {
@@ -171,11 +187,15 @@ function foldQuestion() {
   const folds = isStuck && !("unfolded" in question.dataset);
   if (folds === "folded" in question.dataset) return;
   question.style.marginBottom = "";
+  question.scrollTop = 0;
   delete question.dataset.folded;
   if (!folds) return;
   const whole = question.offsetHeight;
   question.dataset.folded = "";
   question.style.marginBottom = `${whole - question.offsetHeight}px`;
+  // From the gap on, where there is one: what comes before it is scrolled away.
+  const gap = /** @type {HTMLElement | null} */ (question.querySelector(".turn-gap"));
+  if (gap) question.scrollTop = gap.offsetTop - ABOVE;
   question.toggleAttribute("data-fades", whole > question.offsetHeight + 1);
 }
 

@@ -223,6 +223,70 @@ def test_the_tally_counts_the_last_ten(client, researcher):
     assert tallies[-1] == "6 of the last 10 right"
 
 
+# One sign and one word for each finding -----------------------------------------------------------
+
+
+def marks(html: str) -> list[str]:
+    """What a screen reader is told of each mark."""
+    return [" ".join(said.split()) for said in re.findall(r"data-said lang=[^>]*>([^<]+)", html)]
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "opened"),
+    [
+        (["Ann"], "too_short", "[too short:"),
+        (["Ann Lee went"], "too_long", "[too long:"),
+        (["Lee went"], "shifted", "[not exactly the answer:"),
+        (["Ann Lee went to Oslo with Bo"], "joined", "[several answers in one:"),
+    ],
+)
+def test_a_highlight_that_is_not_exact_has_one_sign_and_the_words_of_its_finding(
+    client, names, given, said, opened
+):
+    reply = answer(client, names(rows("train"), OTHER), given)
+    assert f'data-finding="{said}"' in reply
+    missed = [] if said == "joined" else ["[missed:"]
+    assert marks(reply) == [opened, *missed]
+    assert reply.count("reveal-closes") == len([opened, *missed])
+    assert "partly right" not in reply
+
+
+def test_mistakes_of_the_boundary_alone_quote_no_rule_of_the_kind(client, names):
+    reply = answer(client, names(rows("train"), OTHER), ["Ann", "Bo"])
+    assert 'data-finding="too_short"' in reply
+    assert "All that are people." not in reply.split("data-finding")[-1]
+
+
+def test_one_answer_for_another_is_one_mistake_where_there_is_one(client, researcher):
+    train = [Record("a", (TEXT,), "Who?", ("Bo",)), Record("b", (TEXT,), "Who?", ("Bo",))]
+    task = factories.make_task(max_spans=1, train={2: train}, shots=[])
+    study = factories.make_study(researcher, task, shots=[2], training_order="file_order")
+    seat = factories.seat(study.scenarios.get())
+    reply = answer(client, seat, ["Oslo"])
+    assert reply.count("data-finding=") == 1
+    assert "You answered Oslo, but the answer is Bo" in in_words(reply)
+    go_on(client, seat, "reveal")
+    answer(client, seat, ["Oslo"])
+    review = go_on(client, seat, "reveal")
+    assert re.findall('data-mistake="([^"]+)"', review) == ["instead"]
+    assert "2 times" in review
+
+
+# A gap in the question ----------------------------------------------------------------------------
+
+
+def test_the_gap_of_a_question_is_filled_in_the_reveal_alone(client, researcher):
+    asked = "Next to @placeholder lies the sea. What is @placeholder?"
+    train = [Record("a", ("Oslo <b> is far.",), asked, ("Oslo <b>",))]
+    task = factories.make_task(max_spans=1, train={1: train}, shots=[])
+    seat = factories.seat(factories.make_study(researcher, task, shots=[1]).scenarios.get())
+    page = client.get(reverse("work", args=[seat.token])).content.decode()
+    assert page.count('<span class="turn-gap">@placeholder</span>') == 2
+    assert "data-filling" not in page
+    reply = answer(client, seat, ["far"])
+    assert reply.count('class="turn-gap" data-filling="Oslo &lt;b&gt;"') == 2
+
+
 # How long a reveal was read --------------------------------------------------------------------
 
 

@@ -3,11 +3,15 @@
 Positions are read by `getBoundingClientRect`, over real examples where they are at hand.
 """
 
+from dataclasses import replace
+
 import pytest
+from playwright.sync_api import expect
 
 from annotation.models import Answer
+from tasks.formats import Record
 from tests import factories
-from tests.browser.conftest import Desk
+from tests.browser.conftest import Desk, seat_before
 
 VIEWPORTS = [(1366, 657), (1920, 1080), (390, 844)]
 GO = """() => { const r = document.querySelector("[data-submit]").getBoundingClientRect();
@@ -129,11 +133,11 @@ def test_a_label_is_two_keys_and_continue_one_more(labels):
     after_the_guard(page)
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-state=question]")
+    labels.ready()
     page.keyboard.press("2")
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-state=reveal]")
     labels_given = Answer.objects.order_by("pk").values_list("label", flat=True)
-    labels.ready()
     assert list(labels_given) == ["positive", "negative"]
 
 
@@ -291,3 +295,87 @@ def test_a_tap_and_submit_need_no_swipe_on_a_phone(phone, put):
     submit = phone.locator("[data-submit]").bounding_box()
     assert submit["y"] + submit["height"] <= 844
     assert phone.evaluate("scrollY") == 0
+
+
+GONE = "Lima is warm. " + LONG * 2
+
+
+@pytest.mark.parametrize("size", [(390, 844), (320, 568)])
+def test_on_a_phone_the_right_answer_is_in_sight_although_another_was_marked(
+    open_browser, put, size
+):
+    page = open_browser(
+        viewport={"width": size[0], "height": size[1]}, has_touch=True, is_mobile=True
+    )
+    one = Desk(page, put(f"{GONE} Quito.", gold=["Quito"], max_spans=1))
+    one.word("Lima").dblclick()
+    one.reveal()
+    gold = page.locator("mark.reveal-missed").bounding_box()
+    panel = page.locator("[data-state=reveal] form").bounding_box()
+    question = page.locator("[data-question]").bounding_box()
+    assert question["y"] + question["height"] <= gold["y"]
+    assert gold["y"] + gold["height"] <= panel["y"]
+    assert panel["height"] <= 0.4 * size[1] + 1
+
+
+def test_a_tap_on_a_sentence_of_the_reveal_leads_to_its_mark(phone, put):
+    one = Desk(phone, put(f"{GONE} Quito.", gold=["Quito"]))
+    one.word("Lima").dblclick()
+    one.reveal()
+    expect(phone.locator("mark.reveal-missed")).to_be_in_viewport()
+    phone.locator("[data-finding=extra]").tap()
+    expect(phone.locator("mark.reveal-extra")).to_be_in_viewport()
+    phone.locator("[data-finding=missed]").tap()
+    expect(phone.locator("mark.reveal-missed")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("size", [(390, 844), (320, 568)])
+def test_on_a_phone_the_reveal_of_a_label_leaves_room_for_the_text(open_browser, put, size):
+    page = open_browser(
+        viewport={"width": size[0], "height": size[1]}, has_touch=True, is_mobile=True
+    )
+    one = Desk(page, put("It was good.", gold=["positive"], labels=factories.LABELS))
+    page.locator("[name=label]").nth(1).check(force=True)
+    one.reveal()
+    panel = page.locator("[data-state=reveal] form").bounding_box()
+    text = page.locator("[data-passage]").first.bounding_box()
+    assert panel["height"] <= 0.4 * size[1] + 1
+    assert text["y"] + 30 <= panel["y"]
+
+
+def test_at_400_percent_the_verdict_is_whole(open_browser, put):
+    page = open_browser(viewport={"width": 342, "height": 192})
+    one = Desk(page, put("It was good.", gold=["positive"], labels=factories.LABELS))
+    page.locator("[name=label]").nth(1).check(force=True)
+    one.reveal()
+    cut = "(e) => e.scrollHeight - e.clientHeight"
+    assert page.locator(".turn-body").evaluate(cut) <= 1
+
+
+def test_a_folded_question_shows_its_gap(phone, researcher):
+    asked = "According to claims in the suit, " + "the town by the river " * 6
+    asked += "is called @placeholder by all. What is @placeholder?"
+    records = [Record("g", (LONG * 2,), asked, ("Oslo",), None)]
+    Desk(phone, seat_before(researcher, {}, records, train=True))
+    phone.evaluate("scrollTo(0, 200)")
+    phone.wait_for_selector("[data-question][data-folded]")
+    question = phone.locator("[data-question]").bounding_box()
+    gap = phone.locator(".turn-gap").first.bounding_box()
+    assert question["y"] <= gap["y"]
+    assert gap["y"] + gap["height"] <= question["y"] + question["height"]
+
+
+def test_an_answer_in_the_gap_moves_no_word_of_the_question(page, researcher):
+    asked = "The town by the river is called @placeholder by all. What is @placeholder?"
+    records = [Record("g", ("Oslo and Llanfairpwllgwyngyllgogerychwyrndrobwll.",), asked, (name,))
+               for name in ("Oslo", "Llanfairpwllgwyngyllgogerychwyrndrobwll")]  # fmt: skip
+    records[1] = replace(records[1], id="h")
+    one = Desk(page, seat_before(researcher, {}, records, train=True))
+    for name in ("Oslo", "Llanfairpwllgwyngyllgogerychwyrndrobwll"):
+        box = page.locator("[data-question]").bounding_box()
+        one.word(name).dblclick()
+        one.reveal()
+        assert page.locator("[data-question]").bounding_box() == box
+        filling = "(e) => getComputedStyle(e, '::after').content"
+        assert page.locator(".turn-gap").first.evaluate(filling) == f'"{name}"'
+        one.go_on()

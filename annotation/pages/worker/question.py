@@ -28,8 +28,11 @@ def kind_number(card: Card, kind: QuestionType | None) -> int:
 
 
 @lru_cache(maxsize=2048)
-def question_markup(text: str, kind: str = "", number: int = 0) -> SafeString:
-    """The question, escaped, with the name of the kind, gaps and their frame as elements."""
+def question_markup(text: str, kind: str = "", number: int = 0, filling: str = "") -> SafeString:
+    """The question, escaped, with the name of the kind, gaps and their frame as elements.
+
+    A reveal writes its answer into the gap (`filling`); it takes no more room for it.
+    """
     parts = [re.escape(kind)] if kind else []
     named = re.compile(rf"\b(?:{parts[0]})\b", re.IGNORECASE).search(text) if parts else None
     marks = (
@@ -37,14 +40,11 @@ def question_markup(text: str, kind: str = "", number: int = 0) -> SafeString:
     )
     if PLACEHOLDER in FRAME.sub("", text):
         marks += [(*m.span(), '<span class="turn-frame">', "</span>") for m in FRAME.finditer(text)]
-    framed = [(start, end) for start, end, _open, _close in marks]
-    marks += [
-        (*gap.span(), '<span class="turn-gap">', "</span>")
-        for gap in re.finditer(PLACEHOLDER, text)
-        if not any(start <= gap.start() < end for start, end in framed)
-    ]
     pieces, at = [], 0
     for start, end, opened, closed in sorted(marks):
         pieces += [escape(text[at:start]), opened, escape(text[start:end]), closed]
         at = end
-    return mark_safe("".join([*pieces, escape(text[at:])]))
+    filled = f' data-filling="{escape(filling)}"' if filling else ""
+    gap = f'<span class="turn-gap"{filled}>{PLACEHOLDER}</span>'
+    # Also in the frame: "What is ...?" would ask for a word that can be seen nowhere.
+    return mark_safe(gap.join("".join([*pieces, escape(text[at:])]).split(PLACEHOLDER)))

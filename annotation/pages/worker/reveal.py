@@ -6,6 +6,7 @@ preview, and researchers (docs/protocol.md#invariants).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tasks.cards import Card, Help
 from tasks.comparison import Comparison, Piece
@@ -16,11 +17,23 @@ from tasks.spans import QUESTION, GivenAnswer
 MAX_DIGITS = 9  # choices with one digit each; a longer list is searched
 
 
+class RevealedPiece(NamedTuple):
+    """A stretch of a text with its marks."""
+
+    marks: Piece
+    # How a highlight that is not exact differs from the answer; "" everywhere else.
+    differs: str
+
+    @property
+    def text(self) -> str:
+        return self.marks.text
+
+
 @dataclass(frozen=True)
 class RevealedSegment:
     index: int
     name: str
-    pieces: Sequence[Piece]
+    pieces: Sequence[RevealedPiece]
 
 
 @dataclass(frozen=True)
@@ -39,7 +52,7 @@ class Reveal:
 
     comparison: Comparison
     answer: GivenAnswer
-    question: Sequence[Piece]
+    question: Sequence[RevealedPiece]
     segments: list[RevealedSegment]
     choices: list[RevealedChoice]
     findings: Sequence[Finding]
@@ -73,6 +86,12 @@ class Reveal:
         return {0: "wrong", 100: "right"}.get(self.score, "partly")
 
     @property
+    def filling(self) -> str:
+        """The answer that a gap in the question stands for."""
+        compared = [*self.comparison.right, *self.comparison.missed]
+        return compared[0] if compared else ""
+
+    @property
     def also_accepted(self) -> Sequence[str]:
         return self.comparison.also_accepted
 
@@ -98,12 +117,13 @@ def reveal_page(
     """
     names = [label.name for label in card.labels] or list(example.options)
     said = findings_on(card, example, answer, comparison, example.gold, other_kinds)
+    question = _pieces(comparison, QUESTION, card.wording(example.question), said)
     return Reveal(
         comparison=comparison,
         answer=answer,
-        question=comparison.pieces(QUESTION, card.wording(example.question)),
+        question=question,
         segments=[
-            RevealedSegment(index, card.segments[index], comparison.pieces(index, text))
+            RevealedSegment(index, card.segments[index], _pieces(comparison, index, text, said))
             for index, text in enumerate(example.context)
         ],
         choices=_choices(names, answer, example.gold),
@@ -111,8 +131,34 @@ def reveal_page(
         gold=example.gold,
         is_judged=card.is_judged,
         explanation=example.explanation,
-        rule=None if comparison.s1 == 1 else card.rule_for(example.question, example.gold),
+        rule=None
+        if comparison.s1 == 1 or _only_boundaries(said)
+        else card.rule_for(example.question, example.gold),
     )
+
+
+def _only_boundaries(said: Sequence[Finding]) -> bool:
+    """Are all mistakes such that the meaning of the kind asked for would explain none of them?"""
+    mistakes = [finding for finding in said if finding.is_mistake]
+    return bool(mistakes) and all(finding.is_on_boundaries for finding in mistakes)
+
+
+def _pieces(
+    comparison: Comparison, segment: int, text: str, said: Sequence[Finding]
+) -> list[RevealedPiece]:
+    """The text in pieces; those of a highlight that is not exact with the finding on it."""
+    kinds = {
+        finding.start: finding.kind
+        for finding in said
+        if finding.segment == segment and finding.is_on_boundaries
+    }
+    return [
+        RevealedPiece(
+            piece,
+            "" if piece.overlap is None else kinds.get(piece.overlap, "shifted"),
+        )
+        for piece in comparison.pieces(segment, text)
+    ]
 
 
 def _choices(

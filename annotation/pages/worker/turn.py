@@ -14,7 +14,12 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, gettext_lazy
 
-from annotation.pages.worker.question import asked_kind, kind_number, question_markup
+from annotation.pages.worker.question import (
+    PLACEHOLDER,
+    asked_kind,
+    kind_number,
+    question_markup,
+)
 from annotation.pages.worker.reveal import MAX_DIGITS, Reveal
 from annotation.pages.worker.sentences import Forms, sentences_of
 from annotation.pages.worker.translated import translated
@@ -292,9 +297,10 @@ class TurnPage:
 
     @cached_property
     def question_shown(self) -> SafeString:
-        return question_markup(
-            self.question, self.asked.name if self.asked else "", self.asked_number
-        )
+        name, filling = self.asked.name if self.asked else "", ""
+        if self.reveal and PLACEHOLDER in self.question:
+            filling = self.reveal.filling
+        return question_markup(self.question, name, self.asked_number, filling)
 
     @cached_property
     def question_markup(self) -> SafeString | str:
