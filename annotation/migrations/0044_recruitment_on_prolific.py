@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0042_tags_of_studies"),
+        ("annotation", "0043_channel_of_answers"),
         ("tasks", "0011_tags_of_tasks_and_models"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

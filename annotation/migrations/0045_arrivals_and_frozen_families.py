@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0042_tags_of_studies'),
+        ('annotation', '0044_recruitment_on_prolific'),
         ('tasks', '0011_tags_of_tasks_and_models'),
     ]
 

@@ -37,6 +37,6 @@ def forwards(apps: Any, _schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0042_tags_of_studies")]
+    dependencies = [("annotation", "0046_families_of_closed_studies")]
 
     operations = [migrations.RunPython(forwards, migrations.RunPython.noop, elidable=True)]

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0042_tags_of_studies'),
+        ('annotation', '0047_report_answers'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
