@@ -140,5 +140,7 @@ def _stored(row: Any) -> dict[str, Any]:
 
 def _read(table: str, values: dict[str, Any]) -> Finding:
     """A stored row with NaN where it has none."""
-    known = {name: math.nan if value is None else value for name, value in values.items()}
+    known: dict[str, Any] = {
+        name: math.nan if value is None else value for name, value in values.items()
+    }
     return ROWS[table](**known)

@@ -75,7 +75,7 @@ def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse
     if not state or arrival.kind != Kind.PERSON:
         return
     why = refused.reason(arrival.study, arrival.key, state, arrival.door.scenarios())
-    counted = request.get_signed_cookie(REFUSED, "", salt=REFUSED).split()
+    counted = (request.get_signed_cookie(REFUSED, "", salt=REFUSED) or "").split()
     if not why or why in counted:
         return
     refused.count(arrival.study, why)

@@ -23,7 +23,7 @@ from annotation.models import (
     Study,
     Topic,
 )
-from annotation.money import ledger
+from annotation.money import ledger, promises
 from annotation.platforms.prolific import audience
 from annotation.platforms.prolific.client import Client, ProlificError
 from annotation.platforms.prolific.drafts import (
@@ -241,7 +241,7 @@ def description(draft: ProlificStudy) -> str:
         sentences.append(f"They take {minutes.in_words(list(told))} minutes.")
     if draft.study.hourly_rate:
         sentences.append(
-            f"Pay: {ledger.promise(draft.study)}. What the reward does not cover is paid as a"
+            f"Pay: {promises.promise(draft.study)}. What the reward does not cover is paid as a"
             " bonus."
         )
     return " ".join([*sentences, *_screening(draft)])

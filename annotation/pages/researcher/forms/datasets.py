@@ -154,7 +154,7 @@ class ColumnsForm(PageForm):
         columns: Sequence[str],
         filename: str,
         *args: Any,
-        initial: dict[str, Any],
+        initial: dict[str, Any] | None = None,
         **kwargs: Any,
     ):
         proposed = {
