@@ -164,6 +164,11 @@ class Card:
         return self.answered_by in (LABEL, OPTION)
 
     @property
+    def is_chosen(self) -> bool:
+        """Does an answer consist of what is listed: a label, one option or several?"""
+        return self.answered_by in (LABEL, OPTION, OPTIONS)
+
+    @property
     def is_judged(self) -> bool:
         """Is an answer right or not? A long text is never the gold's very words."""
         return self.answered_by != LONG_TEXT

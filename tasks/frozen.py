@@ -12,6 +12,7 @@ from django.apps import apps
 
 from tasks.cards import Card, parse_card
 from tasks.formats import digest_of
+from tasks.metrics.chance import by_chance
 
 if TYPE_CHECKING:
     from tasks.models import Example, Task
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _cards: dict[str, Card] = {}
 _test_hashes: dict[str, str] = {}
 _words: dict[str, int] = {}
+_chances: dict[str, float] = {}
 _set_ceilings: dict[str, float] = {}
 WORDS_OF = 500  # examples: enough for a median
 
@@ -57,6 +59,21 @@ def set_ceiling(task: "Task") -> float:
     return _set_ceilings[task.content_hash]
 
 
+def chance(task: "Task") -> float:
+    """The expected score of a random label or option under the metric of the card, 1 at best."""
+    if task.content_hash not in _chances:
+        examples = task.test_split.examples.order_by("position").values_list("options", "gold")
+        labels = [label.name for label in task.card.labels]
+        choices, golds = zip(
+            *((labels or options, gold) for options, gold in examples), strict=True
+        )
+        no_answer = task.card.no_answer and not labels  # a label is always chosen
+        _chances[task.content_hash] = by_chance(
+            task.card.metric, choices, golds, task.card.gold_rule, no_answer
+        )
+    return _chances[task.content_hash]
+
+
 def median_words(task: "Task") -> int:
     """Words of the median test example, context and question, of the first WORDS_OF in the file."""
     if task.content_hash not in _words:
@@ -88,6 +105,7 @@ def clear() -> None:
     _cards.clear()
     _test_hashes.clear()
     _words.clear()
+    _chances.clear()
     _set_ceilings.clear()
     example.cache_clear()
     card_of_example.cache_clear()

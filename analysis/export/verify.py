@@ -187,7 +187,8 @@ NOT_RECOMPUTED = {
     "human_performance.csv": {
         "late_seats": "that it is a number",
         "note": "that there is one",
-        **dict.fromkeys(("floor_random", "floor_frequent"), "as measured when it was imported"),
+        "floor_random": "but of labels under S1 and ACC",
+        "floor_frequent": "as measured when it was imported",
     },
     "allocations.csv": {"candidates": "which others were open", "at": FORM},
     "decisions.csv": {
@@ -811,6 +812,9 @@ class Export:
         self.choice_tasks = self.label_tasks | {
             name for name, card in self.cards.items() if card.get("answer") == "option"
         }
+        self.listed_tasks = self.choice_tasks | {
+            name for name, card in self.cards.items() if card.get("answer") == "options"
+        }
         self.always_answered = {
             name
             for name, card in self.cards.items()
@@ -826,9 +830,7 @@ class Export:
             self.label_tasks = {
                 task for task in names if names[task] not in (NO_ANSWER, NO_BASELINE)
             }
-            self.choice_tasks = self.label_tasks | {
-                row["task"] for row in rows if row["floor_random"] and not row["floor_frequent"]
-            }
+            self.choice_tasks = self.label_tasks
         self.examples = {}  # (task, step, shots, split, id) -> Example
         self.files = defaultdict(list)  # (task, step, shots, split) -> its examples by position
         self.tests = {}  # task -> its test examples by position
@@ -1762,11 +1764,7 @@ def check_performance(export, check):
         group = sorted(people.get(key, []), key=operator.attrgetter("name"))
         judged = [export.judge_annotator(one) for one in group] if metric != "S1" else []
         check.texts(row, metric=metric, remark=remarks_of(list(filter(None, judged))))
-        for column in ("floor_random", "floor_frequent"):
-            if row["task"] not in export.always_answered or metric != "S1":
-                check.texts(row, **{column: ""})
-            elif row[column] and not 0 <= real(row[column]) <= 100:
-                check.wrong(row, column, "0 to 100")
+        check_floors(export, check, row, metric)
         rule = export.rules.get(row["task"])
         check.texts(row, baseline_name=name, recipe=recipe(rule, "annotators", metric))
         if row["task"] in export.cards:
@@ -1784,6 +1782,20 @@ def check_performance(export, check):
         published.add(key)
     for key in (groups.keys() | cells) - published:
         check.differs("human_performance.csv", "-", "task", "no row", key)
+
+
+def check_floors(export, check, row, metric):
+    """The chance level, exactly where labels are as likely; else that it is a score, or none."""
+    task, labels = row["task"], export.cards.get(row["task"], {}).get("labels")
+    if labels and metric in ("S1", "ACC"):
+        check.numbers(row, floor_random=100 / len(labels))
+    for column in ("floor_random", "floor_frequent"):
+        listed = task in export.listed_tasks and column == "floor_random"
+        may_be = listed or (task in export.always_answered and metric == "S1")
+        if row[column] and not -100 <= real(row[column]) <= 100:
+            check.wrong(row, column, "a score x 100")
+        if task in export.cards and (listed > bool(row[column]) or bool(row[column]) > may_be):
+            check.wrong(row, column, "a score where answers are listed, and nothing else")
 
 
 def check_training(export, check):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.tables import test_sets
-from analysis.tables.columns import points
+from analysis.tables.columns import NOTHING, points
 from analysis.tables.published import name_of
 from tasks import frozen
 from tasks.data_report import NO_BASELINE
@@ -18,8 +18,9 @@ class Bounds:
 
     `set_ceiling` is the most that the allowed number of texts can score where all golds are one
     set: NaN for tasks whose golds are one set anyway. `baseline` is NaN where the task accepts no
-    empty answer; `floors` (name, S1 x 100) are then those of choosing blindly, if the file lists
-    candidates.
+    empty answer. `floors` (name, score x 100) are those of choosing blindly: a random label or
+    option under whatever metric, and S1 of listed candidates. `is_highlighted`: the ceiling is that
+    of highlighting.
     """
 
     baseline_name: str
@@ -27,19 +28,28 @@ class Bounds:
     ceiling: float
     set_ceiling: float
     floors: tuple[tuple[str, float], ...]
+    is_highlighted: bool
 
     @property
     def line(self) -> float:
-        """What a figure draws as the least: the baseline, else the best floor, else NaN."""
-        return max((s1 for _name, s1 in self.floors), default=self.baseline)
+        """What a figure draws as the least: the best of baseline and floors, NaN without any."""
+        known = [value for _name, value in self._named if not math.isnan(value)]
+        return max(known, default=math.nan)
 
     @property
-    def baseline_text(self) -> str:
-        return points(self.baseline)
+    def _named(self) -> tuple[tuple[str, float], ...]:
+        return ((self.baseline_name, self.baseline), *self.floors)
+
+    @property
+    def texts(self) -> list[tuple[str, str]]:
+        """(score, name) of the baseline, where it is known or there is no floor, and the floors."""
+        shown = self.floors if self.floors and math.isnan(self.baseline) else self._named
+        return [(points(value), name) for name, value in shown]
 
     @property
     def ceiling_text(self) -> str:
-        return points(self.ceiling)
+        """That of highlighting; a dash where labels, options or texts are chosen or typed."""
+        return points(self.ceiling) if self.is_highlighted else NOTHING
 
 
 def bounds(task: Task) -> Bounds:
@@ -47,31 +57,42 @@ def bounds(task: Task) -> Bounds:
 
     Both are of the test examples under the task's metric: under S1 as its data report has them.
     """
-    report = task.report
+    report, is_highlighted = task.report, task.card.is_highlighted
     if task.card.metric != test_sets.S1:
         return _bounds_under(task, report)
     as_set = 100 * frozen.set_ceiling(task)
     name, baseline = report["baseline_name"], report["baseline"]
     if not task.card.labels and not task.card.no_answer:  # also in reports of version 0.1.0
         name, baseline = NO_BASELINE, None
-    floors = tuple((floor["name"], floor["s1"]) for floor in report.get("floors", ()))
-    ceiling = report["ceiling"]
-    return Bounds(name, math.nan if baseline is None else baseline, ceiling, as_set, floors)
+    floors = _chance(task)
+    if not floors:
+        floors = tuple((floor["name"], floor["s1"]) for floor in report.get("floors", ()))
+    known = math.nan if baseline is None else baseline
+    return Bounds(name, known, report["ceiling"], as_set, floors, is_highlighted)
+
+
+def _chance(task: Task) -> tuple[tuple[str, float], ...]:
+    """The score x 100 of a random label or option; nothing of other tasks."""
+    if not task.card.is_chosen:
+        return ()
+    name = "a random label" if task.card.labels else "a random option"
+    return ((name, 100 * frozen.chance(task)),)
 
 
 def _bounds_under(task: Task, report: dict[str, Any]) -> Bounds:
     """The same under another metric: a constant answer, and the ceiling where labels are chosen.
 
-    What highlighting reaches is known for S1 alone; so are the floors.
+    What highlighting reaches is known for S1 alone; so are the floors of listed candidates.
     """
+    floors, is_highlighted = _chance(task), task.card.is_highlighted
     as_set = 100 * frozen.set_ceiling(task)
     if not task.card.labels and not task.card.no_answer:
-        return Bounds(NO_BASELINE, math.nan, math.nan, as_set, ())
+        return Bounds(NO_BASELINE, math.nan, math.nan, as_set, floors, is_highlighted)
     file = test_sets.TestFile(task)
     answer = [file.commonest] if task.card.labels else []
     baseline = 100 * file.constant(answer, task.card.metric).value
     ceiling = report["ceiling"] if task.card.labels else math.nan
-    return Bounds(report["baseline_name"], baseline, ceiling, as_set, ())
+    return Bounds(report["baseline_name"], baseline, ceiling, as_set, floors, is_highlighted)
 
 
 def set_note(task: Task, ceiling: float) -> str:

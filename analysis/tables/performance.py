@@ -18,7 +18,7 @@ from django.db.models import Count
 from analysis.heavy import pd
 from analysis.tables import channels, frames, marks, metrics, test_sets
 from analysis.tables.bounds import Bounds, bounds, set_note
-from analysis.tables.columns import NOTHING, mean_and_sd, points, with_remark
+from analysis.tables.columns import mean_and_sd, points, with_remark
 from analysis.tables.published import Published, human_table4, name_of, not_compared
 from annotation.models import ANALYSED, Kind, Status, Study
 from tasks.cards import FAMILIES
@@ -172,11 +172,8 @@ class PerformanceTable:
 
         [] where no task is highlighted.
         """
-        texts = [
-            limits.ceiling_text if task.card.is_highlighted else NOTHING
-            for task, limits in zip(self.tasks, self.bounds, strict=True)
-        ]
-        return texts if any(task.card.is_highlighted for task in self.tasks) else []
+        limits = self.bounds
+        return [it.ceiling_text for it in limits] if any(it.is_highlighted for it in limits) else []
 
     @property
     def recipes(self) -> list[str]:

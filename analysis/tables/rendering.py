@@ -120,9 +120,10 @@ PERFORMANCE = [
     ),
     Column(
         "floor_random",
-        meaning="S1 x 100 of a random one of the answers that the test file lists, or of the"
-        " options of each example, of tasks without an empty answer; empty where it lists none",
-        unit="S1 x 100",
+        meaning="chance level: expected score x 100, by the metric of the row, of a random label or"
+        " option (or no answer, where that is one of the choices); else S1 x 100 of a random one of"
+        " the answers that the test file lists for each example; empty where it lists none",
+        unit="points",
         get=lambda row: next(
             (s1 for name, s1 in row.bounds.floors if name.startswith("a random")), None
         ),

@@ -1,5 +1,9 @@
-"""What a task without an empty answer gives without reading: ReCoRD's floors, measured."""
+"""What a task gives without reading: chance levels under every metric, ReCoRD's floors measured."""
 
+import csv
+import io
+import itertools
+import math
 import subprocess
 import sys
 
@@ -7,7 +11,11 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from analysis.tables import bounds
+from tasks.formats import Record
 from tasks.importing import import_task, read_clues
+from tasks.metrics import Answers, over_test_set
+from tasks.metrics.chance import by_chance
 from tasks.models import TaskReport
 from tests import factories
 
@@ -31,6 +39,102 @@ def test_a_random_option_is_a_floor_of_the_page_and_of_the_export(ada, researche
     rows = ada.get(reverse("api_human_performance", args=[study.name])).json()
     assert [row["floor_random"] for row in rows] == pytest.approx([floor["s1"]] * 2)
     verified(study, tmp_path / "out")
+
+
+CHOSEN = [
+    ("label", "S1"), ("label", "ACC"), ("label", "Classification-F1"), ("option", "S1"),
+    ("option", "ACC"), ("option", "Rouge-L"), ("option", "Classification-F1"), ("options", "S1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "metric"), CHOSEN)
+def test_a_task_with_labels_or_options_has_a_chance_level_under_its_metric(
+    ada, researcher, db, tmp_path, kind, metric
+):
+    """On page, in Markdown and API, as the line of the figure; the export verifies."""
+    task = factories.make_kind(kind, metric=metric)
+    study = factories.make_study(researcher, task, shots=[2], annotators=1)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    name = "a random label" if kind == "label" else "a random option"
+    limits = bounds.bounds(task)
+    ((known, chance),) = limits.floors
+    assert known == name
+    assert 0 < chance < 100
+    page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
+    assert f"{chance:.1f}<br><small>{name}" in page
+    text = ada.get(reverse("human_performance_file", args=[study.name, "md"])).content.decode()
+    assert f"| floor: {name} | {chance:.1f} |" in text
+    # Nothing is highlighted: there is no ceiling by highlighting.
+    assert "| ceiling by highlighting | – |" in text
+    (row,) = ada.get(reverse("api_human_performance", args=[study.name])).json()
+    assert row["floor_random"] == pytest.approx(chance)
+    figure = ada.get(reverse("figure_file", args=[study.name, "shots", "csv"]))
+    (mark, *_others) = csv.DictReader(io.StringIO(figure.content.decode(), newline=""))
+    baseline = 0 if math.isnan(limits.baseline) else limits.baseline
+    assert float(mark["baseline"]) == pytest.approx(max(chance, baseline))
+    verified(study, tmp_path / "out")
+
+
+def test_five_options_are_right_by_chance_in_a_fifth_under_acc(db):
+    """All multiple-choice tasks of the Gym have ACC, and had no floor."""
+    options = ("a", "b", "c", "d", "e")
+    records = [
+        Record(f"r{n}", (f"Letter {n}?",), "?", (options[n % 5],), options=options)
+        for n in range(10)
+    ]
+    task = factories.make_kind(
+        "option", metric="ACC", test=records[2:], train={2: records[:2]}, shots=[2]
+    )
+    assert bounds.bounds(task).floors == (("a random option", pytest.approx(20)),)
+
+
+def every_answer(choices, score):
+    """The mean score over all ways to answer, each as likely."""
+    scores = [score(list(given)) for given in itertools.product(*choices)]
+    return sum(scores) / len(scores)
+
+
+GOLDS = ["a", "a", "b", "c", "a"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "within"), [("S1", 1e-12), ("ACC", 1e-12), ("Classification-F1", 0.02)]
+)
+def test_a_chance_level_is_the_mean_over_all_answers(metric, within):
+    choices = [["a", "b", "c"]] * 5
+
+    def score(given):
+        answers = Answers([[text] for text in given], [[g] for g in GOLDS], "set", False, range(5))
+        return over_test_set(metric, answers, is_linear=False).value
+
+    expected = every_answer(choices, score)
+    found = by_chance(metric, choices, [[gold] for gold in GOLDS], "set", no_answer=False)
+    assert found == pytest.approx(expected, abs=within)
+    assert found == by_chance(metric, choices, [[gold] for gold in GOLDS], "set", no_answer=False)
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels"),
+    [("Matthew-Correlation", ["acceptable", "unacceptable"]), ("Pearson-Correlation", ["1", "2"])],
+)
+def test_a_correlation_has_a_chance_level_of_0(metric, labels):
+    golds = [labels[0], labels[0], labels[1], labels[1], labels[0]]
+
+    def score(given):
+        answers = Answers([[text] for text in given], [[g] for g in golds], "set", False, range(5))
+        return over_test_set(metric, answers, is_linear=False).value
+
+    scores = [score(list(given)) for given in itertools.product(labels, repeat=5)]
+    known = [value for value in scores if not math.isnan(value)]  # Pearson of a constant has none
+    assert sum(known) / len(known) == pytest.approx(0, abs=1e-12)
+    assert by_chance(metric, [labels] * 5, [[g] for g in golds], "set", no_answer=False) == 0
+
+
+def test_no_answer_is_one_of_the_choices_where_it_is_allowed():
+    golds = [["a"], []]
+    choices = [["a", "b"], ["a", "b"]]
+    assert by_chance("S1", choices, golds, "set", no_answer=True) == pytest.approx(1 / 3)
+    assert by_chance("ACC", choices, golds, "set", no_answer=True) == pytest.approx(1 / 3)
 
 
 @pytest.mark.long
