@@ -35,6 +35,7 @@ from analysis.tables import (
     upstream,
 )
 from analysis.tables import models as model_tables
+from analysis.tables.columns import ASSUMES
 from analysis.tables.latex_table import PaperTable, as_latex
 from annotation.models import Kind, Study
 from tasks.columns import Column
@@ -46,7 +47,7 @@ TRAINING_NOTE = (
 )
 SENSITIVITY_NOTE = (
     "Mean ± SD over annotators (ddof 1) of their score x 100 under the metric of the task's card,"
-    f" how many annotators are left, and the 95 % interval, which generalises to {BOTH}."
+    f" how many annotators are left, and the 95 % interval, which generalises to {BOTH}; {ASSUMES}."
 )
 WHO = {
     Kind.PERSON: "people",

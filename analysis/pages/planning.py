@@ -53,7 +53,7 @@ def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
     kind = chosen_kind(request, kinds)
     tables = rules.task_tables(rules.table(study, kind))
     context = results_of(study) | {"kind": kind, "kinds": kinds, "tables": tables}
-    context["question"] = two_way.BOTH
+    context["question"] = f"{two_way.BOTH}; {columns.ASSUMES}"
     return render(request, "researcher/sensitivity.html", context)
 
 

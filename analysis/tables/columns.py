@@ -8,12 +8,18 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from analysis.values import cell
 from tasks.columns import Column, in_files
 from tasks.csv_files import csv_text
 
 SCORE = "score x 100"  # the unit of scores under the metric of a task's card
 NOTHING = "–"  # a cell without a value
+FEW = "†"  # behind an interval of fewer than ten annotators
+ASSUMES = (
+    f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes that annotators are roughly"
+    " normal on the logit scale"
+)
 
 
 def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> str:
@@ -84,6 +90,16 @@ def between(ends: Sequence[Any]) -> str:
     if math.isnan(low):
         return " ".join([NOTHING, *(f"({reason})" for reason in reasons if reason)])
     return f"{points(low)} to {points(high)}"
+
+
+def assuming(interval: str, annotators: int) -> str:
+    """An interval with the mark of what it assumes, where so few annotators cannot show it.
+
+    >>> assuming("70.0 to 80.0", 9), assuming("70.0 to 80.0", 10), assuming("– (annotators tie)", 3)
+    ('70.0 to 80.0 †', '70.0 to 80.0', '– (annotators tie)')
+    """
+    is_few = annotators < FEWEST_FOR_BOOTSTRAP and not interval.startswith(NOTHING)
+    return f"{interval} {FEW}" if is_few else interval
 
 
 def signed_between(ends: Sequence[Any]) -> str:

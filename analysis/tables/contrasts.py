@@ -34,6 +34,10 @@ class Contrast(Tested):
     floor: float
     welch_p: float
 
+    @property
+    def fewest(self) -> int:
+        return min(self.n_from, self.n_to)
+
 
 def contrasts(
     frame: pd.DataFrame, seed: int = 0, margin: float | None = None

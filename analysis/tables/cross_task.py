@@ -179,7 +179,8 @@ GAINS = [
     Column(
         "",
         "95 %",
-        f"Fieller's interval of one task, the delta method's of several, in percent: {QUESTION}",
+        f"Fieller's interval of one task, the delta method's of several, in percent: {QUESTION};"
+        " it assumes that people are roughly normal",
         "%",
         signed_between,
         attrgetter("low", "high", "no_interval"),

@@ -97,6 +97,10 @@ class Difference(Tested):
     floor: float
 
     @property
+    def fewest(self) -> int:
+        return self.annotators
+
+    @property
     def key(self) -> str:
         """Names this pairing in an address."""
         return f"{self.task}/{self.shots}/{self.model}"

@@ -7,7 +7,7 @@ from operator import attrgetter
 from analysis.stats.two_way import BOTH, PEOPLE
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
 from analysis.tables import ceilings
-from analysis.tables.columns import SCORE, between, p_value, points, two_digits
+from analysis.tables.columns import ASSUMES, SCORE, assuming, between, p_value, points, two_digits
 from analysis.tables.findings import TABLES, Finding
 from analysis.tables.means import Intervals
 from analysis.tables.tested import (
@@ -66,12 +66,28 @@ class Table:
         return [row for row in self.rows if isinstance(row, Intervals)]
 
 
-def _interval(name: str, heading: str, meaning: str, *reason: str) -> list[Column]:
-    """One column on the page, two in files; `reason` is a field that says why there is none."""
+def _interval(
+    name: str, heading: str, meaning: str, *reason: str, few: bool = False
+) -> list[Column]:
+    """One column on the page, two in files; `reason` is a field that says why there is none.
+
+    `few`: of fewer than ten annotators it says what it assumes.
+    """
     low, high = (f"{name}_low", f"{name}_high") if name else ("low", "high")
     ends = attrgetter(low, high, *reason)
+    if not few:
+        shown = Column("", heading, meaning, SCORE, between, ends)
+    else:
+        shown = Column(
+            "",
+            heading,
+            f"{meaning}; {ASSUMES}",
+            SCORE,
+            get=lambda row: assuming(between(ends(row)), row.n),
+        )
+    meaning = f"{meaning}; {ASSUMES[2:]}" if few else meaning
     return [
-        Column("", heading, meaning, SCORE, between, ends),
+        shown,
         Column(low, meaning=f"{meaning}: its low end", unit=SCORE),
         Column(high, meaning=f"{meaning}: its high end", unit=SCORE),
     ]
@@ -109,6 +125,7 @@ COLUMNS: dict[str, list[Column]] = {
             " annotators and the two-way t interval over annotators and contexts, truncated at"
             " the ends of the metric",
             "no_interval",
+            few=True,
         ),
         Column("question", meaning="what low and high generalise to", get=lambda _row: BOTH),
         *_interval(
@@ -117,6 +134,7 @@ COLUMNS: dict[str, list[Column]] = {
             f"t interval over annotators, which generalises to {PEOPLE}; truncated at the ends of"
             " the metric",
             "no_interval",
+            few=True,
         ),
         *_interval(
             "examples",

@@ -12,7 +12,7 @@ LATEX_SPECIAL = {
     "[": "{[}", "]": "{]}", "*": "{*}", "−": "$-$", "≤": r"$\le$", "×": r"$\times$",
     "√": r"$\surd$", "σ": r"$\sigma$", "Σ": r"$\Sigma$", "∆": r"$\Delta$", "Δ": r"$\Delta$",
     "…": r"\dots{}", "—": "---", "‘": "`", "’": "'", "·": r"$\cdot$", "°": r"$^\circ$",
-    "\u00a0": "~", "\u2009": r"\,", "`": r"\textasciigrave{}",
+    "†": r"\textdagger{}", "\u00a0": "~", "\u2009": r"\,", "`": r"\textasciigrave{}",
 }  # fmt: skip
 
 

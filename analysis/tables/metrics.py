@@ -18,7 +18,7 @@ from django.core.cache import caches
 from analysis.heavy import np
 from analysis.stats import two_way
 from analysis.tables import test_sets
-from analysis.tables.columns import NOTHING, between
+from analysis.tables.columns import ASSUMES, NOTHING, assuming, between
 from analysis.tables.findings import state
 from analysis.tables.model_runs import training_files
 from analysis.tables.models_columns import RECIPE, SD0, SD1
@@ -88,7 +88,9 @@ class MetricRow:
     @property
     def interval(self) -> str:
         """Of people; a dash for a model, whose runs are no sample of people."""
-        return NOTHING if self.who == MODEL else between((self.low, self.high, self.no_interval))
+        if self.who == MODEL:
+            return NOTHING
+        return assuming(between((self.low, self.high, self.no_interval)), self.score.n)
 
 
 def own_scores(study: Study) -> list[Own]:
@@ -231,7 +233,8 @@ COLUMNS = [
         "",
         "95 % interval",
         f"Of annotators: {two_way.BOTH}. Two-way t on the parts of each score; under a metric that"
-        " is no mean over examples on delete-one-context pseudo-values of the jackknife.",
+        " is no mean over examples on delete-one-context pseudo-values of the jackknife;"
+        f" {ASSUMES}.",
         "points",
         get=attrgetter("interval"),
     ),

@@ -6,7 +6,7 @@ from operator import attrgetter, itemgetter
 
 from analysis.stats.two_way import BOTH
 from analysis.tables import findings, latex_table, marks, means
-from analysis.tables.columns import NOTHING, between, points
+from analysis.tables.columns import ASSUMES, NOTHING, assuming, between, points
 from analysis.tables.latex_table import PaperTable
 from analysis.tables.markup import markdown
 from analysis.tables.models_columns import RECIPE
@@ -22,7 +22,7 @@ PUBLISHED_NOTE = "Published: CLUES, Table 4, as printed; the paper does not defi
 INTERVALS_NOTE = (
     f"95 % CI: the interval of that mean, which generalises to {BOTH}: the wider of the t interval"
     " over annotators and the two-way t interval over annotators and contexts, truncated at 0 and"
-    " 100."
+    f" 100; {ASSUMES}."
 )
 
 SPLITS_NOTE = (
@@ -186,7 +186,10 @@ def intervals(table: PerformanceTable) -> Intervals:
         for task in table.tasks
         for row in means.means(findings.answered(table.study, table.kind, task))
     )
-    return {(row.task, row.shots): between((row.low, row.high, row.no_interval)) for row in rows}
+    return {
+        (row.task, row.shots): assuming(between((row.low, row.high, row.no_interval)), row.n)
+        for row in rows
+    }
 
 
 def lines(

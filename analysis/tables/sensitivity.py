@@ -14,7 +14,7 @@ from analysis.heavy import np, pd
 from analysis.stats import two_way
 from analysis.stats.learning import by_cell
 from analysis.tables import channels, frames
-from analysis.tables.columns import NOTHING, between, mean_and_sd
+from analysis.tables.columns import NOTHING, assuming, between, mean_and_sd
 from analysis.tables.means import lowest_of
 from analysis.tables.test_sets import with_scores
 from annotation.models import Answer, ExitAnswers, Status, Step, Study
@@ -229,7 +229,7 @@ class Row:
         """Mean ± SD, n and the interval; a dash where nobody is left."""
         if not self.n:
             return f"{NOTHING} (n=0)"
-        interval = between((self.low, self.high, self.why_not))
+        interval = assuming(between((self.low, self.high, self.why_not)), self.n)
         return f"{mean_and_sd(self.mean, self.sd_ddof1)} (n={self.n}), {interval}"
 
 

@@ -12,9 +12,18 @@ from typing import Any, TypeVar
 
 from analysis.stats import significance
 from analysis.stats.two_way import Estimate
-from analysis.tables.columns import NOTHING, p_value, points, signed_between, signed_points
+from analysis.tables.columns import (
+    ASSUMES,
+    NOTHING,
+    assuming,
+    p_value,
+    points,
+    signed_between,
+    signed_points,
+)
 from tasks.columns import Column
 
+EACH = "each at .05, not corrected for several"
 ONE_SIDED = 0.9  # level of the interval that two one-sided tests at .05 compare with the margin
 
 
@@ -45,12 +54,22 @@ class Tested:
     no_interval: str
 
     @property
+    def fewest(self) -> int:
+        """The annotators of the smaller group that the interval is of."""
+        raise NotImplementedError
+
+    @property
     def equivalence(self) -> str:
-        """Whether the interval of 90 % lies inside the margin; a dash where nothing was asked."""
+        """Whether the interval of 90 % lies inside the margin; a dash where nothing was asked.
+
+        Each row is tested at .05: with several rows one is found too often.
+        """
         if math.isnan(self.margin) or self.no_interval:
             return NOTHING
         inside = -self.margin < self.low_90 and self.high_90 < self.margin
-        return f"within ± {self.margin:g}" if inside else f"not shown for ± {self.margin:g}"
+        return (
+            f"within ± {self.margin:g} ({EACH})" if inside else f"not shown for ± {self.margin:g}"
+        )
 
 
 AnyTested = TypeVar("AnyTested", bound=Tested)
@@ -112,18 +131,20 @@ def _equivalence(row: Tested, margin: float) -> float:
 def interval_columns(question: str) -> list[Column]:
     """The difference with its interval of 95 %: one column on the page, two in files."""
     meaning = f"95 % interval of the difference; it generalises to {question}"
+    low_or_high = f"{meaning}; {ASSUMES[2:]}"
     return [
         Column(
             "",
             "95 % CI",
             f"{meaning}: the wider of the t interval over annotators and the two-way t interval"
-            " over annotators and contexts",
+            f" over annotators and contexts; {ASSUMES}",
             "points",
-            signed_between,
-            attrgetter("low", "high", "no_interval"),
+            get=lambda row: assuming(
+                signed_between((row.low, row.high, row.no_interval)), row.fewest
+            ),
         ),
-        Column("low", meaning=f"{meaning}: its low end", unit="points"),
-        Column("high", meaning=f"{meaning}: its high end", unit="points"),
+        Column("low", meaning=f"{low_or_high}: its low end", unit="points"),
+        Column("high", meaning=f"{low_or_high}: its high end", unit="points"),
         Column("question", meaning="what low, high and p generalise to", get=lambda _row: question),
     ]
 
@@ -156,8 +177,7 @@ def equivalence_columns() -> list[Column]:
         Column("margin", meaning="margin of equivalence frozen in the design", unit="points"),
         Column(
             "p_equivalence",
-            meaning="p of two one-sided tests that the difference lies within ± margin, not"
-            " corrected",
+            meaning=f"p of two one-sided tests that the difference lies within ± margin; {EACH}",
             unit="0 to 1",
         ),
         Column("low_90", meaning="low end of the 90 % interval", unit="points"),
@@ -188,8 +208,7 @@ def error_columns() -> list[Column]:
 
 _EQUIVALENCE = (
     "whether the 90 % interval lies inside ± the margin frozen in the design (two one-sided tests,"
-    " each at .05, not corrected for the number of differences); a dash if the design has no margin"
-    " or there is no interval"
+    f" {EACH}); a dash if the design has no margin or there is no interval"
 )
 DIFFERENCE = Column(
     "difference",

@@ -10,7 +10,8 @@ COMMANDS = {
     "begin", "end", "section", "subsection", "textbf",
     "caption", "label", "centering", "toprule", "midrule", "bottomrule",
     "multicolumn", "item", "footnotesize", "emph", "textbackslash", "textasciitilde",
-    "textasciicircum", "textbar", "textless", "textgreater", "textasciigrave", "pm", "to", "alpha",
+    "textasciicircum", "textbar", "textless", "textgreater", "textasciigrave", "textdagger",
+    "pm", "to", "alpha",
     "ge", "le", "times", "surd", "sigma", "Sigma", "Delta", "dots", "cdot", "circ",
 }  # fmt: skip
 IN_MATH = {"pm", "to", "alpha", "ge", "le", "times", "surd", "sigma", "Sigma", "Delta", "cdot",

@@ -3,7 +3,9 @@
 import csv
 import io
 import math
-from dataclasses import asdict
+import re
+from dataclasses import asdict, replace
+from html import unescape
 from urllib.parse import urlencode
 
 import pytest
@@ -11,8 +13,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from analysis.export.columns import COLUMNS
 from analysis.stats import uncertainty
-from analysis.tables import findings, means, resampling
+from analysis.tables import findings, findings_columns, means, resampling
 from annotation.models import Kind, Study
 from tasks import jobs
 from tasks.models import Job
@@ -291,6 +294,48 @@ def test_too_few_for_a_bootstrap_over_people_is_said_once(ada, researcher):
     assert rows[0]["no_bootstrap"] == "fewer than 10 annotators"
 
 
+ASSUMES = "fewer than 10 annotators: assumes that annotators are roughly normal on the logit scale"
+
+
+def test_an_interval_of_fewer_than_ten_annotators_says_what_it_assumes(ada, researcher):
+    """A dagger behind the interval and the sentence below: page, tables, LaTeX, report, CSV."""
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=6), annotators=3, shots=[0, 2]
+    )
+    for scenario in study.scenarios.all():
+        for slips in (0, 1, 2):
+            factories.work_through(
+                factories.seat(scenario),
+                lambda turn, slips=slips: (
+                    turn.example.context[0].split()[:1]
+                    if turn.step == "annotation" and turn.example.position < slips
+                    else turn.example.gold
+                ),
+            )
+    finish(ada, study)
+    for address, mark in (
+        (reverse("analysis", args=[study.name]), "†"),
+        (reverse("report_file", args=[study.name]), "†"),
+        (reverse("table_latex", args=[study.name, "intervals"]), r"\textdagger{}"),
+        (reverse("table_latex", args=[study.name, "contrasts"]), r"\textdagger{}"),
+        (reverse("human_performance_file", args=[study.name, "md"]), "†"),
+        (reverse("human_performance_file", args=[study.name, "tex"]), r"\textdagger{}"),
+        (reverse("sensitivity", args=[study.name]), "†"),
+    ):
+        text = " ".join(unescape(ada.get(address).content.decode()).split())
+        assert re.search(rf"\d\.\d to \+?\d+\.\d {re.escape(mark)}", text), address
+        assert f"{mark} {ASSUMES}" in text, address
+    for file in ("intervals.csv", "contrasts.csv", "model_differences.csv"):
+        assert ASSUMES in COLUMNS[file]["low"]
+    # Ten show it.
+    (row, *_others) = means.means(findings.answered(study, Kind.PERSON))
+    (shown,) = [
+        column for column in findings_columns.COLUMNS["intervals"] if column.heading == "95 % CI"
+    ]
+    assert shown.text(row).endswith(" †")
+    assert not shown.text(replace(row, n=10)).endswith(" †")
+
+
 @pytest.mark.parametrize(("people", "why"), [(1, "one annotator"), (3, "annotators tie")])
 def test_one_annotator_or_a_tie_gives_no_interval_over_people(ada, researcher, people, why):
     study = factories.make_study(
@@ -383,6 +428,7 @@ def test_somebody_elses_analysis_is_not_found(client, other_researcher, study):
 def test_equivalence_is_asked_of_the_margin_that_the_design_froze(ada, researcher):
     """Two and two who differ a little: within 99 points of each other, and not within 1."""
     shown = {}
+    documents: dict[str, dict[object, str]] = {}
     for margin in (99, 1, None):
         name = f"toy-{margin or 'none'}"
         study = factories.make_study(
@@ -408,11 +454,22 @@ def test_equivalence_is_asked_of_the_margin_that_the_design_froze(ada, researche
         file = ada.get(reverse("analysis_file", args=[study.name, "contrasts"]))
         (row,) = csv.DictReader(io.StringIO(file.content.decode(), newline=""))
         shown[margin] = page, row
+        for name, address in (
+            ("report", reverse("report_file", args=[study.name])),
+            ("latex", reverse("table_latex", args=[study.name, "contrasts"])),
+        ):
+            text = ada.get(address).content.decode()
+            documents.setdefault(name, {})[margin] = " ".join(text.split())
         inside = -(margin or 0) < float(row["low_90"]) and float(row["high_90"]) < (margin or 0)
         if margin is not None:
             assert float(row["margin"]) == margin
             assert (float(row["p_equivalence"]) < 0.05) == inside
-    assert "within ± 99" in shown[99][0]
+    assert "within ± 99 (each at .05, not corrected for several)" in shown[99][0]
+    within = {name: texts[99] for name, texts in documents.items()}
+    assert "within ± 99 (each at .05, not corrected for several)" in within["report"]
+    assert r"within $\pm$ 99 (each at .05, not corrected for several)" in within["latex"]
+    meaning = COLUMNS["contrasts.csv"]["p_equivalence"]
+    assert "± margin; each at .05, not corrected for several" in meaning
     assert "not shown for ± 1" in shown[1][0]
     assert "±" not in shown[None][0].split("Differences between shots")[1].split("</tbody>")[0]
     assert shown[None][1]["margin"] == shown[None][1]["p_equivalence"] == ""

@@ -148,7 +148,7 @@ def test_failed_checks_and_flags_are_rules(ada, researcher, tmp_path):
 
 def test_the_page_of_it_marks_what_moved(ada, study):
     page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
-    assert "<td>66.7 ± 57.7 (n=3), 0.0 to 100.0</td>" in page
+    assert "<td>66.7 ± 57.7 (n=3), 0.0 to 100.0 †</td>" in page
     assert "<td><strong>100.0 ± 0.0 (n=2), – (annotators tie)</strong></td>" in page
     # Nobody in a test takes a second.
     assert "<td><strong>– (n=0)</strong></td>" in page
