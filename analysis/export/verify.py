@@ -3283,11 +3283,11 @@ def items_of(export, task, by_shots):
 
 
 def model_items(export, task):
-    """Of each model at each number of shots: example -> mean S1 and share right of its runs."""
+    """Of each model: example -> mean S1 and share right of its runs."""
     runs = defaultdict(list)
-    for (model, own, shots, _split), scores in export.predicted.items():
+    for (model, own, _shots, _split), scores in export.predicted.items():
         if own == task:
-            runs[model, shots].append(scores)
+            runs[model].append(scores)
     return [
         {
             example: (

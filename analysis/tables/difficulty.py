@@ -1,7 +1,8 @@
 """The test examples of a task by how hard they were: lowest mean S1 first.
 
 How well an example tells people and models apart is taken over both together: each annotator of
-that kind is a respondent, and each model at each number of shots (its S1 averaged over splits).
+that kind is a respondent, and each model once (its S1 averaged over its shots and splits), as the
+runs of one model are not independent of each other.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from tasks.models import Example, Prediction, Task
 
 FEW = (
     f"A two-parameter model (2PL) needs about {items.FOR_2PL} respondents at the least; with fewer,"
-    " an item-rest correlation is a hint to read the example, not a property of it."
+    " an item-rest correlation is a hint to read the example, not a property of it. Over people and"
+    " models together it also shows where the one group beats the other."
 )
 
 
@@ -84,8 +86,8 @@ def columns(shots: Sequence[int]) -> list[Column]:
         Column(
             "right_models",
             "Right, models",
-            "The same over uploaded models, each at each number of shots, averaged over its"
-            " training splits.",
+            "The same over uploaded models, each averaged over its runs (numbers of shots, training"
+            " splits).",
             "percent",
             points,
         ),
@@ -100,7 +102,8 @@ def columns(shots: Sequence[int]) -> list[Column]:
         Column(
             "respondents",
             "Respondents",
-            "Annotators of this kind and models that answered all of these examples.",
+            "Annotators of this kind and models that answered all of these examples; each model"
+            " once.",
             "respondents",
         ),
     ]
@@ -176,19 +179,19 @@ def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Diff
 
 
 def _models(task: Task) -> pd.DataFrame:
-    """One row per model, shots and test example: respondent, example, s1 and right in [0, 1].
+    """One row per model and test example: respondent, example, s1 and right in [0, 1].
 
-    Both are averaged over the training splits of the model.
+    Both are averaged over all runs of the model: numbers of shots and training splits.
     """
     is_right = Case(When(s1=1, then=Value(1.0)), default=Value(0.0), output_field=FloatField())
     rows = (
         Prediction.objects.filter(file__task=task)
-        .values_list("file__model__name", "file__shots", "example")
+        .values_list("file__model__name", "example")
         .annotate(mean=Avg("s1"), right=Avg(is_right))
     )
     records = [
-        (f"model {name} at {shots}", example, s1, right)
-        for name, shots, example, s1, right in rows.order_by().iterator(chunk_size=5000)
+        (f"model {name}", example, s1, right)
+        for name, example, s1, right in rows.order_by().iterator(chunk_size=5000)
     ]
     return pd.DataFrame.from_records(records, columns=["respondent", "example", "s1", "right"])
 

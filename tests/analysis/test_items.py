@@ -6,12 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.stats.items import item_rest
 from analysis.tables.difficulty import FEW, hardest
 from annotation.models import Kind
 from tests import factories
+from tests.analysis.tampering import Export
 
 
 def test_the_item_rest_correlation_is_pearsons():
@@ -46,14 +48,21 @@ def test_people_and_models_are_respondents(study):
     task = study.tasks.get()
     golds = {e.pk: e.gold for e in task.test_split.examples.all()}
     rows = hardest(study, task, Kind.PERSON)
-    # Four people, and the model at two numbers of shots.
-    assert {row.respondents for row in rows} == {6}
+    # Four people, and the model once: at two numbers of shots it would count as two.
+    assert {row.respondents for row in rows} == {5}
     for row in rows:
         is_empty = not golds[row.example]
         assert row.right == (100 if is_empty else 50)
-        assert row.right_models == (100 if is_empty else 25)
+        assert row.right_models == pytest.approx(100 if is_empty else 100 / 3)
         # Who finds one place finds them all; where there is none, all are right.
         assert math.isnan(row.item_rest) if is_empty else row.item_rest == pytest.approx(1)
+
+
+def test_the_export_has_the_same_respondents_and_verifies(study, tmp_path, capsys):
+    call_command("export_study", study.name, str(tmp_path / "export"), verbosity=0)
+    export = Export(tmp_path / "export")
+    assert {row["respondents"] for row in export["items.csv"] if not row["shots"]} == {"5"}
+    assert export.verify() == 0, capsys.readouterr().out
 
 
 def test_the_page_says_how_few_they_are_and_the_file_has_all_digits(ada, study):
@@ -64,6 +73,6 @@ def test_the_page_says_how_few_they_are_and_the_file_has_all_digits(ada, study):
     reply = ada.get(reverse("examples_file", args=[study.name]), {"task": task.name})
     rows = list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
     assert len(rows) == 6
-    assert {row["respondents"] for row in rows} == {"6"}
+    assert {row["respondents"] for row in rows} == {"5"}
     assert (rows[0]["mean_0_shots"], rows[0]["mean_2_shots"]) == ("50.0", "50.0")
     assert ada.get(reverse("examples_file", args=[study.name]), {"task": "x"}).status_code == 404
