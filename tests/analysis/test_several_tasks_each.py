@@ -1,6 +1,7 @@
 """Where people do several tasks each, what is said of people counts people."""
 
 import pytest
+from django.urls import reverse
 
 from analysis.documents.study_record import StudyRecord
 from annotation.models import Kind
@@ -39,3 +40,10 @@ def test_the_record_of_a_study_counts_people_and_not_their_tasks(study):
     assert (record.whole.arrived, record.whole.analysed) == (5, 4)
     assert (record.workers_arrived, record.workers_consented) == (3, 3)
     assert (record.workers_completed, record.workers_analysed) == (2, 2)
+
+
+def test_the_page_does_not_call_tasks_people(ada, study):
+    page = ada.get(reverse("people", args=[study.name])).content.decode()
+    assert "All participations of people" in page
+    assert "All people" not in page
+    assert "somebody who did two tasks counts twice" in page
