@@ -2243,24 +2243,31 @@ def check_attrition(export, check):
         withdrawn[place] += row["status"] == "withdrawn"
         done[place] += row["status"] == "completed"
         began[place] += row["status"] == "completed" or row["stage"] in STAGES[1:]
+    pairs = {
+        (few, many)
+        for few in cells
+        for many in cells
+        if few[:2] == many[:2] and (integer(few[2]) or 0) < (integer(many[2]) or 0)
+    }
     for row in export.rows("attrition.csv", check):
-        places = [(row["kind"], row["task"], row[f"{end}_shots"]) for end in ("from", "to")]
-        if not all(place in cells for place in places):
-            check.wrong(row, "to_shots", "two cells of a task that somebody completed")
+        places = tuple((row["kind"], row["task"], row[f"{end}_shots"]) for end in ("from", "to"))
+        if places not in pairs:
+            check.wrong(row, "to_shots", "two cells of a task that somebody completed, once")
             continue
+        pairs.remove(places)
         counts = []
         for end, place in zip(("from", "to"), places, strict=True):
-            number, least = integer(row[f"began_{end}"]) or 0, began[place]
-            if not max(least, 1) <= number <= least + withdrawn[place]:
-                check.wrong(row, f"began_{end}", f"{least} to {least + withdrawn[place]}")
-                number = max(least, 1)
-            counts.append((done[place], number))
+            number, least = integer(row[f"began_{end}"]) or 0, max(began[place], 1)
+            known = min(max(number, least), least + withdrawn[place])
+            if number != known:
+                check.wrong(row, f"began_{end}", known)
+            counts.append((done[place], known))
             check.numbers(
                 row,
-                **{f"completed_{end}": done[place], f"share_{end}": done[place] / number},
+                **{f"completed_{end}": done[place], f"share_{end}": done[place] / known},
             )
         groups = [scores_of(export, row["task"], cells[place])[0] for place in places]
-        if not all(groups):
+        if not all(groups) or not all(completed for completed, _number in counts):
             check.wrong(row, "task", "test examples that all have answered")
             continue
         scores = [[100 * known_mean(own) for own in group] for group in groups]
@@ -2274,6 +2281,8 @@ def check_attrition(export, check):
             lee_low=low,
             lee_high=high,
         )
+    for pair in pairs:
+        check.differs("attrition.csv", "-", "task", "no row", pair)
 
 
 def fisher(first, second):

@@ -34,7 +34,7 @@ CHANGES = 500
 DERIVED = (
     "scenarios.csv", "human_performance.csv", "training.csv", "agreement.csv", "flow.csv",
     "intervals.csv", "contrasts.csv", "ceilings.csv", "items.csv", "sensitivity.csv",
-    "model_differences.csv",
+    "model_differences.csv", "attrition.csv",
 )  # fmt: skip
 
 
