@@ -47,8 +47,8 @@ SCORES = [
     f" contexts (the same annotators) and, from {FEWEST_FOR_BOOTSTRAP} annotators on, over"
     f" annotators and over both ({RESAMPLES:,} resamples, seeded with the study's seed).",
     "Agreement: Krippendorff's alpha with nominal, Jaccard, MASI and 1 - S1 distances, and mean"
-    " pairwise S1. Aggregated answers (majority vote on texts; plurality vote on labels and"
-    " options; Dawid-Skene on labels) are reported separately from individual performance.",
+    " pairwise S1. Aggregated answers (majority or plurality vote; Dawid-Skene on labels) are"
+    " reported separately from individual performance.",
     "Models: if predictions are uploaded or models take part in the annotator's seat, they are"
     " scored by the same functions on the same examples. The difference of people and a model is"
     " the same two-way estimate, on each annotator's S1 minus the model's S1 of each example (under"

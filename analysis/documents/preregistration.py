@@ -223,7 +223,7 @@ def _scenarios(manifest: Manifest) -> list:
             ],
             rows,
             [
-                "Every annotator who completes a task answers all of its test examples."
+                "Annotators who complete a task answer all of its test examples."
                 + (
                     f" At k shots, the k training examples{per_label(manifest)} of that split"
                     " come first."

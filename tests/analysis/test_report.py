@@ -308,7 +308,8 @@ def test_tasks_with_the_same_recipe_share_a_line(researcher):
     other = factories.make_task(name="other")
     study = factories.make_study(researcher, factories.make_task(), other)
     rows = block(study, "Reproducibility", Facts).rows
-    assert [row.name for row in rows][1:] == ["Recipe of other, toy-places"]
+    recipes = [row.name for row in rows if row.name.startswith("Recipe")]
+    assert recipes == ["Recipe of other, toy-places"]
 
 
 def test_each_consent_text_is_counted(study):

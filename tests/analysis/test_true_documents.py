@@ -171,7 +171,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "There is none for one annotator or if all annotators tie.", ALL),
     (PLAN, "from 10 annotators on, over annotators and over both", ALL),
     (PLAN, "Agreement: Krippendorff's alpha", ALL),
-    (PLAN, "Aggregated answers (majority vote", ALL),
+    (PLAN, "Aggregated answers (majority or plurality vote; Dawid-Skene on labels)", ALL),
     (PLAN, "if predictions are uploaded or models take part in the annotator's seat", ALL),
     (PLAN, "The difference of people and a model is the same two-way estimate", ALL),
     (PLAN, "Holm-corrected over one family: all differences of people and a model", ALL),
@@ -438,7 +438,7 @@ def test_a_test_that_is_a_sample_is_planned_as_one(documents):
     told = "A part of the imported test file is used: own-choice, 4 of 10 test examples drawn with"
     for name in ALL:
         (note,) = notes[name]
-        assert note.startswith("Every annotator who completes a task answers all of its test")
+        assert note.startswith("Annotators who complete a task answer all of its test examples.")
         assert "At k shots, the k training examples" in note
         assert (f"{told} seed 3." in note) == (name == CHOICE)
         assert "corpus" not in note
