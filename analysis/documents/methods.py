@@ -307,8 +307,9 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
         tables.get(differences.OF_SHOTS) or tables.get(differences.OF_MODELS)
     ):
         sentences.append(
-            "We call a difference equivalent to none if its 90 % interval lies inside the margin of"
-            f" the design, ± {margin:g} points (two one-sided tests, each at .05, not corrected)."
+            "We call two sides equivalent if the 90 % interval of their difference lies inside the"
+            f" margin of the design, ± {margin:g} points (two one-sided tests, each at .05, not"
+            " corrected)."
         )
     if tables.get(cross_task.OF_ARMS):
         sentences.append(

@@ -61,10 +61,10 @@ def come(study: Study, name: str = "") -> Participation:
     return person
 
 
-def complete(study: Study, wrong: int, name: str = "") -> Participation:
-    """A person completes the study with so many mistakes in each step."""
+def complete(study: Study, name: str = "") -> Participation:
+    """A person completes the study; the people of a cell differ in their number of mistakes."""
     person = come(study, name)
-    factories.work_through(person, mistakes(wrong))
+    factories.work_through(person, mistakes((person.seat_number + person.scenario.shots) % 4))
     person.refresh_from_db()
     return person
 
@@ -79,8 +79,8 @@ def clues(owner) -> Study:
     )  # fmt: skip
     consent.record(factories.join(study), agree=False)
     expiry.release_seat(come(study), Status.RETURNED)
-    for number in range(12):
-        complete(study, number % 4)
+    for _number in range(12):
+        complete(study)
     return close(study, owner)
 
 
@@ -96,10 +96,10 @@ def multiple_choice(owner) -> Study:
         comprehension_questions="How often can you change an answer?\n- Often\n* Never",
         hide_test_scores=True,
     )  # fmt: skip
-    for number in range(24):
-        complete(study, number % 4)
+    for _number in range(24):
+        complete(study)
     exclusion.decide(study.participations.earliest("pk"), False, "Asleep at the desk.", owner)
-    complete(study, 1)
+    complete(study)
     factories.predict(owner, "uploaded-model", task, 5, 1, lambda example: example.gold[:1])
     return close(study, owner)
 
@@ -113,7 +113,9 @@ def cross_task(owner) -> Study:
     wrong = {Arm.UPSTREAM: 1, Arm.SHAM: 2, Arm.DIRECT: 3}
     for number in range(19):
         person = come(study)
-        factories.work_through(person, mistakes(wrong[person.scenario.arm] + number % 2))
+        factories.work_through(
+            person, mistakes(wrong[person.scenario.arm] + person.seat_number % 2)
+        )
         if not number:
             withdrawal.withdraw(person.token)
     return close(study, owner)
@@ -128,7 +130,7 @@ def models_as_annotators(owner) -> Study:
         tasks_per_worker=2, hourly_rate=0, hide_test_scores=True,
     )  # fmt: skip
     for number in range(12):
-        complete(study, number % 4, f"reader-{number % 6}")
+        complete(study, f"reader-{number % 6}")
     for scenario in study.scenarios.all():
         take_part_as_a_model(scenario, factories.bearer(owner, "run"))
     return close(study, owner)
