@@ -15,6 +15,7 @@ from tasks import columns as table_columns
 from tasks.columns import Column
 
 LONGEST_UNBROKEN = 26  # characters of a table's cell
+LONGEST_BOLD = 60  # characters of the answer to an item of a checklist
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,11 @@ class Item:
     evidence: str
     field: str = ""
 
+    @property
+    def is_short(self) -> bool:
+        """Is the answer a word or a number, which is set bold, and not a sentence?"""
+        return len(self.answer) <= LONGEST_BOLD
+
 
 @dataclass(frozen=True)
 class Checklist:
@@ -207,7 +213,9 @@ def _lines(block: Block) -> Iterator[str]:
             yield f"{block.label}{markdown(caption)}"
         case Checklist(_name, items):
             for item in items:
-                yield f"**{item.number} {markdown(item.title)}: {markdown(item.answer)}**"
+                title = f"{item.number} {markdown(item.title)}"
+                answer = markdown(item.answer)
+                yield f"**{title}: {answer}**" if item.is_short else f"**{title}:** {answer}"
                 if item.evidence:
                     yield markdown(item.evidence)
 

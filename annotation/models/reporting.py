@@ -8,7 +8,10 @@ from annotation.models.study import Study
 
 
 class ReportAnswer(models.Model):
-    """The researcher's answer to one item of the report's checklist, by the item's number."""
+    """The researcher's answer to one field of the report's short form or title page, by its name.
+
+    `sample` is the table that was made of a demographic export, as JSON (monitoring/sample.py).
+    """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="report_answers")
     item = models.CharField(max_length=10)

@@ -1,4 +1,4 @@
-"""What the researcher answers to the report's checklist: kept, shown, and never guessed."""
+"""What the researcher answers in the report's short form: kept, shown, and never guessed."""
 
 import hashlib
 import json

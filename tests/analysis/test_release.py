@@ -19,6 +19,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from analysis.documents.checklists import FORMS
 from analysis.export import dictionary, files, parquet, release
 from analysis.export.columns import COLUMNS
 from analysis.figures import data as figure_data
@@ -113,7 +114,8 @@ def test_it_holds_what_it_promises(study, bundle):
         "style/page.css",
         *(f"figures/{name}.{ext}" for name in figure_data.NAMES
           for ext in ("svg", "pdf", "csv")),
-        "CITATION.cff", "croissant.json",
+        "CITATION.cff", "croissant.json", "checklists/sample.json",
+        *(f"checklists/{form}.{ext}" for form in FORMS for ext in ("tex", "json")),
         *(f"parquet/{name.removesuffix('.csv')}.parquet" for name in COLUMNS),
         *(
             f"{place}{task}{end}"
