@@ -21,7 +21,7 @@ class About(models.TextChoices):
     WAGE = "wage", "People earn less than the hourly rate"
     PLATFORM = "platform", "A platform has paused a study, or cannot be reached"
     RETENTION = "retention", "Identities of annotators, or a study, are to be deleted within a week"
-    WEBHOOK = "webhook", "A webhook has ended with its maker"
+    WEBHOOK = "webhook", "A webhook has ended, as its maker is no longer an owner"
     JOB = "job", "A job that I started is done, or has failed"
 
 

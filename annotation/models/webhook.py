@@ -12,7 +12,7 @@ from annotation.models.study import Study, made_by_an_owner
 from tasks.models.choices import one_of
 
 ENDED = "webhook ended: "  # how its entry begins
-WITH_MAKER = ", as its maker is no owner of the study any more"
+WITH_MAKER = ", as its maker is no longer an owner of the study"
 
 
 class Event(models.TextChoices):
@@ -32,7 +32,7 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
 class Webhook(models.Model):
     """An address that is told what happens in a study (annotation/notices).
 
-    It ends with its maker's right to the study: afterwards nothing more is sent.
+    It ends when its maker is no longer an owner of the study, or has a closed account.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")

@@ -137,9 +137,9 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
 
 
 def _webhooks(study: Study, now: datetime) -> Iterator[Happened]:
-    """Owners are told of a webhook that ended though none of them ended it."""
+    """Webhooks that ended with the role or the account of their makers, for the owners."""
     for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
-        what = "A webhook has ended: its maker is no owner of this study any more"
+        what = "A webhook has ended: its maker is no longer an owner of this study"
         detail = "Nothing more is sent to its address. Make another one if you still need it."
         yield Happened(NoticeAbout.WEBHOOK, f"entry {entry.pk}", what, detail, "team", "own")
 

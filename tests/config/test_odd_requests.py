@@ -62,11 +62,18 @@ def test_a_body_that_is_no_json_is_400_for_people_as_for_programs(study, body):
         assert reply.status_code == 400, address
 
 
-def test_half_of_a_character_as_the_name_of_an_answer_is_400(study):
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("own_questions", {"answers": {"\ud800": "x"}}), ("continue", {"leaving": "\ud800"}),
+        ("questionnaire", {"\ud800": 1}),
+    ],
+)  # fmt: skip
+def test_half_of_a_character_is_400(study, name, body):
     seat = factories.seat(study.scenarios.get())
-    body = json.dumps({"answers": {"\ud800": "x"}})
     headers = {"Authorization": f"Bearer {seat.token}"}
-    reply = Client().post(reverse("api_own_questions"), body, "application/json", headers=headers)
+    address = reverse(f"api_{name}")
+    reply = Client().post(address, json.dumps(body), "application/json", headers=headers)
     assert reply.status_code == 400
 
 
