@@ -61,7 +61,7 @@ def test_what_is_resampled_is_pending_until_the_job_is_done(client, study, by_to
     assert reply["pending"] is None
     tables = {"intervals", "agreement", "aggregates", "ceiling", "contrasts"}
     tables |= {"attrition", "admission"}
-    assert set(reply) == {"kind", "pending", *tables}
+    assert set(reply) == {"kind", "marks", "pending", *tables}
     assert reply["intervals"][0]["t_low"] is None
     assert len(reply["contrasts"]) == 1
 
@@ -70,9 +70,8 @@ def test_a_study_without_answers_waits_for_nothing(client, researcher, by_token)
     empty = factories.make_study(researcher, factories.make_task())
     (reply,) = client.get(reverse("api_analysis", args=[empty.name]), headers=by_token).json()
     assert reply == {
-        "kind": "person", "pending": None, "intervals": [], "agreement": [], "aggregates": [],
-        "ceiling": [], "contrasts": [], "attrition": [],
-        "admission": [],
+        "kind": "person", "marks": [], "pending": None, "intervals": [], "agreement": [],
+        "aggregates": [], "ceiling": [], "contrasts": [], "attrition": [], "admission": [],
     }  # fmt: skip
 
 

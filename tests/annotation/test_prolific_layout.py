@@ -167,6 +167,23 @@ def test_both_choices_are_shown_with_their_cost_before_anything_is_created(fake,
     assert "360.00 GBP" in page
 
 
+def test_a_design_shows_what_either_reward_would_cost(researcher, ada):
+    task = factories.make_task(name="short"), factories.make_task(name="long")
+    fields = {"task_minutes": "short: 10\nlong: 60", "hourly_rate": 60, "currency": "GBP"}
+    study = factories.make_study(
+        researcher, *task, shots=[0], annotators=2, estimated_minutes=None, max_paid_hours=2,
+        budget=900, status="draft", **fields,
+    )  # fmt: skip
+    page = reverse("study_edit", args=[study.name])
+    shown = " ".join(ada.get(page).content.decode().split())
+    assert "shortest scenario's reward</dt><dd><b>140.00 GBP</b>: rewards of 10.00, 100.00" in shown
+    assert "longest scenario's reward</dt><dd><b>240.00 GBP</b>: rewards of 60.00, 0.00" in shown
+    study.task_minutes = ""
+    study.estimated_minutes = 10
+    study.save()
+    assert "scenario's reward" not in ada.get(page).content.decode()
+
+
 # Arrivals with a taste for short studies ----------------------------------------------------------
 
 

@@ -184,10 +184,9 @@ def _drafts(
                 f" sitting, including a margin: {LONGEST_ESTIMATE} minutes. Draft it in (more)"
                 " parts."
             )
-        cents_there = _reward(study, each, reward)
-        screen_out = 0
+        cents_there, screen_out = _reward(study, each, reward), 0
         if not annotation_parts:
-            cents_there = max(cents_there, cents(study.base_reward))
+            cents_there = _reward_of_one(study, each, reward)
             shortest = [
                 max(1, round(scenario.estimated_minutes * share))
                 for scenario, share in zip(scenarios, map(_share_of_first, scenarios), strict=True)
@@ -248,6 +247,11 @@ def _reward(study: Study, minutes: Sequence[int], choice: str) -> int:
     return max(_at_rate(study, min(minutes)), min(least, longest), 1)
 
 
+def _reward_of_one(study: Study, minutes: Sequence[int], choice: str) -> int:
+    """The same where one study holds everything: it pays the base reward, too."""
+    return max(_reward(study, minutes, choice), cents(study.base_reward))
+
+
 def _at_rate(study: Study, minutes: int) -> int:
     return cents(study.hourly_rate * Decimal(minutes) / 60)
 
@@ -287,17 +291,47 @@ def costs(study: Study) -> list[Cost]:
     return told
 
 
+def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[Cost]:
+    """The cost of each choice of the reward in one sitting; `cells` are (seats, minutes).
+
+    [] where the choice makes no difference, or Prolific does not pay in that currency.
+    """
+    told = [minutes for _seats, minutes in cells]
+    one_each = study.participants_choose_scenario or len(set(told)) < 2
+    if one_each or not study.hourly_rate or study.currency not in LEAST_HOURLY:
+        return []
+    return [
+        _sum(
+            choice, str(label), study,
+            [(seats, minutes, _reward_of_one(study, told, choice)) for seats, minutes in cells],
+        )
+        for choice, label in ProlificReward.choices
+    ]  # fmt: skip
+
+
 def _cost(
     choice: str, what: str, study: Study, drafts: list[tuple[ProlificStudy, list[Scenario]]]
 ) -> Cost:
-    rewards, bonuses, most = 0, 0, 0
-    for scenario in study.scenarios.select_related("study"):
-        reward = sum(draft.reward_cents for draft, scenarios in drafts if scenario in scenarios)
-        worked = timedelta(minutes=scenario.estimated_minutes)
-        earned = max(for_time(study, worked), cents(study.base_reward), cents(study.minimum_pay))
-        rewards += scenario.seats * reward
-        bonuses += scenario.seats * max(earned - reward, 0)
-        most = max(most, reward)
+    seated = [
+        (
+            scenario.seats,
+            scenario.estimated_minutes,
+            sum(draft.reward_cents for draft, scenarios in drafts if scenario in scenarios),
+        )
+        for scenario in study.scenarios.select_related("study")
+    ]
+    return _sum(choice, what, study, seated)
+
+
+def _sum(choice: str, what: str, study: Study, cells: list[tuple[int, int, int]]) -> Cost:
+    """The cost of cells, each its seats, minutes and reward in cents."""
+    rewards = bonuses = 0
+    for seats, minutes, reward in cells:
+        by_time = for_time(study, timedelta(minutes=minutes))
+        earned = max(by_time, cents(study.base_reward), cents(study.minimum_pay))
+        rewards += seats * reward
+        bonuses += seats * max(earned - reward, 0)
+    most = max((reward for _seats, _minutes, reward in cells), default=0)
     return Cost(choice, what, *map(in_currency, (most, rewards, bonuses, rewards + bonuses)))
 
 

@@ -1,6 +1,7 @@
 """The researcher's form of a study: it only cleans and converts; design.py holds the rules."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from django import forms
@@ -12,6 +13,7 @@ from annotation.money import promises
 from annotation.money.amounts import AmountField
 from annotation.pages.fields import RowsField, WholeNumberField, row_field
 from annotation.pages.researcher.forms import audience
+from annotation.platforms.prolific import drafts
 from annotation.study import consequences, data_warnings, design, minutes
 from annotation.study.consequences import Consequences
 from tasks.gym import catalogue, people
@@ -170,6 +172,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         default = stored.get_default()  # type: ignore[union-attr]  # no relation back
         return field.name != "seed" and getattr(self.instance, field.name) != default
 
+    @cached_property
     def consequences(self) -> Consequences | None:
         """What follows from the values so far; None while some of those that it needs are wrong."""
         if not self.is_bound:
@@ -177,6 +180,12 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         if self.lacking():
             return None
         return consequences.for_design(self.instance, self.chosen_tasks())
+
+    def prolific_costs(self) -> list[drafts.Cost]:
+        """What either reward on Prolific costs, where the choice makes a difference."""
+        sums = self.consequences
+        cells = [(cell.seats, cell.told) for cell in sums.cells] if sums else []
+        return drafts.costs_of_design(self.instance, cells)
 
     def chosen_tasks(self) -> list[Task]:
         """The tasks of the design so far, by name."""
