@@ -76,7 +76,7 @@ def _design(record: StudyRecord) -> str:
 
 def _assignment(record: StudyRecord) -> list[str]:
     """By choice where people on Prolific had one, else as the platform assigns seats."""
-    if not (record.chose_scenario or record.manifest.get("participants_choose_scenario")):
+    if not record.chose_scenario:
         return [recruitment.assignment(REPORTED)]
     others = {name for name, _number in record.platforms} - {PLATFORMS["prolific"]}
     assigned = recruitment.assignment(REPORTED, recruitment.ELSEWHERE)

@@ -19,7 +19,7 @@ from typing import Any
 from django.db.models import Avg, Count, Q, QuerySet, Sum
 
 from analysis.heavy import pd
-from analysis.tables import findings, frames
+from analysis.tables import findings, frames, marks
 from analysis.tables import models as model_tables
 from annotation.models import (
     Activity,
@@ -200,11 +200,8 @@ class StudyRecord:
 
     @cached_property
     def chose_scenario(self) -> bool:
-        """Did people on Prolific choose their scenario, as a study there was for some of them?"""
-        created = self.study.prolific_studies.exclude(external_id=None)
-        number = self.study.scenarios.count()
-        counts = created.annotate(of=Count("scenarios")).values_list("of", flat=True)
-        return any(of < number for of in counts)
+        """Did people on Prolific choose their scenario, as every table then says?"""
+        return marks.scenarios_were_chosen(self.study)
 
     @cached_property
     def rewards(self) -> list[int]:

@@ -2,7 +2,7 @@
 
 from analysis.documents import wording
 from analysis.documents.checklists.entries import Entry, Form, Status, joined, status
-from analysis.documents.checklists.facts import Facts, audience, sentence
+from analysis.documents.checklists.facts import Facts, prose, audience
 from analysis.documents.checklists.short_form import Answers
 from analysis.documents.checklists.wei_analysis import demographics
 from analysis.documents.checklists.wei_design import consent, ethics_contact
@@ -23,7 +23,7 @@ def form(facts: Facts, answers: Answers) -> Form:
         _item("D2", "Recruitment and pay", Status.YES, *recruitment(facts)),
         _item("D3", "Consent to the use of the data", *_consent(facts)),
         _item(
-            "D4", "Approval by an ethics board", answers.status("1.9"), sentence(answers["1.9"]),
+            "D4", "Approval by an ethics board", answers.status("1.9"), prose(answers["1.9"]),
             ethics_contact(facts), field="1.9",
         ),
         _characteristics(facts, answers),
@@ -85,5 +85,5 @@ def _characteristics(facts: Facts, answers: Answers) -> Entry:
     said = answers["2.1"]
     known = Status(sample.answer)
     return _item(
-        "D5", sample.title, known, sentence(said), sample.evidence, *audience(facts), field="2.1"
+        "D5", sample.title, known, prose(said), sample.evidence, *audience(facts), field="2.1"
     )  # fmt: skip

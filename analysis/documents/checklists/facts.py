@@ -231,17 +231,6 @@ class Facts:
         return any(n > 1 for n in self.by_arm.values())
 
     @cached_property
-    def chose_scenario(self) -> bool:
-        """Did people on Prolific choose among studies that lead to different scenarios?"""
-        if self.manifest.get("participants_choose_scenario", False):
-            return True
-        first = self.study.prolific_studies.filter(part__lte=1, submissions__isnull=False)
-        led = {
-            frozenset(study.scenarios.values_list("pk", flat=True)) for study in first.distinct()
-        }
-        return len(led) > 1
-
-    @cached_property
     def items_per_person(self) -> list[int]:
         """Test items of each person in the analysis, over all of their participations."""
         rows = self._people.analysed().values_list("worker", "scenario__task__name")
@@ -360,6 +349,6 @@ def participations(facts: Facts) -> str:
     return f" ({count(facts.participations_analysed, 'participation')})"
 
 
-def sentence(words: str) -> str:
+def prose(words: str) -> str:
     """What a person wrote, with an end before the next sentence."""
     return words if not words or words.endswith((".", "!", "?")) else f"{words}."

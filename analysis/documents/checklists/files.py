@@ -7,7 +7,7 @@ from itertools import groupby
 from analysis.documents.blocks import LONGEST_BOLD
 from analysis.documents.checklists import FORMS, for_study
 from analysis.documents.checklists.entries import Entry, Form
-from analysis.documents.checklists.facts import sentence
+from analysis.documents.checklists.facts import prose
 from analysis.documents.study_record import StudyRecord
 from analysis.tables import sample
 from analysis.tables.columns import as_csv, as_records
@@ -61,7 +61,7 @@ def _item(entry: Entry) -> str:
 
 def _said(entry: Entry) -> Iterator[str]:
     yield f"\\emph{{{latex(entry.title)}.}}"
-    answer = latex(sentence(entry.answer))
+    answer = latex(prose(entry.answer))
     yield f"\\textbf{{{answer}}}" if len(entry.answer) <= LONGEST_BOLD else answer
     if entry.evidence:
         yield latex(entry.evidence)

@@ -2,7 +2,7 @@
 
 from analysis.documents.checklists import acl
 from analysis.documents.checklists.entries import Form, Status, status
-from analysis.documents.checklists.facts import Facts, sentence
+from analysis.documents.checklists.facts import Facts, prose
 from analysis.documents.checklists.short_form import Answers
 from analysis.documents.checklists.wei_design import consent, ethics_contact
 
@@ -27,7 +27,7 @@ def form(facts: Facts, answers: Answers) -> Form:
             "15", "Risks for participants and approval by an ethics board",
             acl.plain(answers.status("1.9")) if people else Status.NOT_APPLICABLE,
             *(
-                [sentence(answers["1.9"]), ethics_contact(facts), consent(facts)]
+                [prose(answers["1.9"]), ethics_contact(facts), consent(facts)]
                 if people
                 else [none]
             ),

@@ -2,7 +2,7 @@
 
 from analysis.documents import wording
 from analysis.documents.checklists.entries import Entry, Reply, Status, status, text
-from analysis.documents.checklists.facts import Facts, sentence
+from analysis.documents.checklists.facts import Facts, prose
 from analysis.documents.checklists.short_form import Answers, verdict
 from analysis.documents.wording import count
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
@@ -238,7 +238,7 @@ def _public(facts: Facts, answers: Answers) -> list[Entry]:
     if not code and is_public == Status.YES:
         code_status = Status.PARTIAL
     return [
-        status("5.2", "Data in public", is_public, sentence(data), licence, BUNDLE, field="5.2"),
+        status("5.2", "Data in public", is_public, prose(data), licence, BUNDLE, field="5.2"),
         status(
             "5.2.1", "Data of single annotators", individual,
             "" if individual == NA else BUNDLE, field="5.2",
@@ -248,12 +248,12 @@ def _public(facts: Facts, answers: Answers) -> list[Entry]:
             reason or (str(NA) if is_public != Status.UNKNOWN else ""), field="5.2",
         ),
         status(
-            "5.3", "Materials in public", verdict(materials), sentence(materials),
+            "5.3", "Materials in public", verdict(materials), prose(materials),
             "Task cards, instructions, consent text and pages are in the release bundle.",
             field="5.2",
         ),
         status(
-            "5.4", "Analysis code in public", code_status, sentence(code),
+            "5.4", "Analysis code in public", code_status, prose(code),
             "The release bundle has verify.py, which recomputes results with Python alone and"
             " prints what it does not recompute, and analysis.R, a mixed model.",
             f"Code that ran the models: {ran}" if ran else "", field="5.2",

@@ -7,10 +7,10 @@ from analysis.documents.checklists.entries import NOT_STATED, Entry, Reply, Stat
 from analysis.documents.checklists.facts import (
     Facts,
     ModelCell,
+    prose,
     between,
     by_task,
     participations,
-    sentence,
 )
 from analysis.documents.checklists.short_form import Answers, verdict
 from analysis.documents.wording import LEVEL, POWER, count, sds
@@ -29,12 +29,12 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
         *_data(facts),
         *_sizes(facts),
         status(
-            "1.5", "Fairness to people and models", answers.status("1.5"), sentence(answers["1.5"]),
+            "1.5", "Fairness to people and models", answers.status("1.5"), prose(answers["1.5"]),
             field="1.5",
         ),
         status(
             "1.6", "Pilots and iterations of the design", answers.status("1.6"),
-            sentence(answers["1.6"]),
+            prose(answers["1.6"]),
             "Other studies of these tasks by the same owner that were opened earlier:"
             f" {facts.record.pilots}.",
             field="1.6",
@@ -42,7 +42,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
         _effort(facts, answers),
         *_power(facts, answers),
         status(
-            "1.9", "Ethics review", answers.status("1.9"), sentence(answers["1.9"]), consent(facts),
+            "1.9", "Ethics review", answers.status("1.9"), prose(answers["1.9"]), consent(facts),
             ethics_contact(facts), field="1.9",
         ),
         _preregistration(facts, answers),
@@ -194,7 +194,7 @@ def _effort(facts: Facts, answers: Answers) -> Entry:
             f"Tokens of models in the annotator's seat: {read:,} read, {written:,} written."
         )
     if facts.uploaded:
-        stated = sentence(answers["3.4"] or NOT_STATED)
+        stated = prose(answers["3.4"] or NOT_STATED)
         evidence.append(f"Effort of models with uploaded predictions: {stated}")
     return status("1.7", "Control of effort", Status.NO, *evidence, field="3.4")
 
@@ -218,7 +218,7 @@ def _power(facts: Facts, answers: Answers) -> list[Entry]:
         evidence.append("No differences between shots are planned.")
     return [
         status(
-            "1.8", "Power analysis", answers.status("1.8"), sentence(answers["1.8"]), *evidence,
+            "1.8", "Power analysis", answers.status("1.8"), prose(answers["1.8"]), *evidence,
             field="1.8",
         ),
         text(
@@ -292,5 +292,5 @@ def _preregistration(facts: Facts, answers: Answers) -> Entry:
         )
     public = "" if where else "Whether it was registered publicly is not stated."
     return status(
-        "1.10", "Preregistration", verdict(where), sentence(where), frozen, public, field="5.2"
+        "1.10", "Preregistration", verdict(where), prose(where), frozen, public, field="5.2"
     )  # fmt: skip

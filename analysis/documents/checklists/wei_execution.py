@@ -10,7 +10,7 @@ from analysis.documents.checklists.entries import (
     status,
     text,
 )
-from analysis.documents.checklists.facts import Facts, between, sentence
+from analysis.documents.checklists.facts import Facts, prose, between
 from analysis.documents.checklists.short_form import Answers
 from analysis.documents.wording import count
 from annotation.models import ModelRun, Study
@@ -181,7 +181,7 @@ def _adjustment(facts: Facts, answers: Answers) -> tuple[Status, list[str]]:
             " for people, and its answers were read as theirs."
         )
     if facts.uploaded:
-        how.append(sentence(answers["3.4"]))
+        how.append(prose(answers["3.4"]))
     if facts.uploaded and not answers["3.4"]:
         return (Status.PARTIAL if facts.seated else Status.UNKNOWN), how
     return Status.PARTIAL, how
@@ -199,7 +199,7 @@ def _instructions(facts: Facts, answers: Answers) -> list[Entry]:
         answer = given if facts.uploaded else Status.YES
     evidence = [facts.who_ran, *seat]
     if facts.uploaded:
-        stated = sentence(answers["3.4"] or NOT_STATED)
+        stated = prose(answers["3.4"] or NOT_STATED)
         evidence.append(f"Instructions of models with uploaded predictions: {stated}")
     evidence.append("The annotators' instructions are in the release bundle.")
     differs = answer not in (Status.YES, Status.UNKNOWN)
@@ -250,7 +250,12 @@ def _tools(facts: Facts, answers: Answers) -> list[Entry]:
         watched.append("Programs in people's seats report neither.")
     return [
         status(
-            "3.5", "Same tools", answers.status("3.5"), sentence(answers["3.5"]), signs, field="3.5"
+            "3.5",
+            "Same tools",
+            answers.status("3.5"),
+            prose(answers["3.5"]),
+            signs,
+            field="3.5",
         ),
         status("3.5.1", "Oversight of tools", Status.PARTIAL, *watched),
     ]

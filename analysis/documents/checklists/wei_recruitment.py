@@ -2,7 +2,7 @@
 
 from analysis.documents import methods, wording
 from analysis.documents.checklists.entries import NOT_STATED, Entry, Reply, Status, status, text
-from analysis.documents.checklists.facts import Facts, audience, people, sentence
+from analysis.documents.checklists.facts import Facts, prose, audience, people
 from analysis.documents.checklists.short_form import CRITERIA, Answers
 from analysis.documents.study_record import PLATFORMS
 from analysis.documents.wording import REPORTED, count
@@ -20,7 +20,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
         _sampling(facts, answers),
         *_admission(facts),
         status(
-            "2.4", "Authors among the annotators", answers.status("2.4"), sentence(answers["2.4"]),
+            "2.4", "Authors among the annotators", answers.status("2.4"), prose(answers["2.4"]),
             field="2.4",
         ),
         _exposure(facts),
@@ -40,7 +40,7 @@ def _population(facts: Facts, answers: Answers) -> list[Entry]:
     criteria = [CRITERIA[key] for key in _criteria(facts, answers)]
     return [
         status(
-            "2.1", "Population of interest", named, sentence(said),
+            "2.1", "Population of interest", named, prose(said),
             f"Audience of the design: {' '.join(reached)}" if reached else "", field="2.1",
         ),
         Entry(
@@ -70,7 +70,7 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
         strategy = "Crowdsource" if crowd else str(Status.UNKNOWN)
     if len(facts.manifest["scenarios"]) < 2:
         arms = ""
-    elif facts.chose_scenario:
+    elif facts.record.chose_scenario:
         arms = (
             "On Prolific different scenarios were different studies: participants chose among them,"
             " so scenarios were not randomly assigned."
@@ -84,7 +84,7 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
         "2.2", "Sampling of the annotators", Reply.CHOICES, strategy,
         " ".join(
             filter(None, [
-                sentence(answers["2.2"]), f"Seats taken: {facts.record.sources or 'none yet'}.",
+                prose(answers["2.2"]), f"Seats taken: {facts.record.sources or 'none yet'}.",
                 *audience(facts), arms,
             ])
         ),
