@@ -2,7 +2,7 @@
 
 from analysis.documents import wording
 from analysis.documents.checklists.entries import Entry, Form, Status, joined, status
-from analysis.documents.checklists.facts import Facts, prose, audience
+from analysis.documents.checklists.facts import Facts, audience, prose
 from analysis.documents.checklists.short_form import Answers
 from analysis.documents.checklists.wei_analysis import demographics
 from analysis.documents.checklists.wei_design import consent, ethics_contact

@@ -7,10 +7,10 @@ from analysis.documents.checklists.entries import NOT_STATED, Entry, Reply, Stat
 from analysis.documents.checklists.facts import (
     Facts,
     ModelCell,
-    prose,
     between,
     by_task,
     participations,
+    prose,
 )
 from analysis.documents.checklists.short_form import Answers, verdict
 from analysis.documents.wording import LEVEL, POWER, count, sds

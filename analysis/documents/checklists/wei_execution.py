@@ -10,7 +10,7 @@ from analysis.documents.checklists.entries import (
     status,
     text,
 )
-from analysis.documents.checklists.facts import Facts, prose, between
+from analysis.documents.checklists.facts import Facts, between, prose
 from analysis.documents.checklists.short_form import Answers
 from analysis.documents.wording import count
 from annotation.models import ModelRun, Study

@@ -2,7 +2,7 @@
 
 from analysis.documents import methods, wording
 from analysis.documents.checklists.entries import NOT_STATED, Entry, Reply, Status, status, text
-from analysis.documents.checklists.facts import Facts, prose, audience, people
+from analysis.documents.checklists.facts import Facts, audience, people, prose
 from analysis.documents.checklists.short_form import CRITERIA, Answers
 from analysis.documents.study_record import PLATFORMS
 from analysis.documents.wording import REPORTED, count
