@@ -289,7 +289,7 @@ def test_too_few_for_a_bootstrap_over_people_is_said_once(ada, researcher):
     for answer in (None, lambda turn: ["home"]):
         factories.work_through(factories.seat(study.scenarios.get()), answer)
     page, rows, _api = page_csv_and_api(ada, study)
-    assert page.count("fewer than 10 annotators") == 1
+    assert page.count("There is no bootstrap over people here: fewer than 10 annotators.") == 1
     assert "Bootstrap, people" not in page
     assert rows[0]["no_bootstrap"] == "fewer than 10 annotators"
 
