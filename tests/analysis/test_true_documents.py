@@ -13,9 +13,12 @@ from itertools import combinations
 
 import pytest
 from django.db.models import Count, Sum
+from django.urls import reverse
 
 from analysis.documents import blocks, methods, preregistration, report
 from analysis.documents.study_record import StudyRecord
+from analysis.tables import rendering
+from analysis.tables.performance import performance
 from annotation.models import Decision, Kind, LedgerEntry, Status, Study
 from annotation.recruitment import consent
 from tests import factories
@@ -452,6 +455,21 @@ def test_a_ceiling_by_highlighting_stands_where_something_is_highlighted(documen
     assert "ceiling by highlighting" not in (last[CHOICE][0], last[CROSS][0])
 
 
+def test_the_table_of_seated_models_is_over_model_runs(ada, five):
+    study = Study.objects.get(pk=five[SEATED])
+    told = "Mean ± SD over {} (ddof 1) of each {}'s mean S1 x 100"
+    runs, annotators = (
+        told.format("model runs", "model run"),
+        told.format("annotators", "annotator"),
+    )
+    for kind, right, wrong in ((Kind.MODEL, runs, annotators), (Kind.PERSON, annotators, runs)):
+        text = rendering.as_markdown(performance(study, kind))
+        assert right in text
+        assert wrong not in text
+    page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
+    assert "model runs (ddof 1) of each model run's" in page
+
+
 def test_people_with_two_tasks_are_said_to_be_counted_twice_where_there_can_be_some(documents):
     notes = {
         name: grids(documents[REPORT, name])["Participant flow by scenario"].notes for name in ALL
@@ -612,6 +630,16 @@ def test_a_metric_of_whole_test_sets_is_said_to_have_pseudo_values(researcher):
 def test_scores_of_a_study_that_is_still_open_are_not_said_to_have_been_hidden(researcher):
     study = factories.make_study(researcher, factories.make_task(), hide_test_scores=True)
     assert "are hidden from the researchers until the study is closed." in reported(study)
+
+
+def test_equivalence_is_said_not_to_be_corrected_beside_the_word(documents):
+    told = "two one-sided tests, each at .05, not corrected for the number of differences"
+    for name in TWO_SHOTS:
+        notes = grids(documents[REPORT, name])["Differences between shots"].notes
+        assert any(told in note for note in notes)
+    assert any(
+        told in note for note in grids(documents[REPORT, SEATED])["People minus models"].notes
+    )
 
 
 def test_a_study_without_results_tells_of_no_test(researcher):
