@@ -265,7 +265,7 @@ class Team(StudyTwin):
     def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
         match request.data["action"]:
             case "add":
-                members.add(about, sent["username"], sent["role"], request.user)
+                members.add_colleague(about, sent["username"], sent["role"], request.user)
             case "change":
                 member, was = sent["member"], sent["was"]
                 members.change(about, member.pk, sent["role"], request.user, was)

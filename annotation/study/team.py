@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 
 from annotation.models import Member, Study, Topic
 
@@ -17,11 +18,25 @@ class TeamError(ValueError):
     """Why the team stays as it is; the text is for people."""
 
 
+def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
+    """Add somebody with whom `by` shares a team already; all others are asked by an invitation.
+
+    So nobody is added by a stranger, and names of accounts cannot be guessed. Raises TeamError.
+    """
+    shared = Study.objects.visible_to(by, "see").values("pk")
+    together = Q(memberships__study__in=shared) | Q(studies__in=shared)
+    if not get_user_model().objects.filter(together, username=username, is_active=True).exists():
+        raise TeamError(
+            f"You share no study with an account named {username!r}. Invite them by a link instead."
+        )
+    return add(study, username, role, by)
+
+
 def add(study: Study, username: str, role: str, by: User) -> Member:
     """Add the researcher of that name to the team. Raises TeamError."""
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
-        raise TeamError(f"There is no account {username!r}. Invite them by a link instead.")
+        raise TeamError(f"There is no account {username!r}.")
     if user.pk == study.owner_id:
         raise TeamError(f"{user} created this study and is already its owner.")
     with transaction.atomic():

@@ -115,7 +115,7 @@ class Study:
         return self._rows("team/")
 
     def add_member(self, username: str, role: str) -> None:
-        """Give an account a role: owner, analyst or payer."""
+        """Give a role, such as analyst, to an account with which you share a study already."""
         self._team("add", username=username, role=role)
 
     def change_role(self, username: str, role: str) -> None:

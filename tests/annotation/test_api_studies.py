@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from annotation.models import Kind, Study
-from annotation.study import lifecycle
+from annotation.study import lifecycle, team
 from tests import factories
 
 ROOT = "/api/v1"
@@ -317,8 +317,11 @@ def test_what_can_change_while_a_study_runs(program, done, other_researcher):
     assert off.status_code == 200
     done.refresh_from_db()
     assert (done.open_link_on, done.shared_computers) == (False, False)
-    team = {"action": "add", "username": "grace", "role": "analyst"}
-    assert program.post("/studies/done/team/", team).status_code == 200
+    added = {"action": "add", "username": "grace", "role": "analyst"}
+    assert program.post("/studies/done/team/", added).status_code == 422  # a stranger is invited
+    theirs = factories.make_study(other_researcher, done.tasks.get(), name="theirs", shots=[0])
+    team.add(theirs, "ada", "analyst", other_researcher)
+    assert program.post("/studies/done/team/", added).status_code == 200
     changed = {"action": "change", "username": "grace", "role": "payer"}
     assert program.post("/studies/done/team/", changed).status_code == 200
     listed = program.get("/studies/done/team/").json()["results"]

@@ -98,6 +98,7 @@ def drafts_and_runs(watched, task):
     for action in ("open", "close"):
         lifecycle.change_status(short, action, study.owner)
     watched.post(reverse("study_erase", args=["spring-3"]), {"typed": "spring-3"})
+    team.add(rehearsal, "grace", "analyst", study.owner)
     do("team", action="add", username="grace", role="payer")
     do("lists", effect="deny", criterion="task", value=task.name)
     do("seats", scenario=study.scenarios.first().pk, number="1")

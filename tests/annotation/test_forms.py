@@ -61,7 +61,7 @@ WRONG = [
     ("study_new", {"annotators": "３"}, "annotators", WHOLE),
     ("study_new", {"title": "a\0b"}, "title", NUL),
     ("team", {"action": "add", "username": "a\0b", "role": "payer"}, "username", NUL),
-    ("team", {"action": "add", "username": "nobody", "role": "payer"}, "username", "no account"),
+    ("team", {"action": "add", "username": "nobody", "role": "payer"}, "username", "share no"),
     ("team", {"action": "change", "member": "MEMBER", "role": "god"}, "role", "Choose a role"),
     ("team", {"action": "invite", "email": "no address", "role": "payer"}, "email", "valid email"),
     ("users", {"action": "invite", "email": "no address"}, "email", "valid email"),
@@ -140,6 +140,8 @@ def test_an_error_stands_at_its_field_and_what_was_typed_is_kept(
         "FILE": SimpleUploadedFile("x" * 230 + ".jsonl", b"{}"),
     }  # fmt: skip
     User.objects.update(is_superuser=name == "users")  # administrators alone may
+    if name in ("users", "tokens"):
+        factories.confirm_password(ada)
     reply = ada.post(
         address(name, world), {key: values.get(value, value) for key, value in sent.items()}
     )

@@ -420,7 +420,14 @@ def act(client, world, **fields: str):
     return client.post(reverse("team", args=["story"]), fields)
 
 
+def shares_a_study_with(world, name: str) -> None:
+    """Alice and that researcher have worked together before."""
+    other = factories.make_study(world.people["alice"], world.task, name="earlier")
+    team.add(other, name, Role.ANALYST, world.people["alice"])
+
+
 def test_an_owner_takes_somebody_in_and_the_log_knows(client, world):
+    shares_a_study_with(world, "charlie")
     client.force_login(world.people["alice"])
     assert act(client, world, action="add", username=" charlie ", role="analyst").status_code == 302
     client.force_login(world.people["charlie"])
@@ -457,7 +464,9 @@ def test_another_owner_may_do_everything_except_remove_the_creator(client, world
 
 
 REFUSED = [
-    ({"action": "add", "username": "nobody", "role": "analyst"}, "no account"),
+    ({"action": "add", "username": "nobody", "role": "analyst"}, "share no study with an account"),
+    # The same of an account that exists: names are not told to strangers.
+    ({"action": "add", "username": "charlie", "role": "analyst"}, "share no study with an account"),
     ({"action": "add", "username": "", "role": "analyst"}, "Enter the name"),
     ({"action": "add", "username": "bob", "role": "payer"}, "already in the team"),
     ({"action": "add", "username": "charlie", "role": "god"}, "Choose a role"),
@@ -488,6 +497,7 @@ def test_a_member_of_another_study_cannot_be_reached_through_mine(client, world)
 
 
 def test_somebody_whose_account_is_closed_is_not_taken_in(client, world):
+    shares_a_study_with(world, "charlie")
     get_user_model().objects.filter(username="charlie").update(is_active=False)
     client.force_login(world.people["alice"])
     reply = act(client, world, action="add", username="charlie", role="analyst")

@@ -27,7 +27,7 @@ def prepare() -> list[str]:
     from django.core.management import call_command
 
     from annotation.models import Study
-    from annotation.study import lifecycle
+    from annotation.study import lifecycle, team
     from tasks import tags
     from tests.factories import bearer
 
@@ -45,6 +45,7 @@ def prepare() -> list[str]:
     tags.of_task("demo-questions", ["reading"], owner)
     Study.objects.update(tags=["first pilot"])
     get_user_model().objects.create_user("bob")
+    team.add(Study.objects.get(), "bob", "analyst", owner)
     headers = (
         bearer(owner, "read", "run"),
         bearer(owner, "read", "run", "pay"),

@@ -94,7 +94,7 @@ def _change(form: PageForm, study: Study, by: User) -> bool:
     try:
         if isinstance(form, MemberForm):
             field = "username"
-            members.add(study, sent["username"], sent["role"], by)
+            members.add_colleague(study, sent["username"], sent["role"], by)
         elif isinstance(form, RoleForm):
             field = "role"
             members.change(study, sent["member"].pk, sent["role"], by, sent["was"])

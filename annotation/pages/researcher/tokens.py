@@ -16,10 +16,10 @@ from tasks import mail
 from tasks.clock import database_now
 
 
+@require_http_methods(["GET", "POST"])
 @login_required
 @reauthentication_required(allow_get=True)
 @never_cache
-@require_http_methods(["GET", "POST"])
 def tokens(request: ResearcherRequest) -> HttpResponse:
     """GET lists the researcher's own; POST makes one, and its reply alone shows it."""
     if request.method == "GET":
