@@ -51,7 +51,7 @@ def write(path: Path, recipient: str = "") -> dict[str, Any]:
     age = _age() if recipient else None
     with tempfile.TemporaryDirectory(prefix=".backup-", dir=path.parent) as folder:
         database = Path(folder) / DATABASES[connection.vendor]
-        _dump(database)
+        dump(database)
         archive = Path(folder) / "archive"
         with tarfile.open(archive, "w") as tar:
             told = _add(tar, [(database.name, database), *_files()], Path(folder))
@@ -116,7 +116,8 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _dump(path: Path) -> None:
+def dump(path: Path) -> None:
+    """Write the database as of one moment to that path, without the rows of LEFT_OUT."""
     connection.ensure_connection()
     if connection.vendor == "sqlite":
         with contextlib.closing(sqlite3.connect(path)) as copy:

@@ -19,7 +19,7 @@ def test_no_session_and_no_count_is_in_a_backup(ada, researcher, tmp_path):
     cache.set("attempts-of-somebody", "a count")
     key = Session.objects.get().session_key
     path = tmp_path / "database"
-    backups._dump(path)
+    backups.dump(path)
     held = path.read_bytes()
     if connection.vendor == "postgresql":
         shown = ["pg_restore", "--data-only", "--file=-", str(path)]
