@@ -10,7 +10,13 @@ from annotation.models import Answer, Channel, Kind, ParticipationQuerySet, Stud
 
 
 def by_program(study: Study) -> ParticipationQuerySet:
-    """The people of a study with at least one answer by the API, in whatever step."""
+    """The people of a study with at least one answer by the API, in whatever step.
+
+    Where the design does not allow it the database stores none (annotation/guards.py), and no
+    answer is read.
+    """
+    if not study.programs_as_people:
+        return study.participations.none()
     answers = Answer.objects.filter(turn__participation=OuterRef("pk"), channel=Channel.API)
     return study.participations.filter(Exists(answers), kind=Kind.PERSON)
 
