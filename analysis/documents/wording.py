@@ -42,17 +42,16 @@ class Verbs(NamedTuple):
     leave: str
     earn: str
     choose: str
-    ask: str
     may: str
 
 
 PLANNED = Verbs(
     "is", "are", "have", "need", "wait", "decides", "proceed", "complete", "completes", "leave",
-    "earn", "choose", "ask", "may",
+    "earn", "choose", "may",
 )  # fmt: skip
 REPORTED = Verbs(
     "was", "were", "had", "needed", "waited", "decided", "proceeded", "completed", "completed",
-    "left", "earned", "chose", "asked", "could",
+    "left", "earned", "chose", "could",
 )  # fmt: skip
 
 
