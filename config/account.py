@@ -121,7 +121,7 @@ def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
 @receiver(password_reset)
 def end_tokens(request: HttpRequest, user: User, **_signal: object) -> None:
     """A new password also ends tokens that were made by a stranger with the old one."""
-    if ended := accounts.revoke_tokens(user):
+    if ended := accounts.revoke_tokens(user, by=user):
         messages.info(request, f"API tokens of this account were revoked: {ended}.")
 
 

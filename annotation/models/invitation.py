@@ -15,13 +15,19 @@ LASTS = timedelta(days=7)
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def unused(self) -> "InvitationQuerySet":
+        """Neither accepted nor revoked. Columns of the row alone: of two updates at once the second
+        looks at them again, which it does not at a join.
+        """
+        return self.filter(accepted_at=None, revoked_at=None)
+
     def open(self) -> "InvitationQuerySet":
         """Neither accepted nor revoked nor expired, of a maker who may still invite.
 
         That is an owner of the study, or for this server an administrator, whose account is open.
         """
         administrator = Q(study=None, made_by__is_active=True, made_by__is_superuser=True)
-        still_open = self.filter(accepted_at=None, revoked_at=None, expires_at__gt=database_now())
+        still_open = self.unused().filter(expires_at__gt=database_now())
         return still_open.filter(administrator | made_by_an_owner())
 
     def of(self, token: str) -> "Invitation | None":

@@ -49,12 +49,14 @@ def reopen(user: User) -> None:
     AuditEntry.objects.record("account opened", Topic.ACCOUNT, about=str(user))
 
 
-def revoke_tokens(user: User) -> int:
+def revoke_tokens(user: User, by: User | None = None) -> int:
     """End every API token of the account; how many there were."""
-    ended = user.api_tokens.valid().update(revoked_at=database_now())
+    now = database_now()
+    tokens = user.api_tokens.filter(revoked_at=None, expires_at__gt=now)
+    ended = tokens.update(revoked_at=now)
     if ended:
         what = f"API tokens revoked: {ended}"
-        AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user), by=user)
+        AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user), by=by)
     return ended
 
 
@@ -88,8 +90,7 @@ def erase(user: User) -> str:
 
 def _end_what_it_made(user: User) -> None:
     revoke_tokens(user)
-    waiting = Invitation.objects.filter(made_by=user, accepted_at=None, revoked_at=None)
-    ended = waiting.update(revoked_at=database_now())
+    ended = Invitation.objects.unused().filter(made_by=user).update(revoked_at=database_now())
     if ended:
         what = f"invitations revoked: {ended}"
         AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user))

@@ -47,10 +47,9 @@ def send(invitation: Invitation, link: str) -> bool:
 def revoke(study: Study | None, pk: int, by: User) -> None:
     """End an invitation before anybody has used it. Raises InvitationError."""
     with transaction.atomic():
-        ended = (
-            Invitation.objects.open().filter(study=study, pk=pk).update(revoked_at=database_now())
-        )
-        if not ended:
+        is_open = Invitation.objects.open().filter(study=study, pk=pk).exists()
+        mine = Invitation.objects.unused().filter(pk=pk)
+        if not is_open or not mine.update(revoked_at=database_now()):
             raise InvitationError("This invitation was used, or has ended already.")
         _log(study, "an invitation was revoked", by)
 
@@ -58,9 +57,10 @@ def revoke(study: Study | None, pk: int, by: User) -> None:
 def accept(invitation: Invitation, user: User) -> None:
     """Store the account where it is new, and let it into the team. Raises InvitationError."""
     with transaction.atomic():
+        is_open = Invitation.objects.open().filter(pk=invitation.pk).exists()
         # Of two who use one link at once the first one updates its row; the second finds none.
-        mine = Invitation.objects.open().filter(pk=invitation.pk)
-        if not mine.update(accepted_at=database_now()):
+        mine = Invitation.objects.unused().filter(pk=invitation.pk)
+        if not is_open or not mine.update(accepted_at=database_now()):
             raise InvitationError("This invitation was used, or has ended.")
         if user.pk is None:
             user.save()

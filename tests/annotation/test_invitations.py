@@ -92,9 +92,11 @@ def test_an_invitation_ends_with_the_right_of_whoever_made_it(ada, study, other_
 def test_an_invitation_ends_with_the_account_of_whoever_made_it(ada, study, researcher):
     """Also where it is opened again: closing is how somebody is shut out at once."""
     link = invite(ada)
+    headers = factories.bearer(researcher)
     accounts.close(researcher)
     assert Client().post(link, NEW).status_code == 404
     accounts.reopen(researcher)
+    assert Client().get("/api/v1/studies/", headers=headers).status_code == 401
     assert Client().post(link, NEW).status_code == 404
     assert AuditEntry.objects.filter(what="invitations revoked: 1", about="ada").exists()
     researcher.refresh_from_db()
