@@ -1,6 +1,6 @@
-"""A rehearsal of two paid studies: everything that can happen on a panel, without people and money.
+"""A rehearsal of three paid studies: what can happen on a panel, without people and money.
 
-A server of Handful, a fake Prolific and forty arrivals speak real HTTP with each other: people who
+A server of Handful, a fake Prolific and 46 arrivals speak real HTTP with each other: people who
 complete, who are screened out, who return, run out of time, withdraw or say no; forged, stale and
 replayed addresses; two tabs; and a crash of the server in the middle of a payment. At the end the
 seats, the ledger and the fake's books are compared. `manage.py rehearse` runs it on a database of
@@ -91,7 +91,7 @@ class Rehearsal:
     # Acts ----------------------------------------------------------------------------------------
 
     def set_up(self) -> None:
-        """An empty database, tasks, a researcher, two studies on Prolific, webhooks."""
+        """An empty database, tasks, a researcher, three studies on Prolific, webhooks."""
         self.command("migrate", "--verbosity", "0")
         for task in ("sentiment", "entities", "questions"):
             self.command("import_task", f"tasks/demo/{task}")
@@ -110,10 +110,12 @@ class Rehearsal:
             participants_choose_scenario="on",
         )  # fmt: skip
         self._design("parts", ["demo-questions"], "10", parts="1")
+        self._design("assigned", ["demo-sentiment"], "0 10", parts="0")
         self.study = Study.objects.get(name="rehearsal")
+        self.assigned = Study.objects.get(name="assigned")
         self.parts = Study.objects.get(name="parts")
         self.knowledge = Knowledge(self.study)
-        self.say("Two studies were designed, opened and published on Prolific.")
+        self.say("Three studies were designed, opened and published on Prolific.")
 
     def _design(self, name: str, tasks: list[str], shots: str, parts: str, **more: str) -> None:
         chosen = list(Task.objects.filter(name__in=tasks).values_list("pk", flat=True))
@@ -317,10 +319,21 @@ class Rehearsal:
         self.knowledge = knowledge
         self.say("The second study was done in two parts, in and out by Prolific's group.")
 
+    def in_one_study(self) -> None:
+        """The third study: all scenarios are one study there, and each arrival is assigned."""
+        there = self.assigned.prolific_studies.get()
+        shots = []
+        for _seat in range(6):
+            able = self.somebody().arrive(there.id_there).work("gold")
+            shots.append(able.participation.scenario.shots)
+            able.leave()
+        expect(sorted(shots) == [0, 0, 0, 10, 10, 10], "arrivals are shared out evenly")
+        self.say("In the third study arrivals at one address were shared out over the scenarios.")
+
     def latecomers(self) -> None:
-        """Those who arrive when all seats are taken are told so; forty arrivals in all."""
+        """Those who arrive when all seats are taken are told so; 46 arrivals in all."""
         link = f"/join/{self.study.link_code}/"
-        while self.arrivals < 40:
+        while self.arrivals < 46:
             browser = Browser(self.server.url)
             status, page = browser.send(link)
             expect(status == 200 and "All places" in page, "a full study says so at once")
@@ -328,7 +341,7 @@ class Rehearsal:
         self.say(f"{self.arrivals} arrivals in all.")
 
     def pay(self) -> None:
-        """Pay both studies; the server is killed in the middle, and nobody is paid twice."""
+        """Pay all studies; the server is killed in the middle, and nobody is paid twice."""
         page = "/studies/rehearsal/pay/"
         self.ada.submit(page, {"action": "prepare"})
         batches = self.study.payment_batches.filter(state="prepared").order_by("pk")
@@ -347,7 +360,7 @@ class Rehearsal:
         self._pay(page, hanging.pk)
         hanging.refresh_from_db()
         expect(hanging.state == "paid", "the payment was found to have arrived")
-        for study in ("rehearsal", "parts"):
+        for study in ("rehearsal", "parts", "assigned"):
             self.command("pay_study", study)
             expect("Nothing" in self.command("pay_study", study), "a second run pays nothing")
 
@@ -367,10 +380,11 @@ class Rehearsal:
         self.screened_out()
         self.fill()
         self.in_parts()
+        self.in_one_study()
         self.latecomers()
         self.pay()
         paid = {person: account["paid_cents"] for person, account in self.fake.books().items()}
-        for line in audit((self.study, self.parts), paid, self.arrivals):
+        for line in audit((self.study, self.parts, self.assigned), paid, self.arrivals):
             self.say(line)
 
 

@@ -1,4 +1,4 @@
-"""Two paid studies from an empty database: forty arrivals, a crash, and the books to the cent.
+"""Three paid studies from an empty database: 46 arrivals, a crash, and the books to the cent.
 
 The acts are those of `manage.py rehearse`. Here they run on PostgreSQL, somebody works in two tabs
 of a real browser, and the researcher's pages are opened in it at the end.
@@ -73,10 +73,10 @@ def test_a_whole_paid_study_is_rehearsed(stage, chromium):
     stage.two_tabs = lambda participant: two_tabs(chromium, participant)
     stage.run()
     report = "\n".join(stage.lines)
-    assert report.count("3 analysed annotators") == 5
+    assert report.count("3 analysed annotators") == 7
     assert re.search(r"agree to the cent: \d+\.\d\d to \d+ people", report)
-    assert report.count("none under 60.00") == 2
-    assert "40 arrivals; participations: " in report
+    assert report.count("none under 60.00") == 3
+    assert "46 arrivals; participations: " in report
     assert Participation.objects.filter(status="screened_out").count() == 7
     print(report)
     open_the_researchers_pages(chromium, stage)

@@ -1,4 +1,4 @@
-"""Rehearse two paid studies from an empty database, with a fake Prolific; prints a report."""
+"""Rehearse three paid studies from an empty database, with a fake Prolific; prints a report."""
 
 import os
 import subprocess
