@@ -69,28 +69,26 @@ export function readDraft(key) {
   return newest?.draft ?? null;
 }
 
-/** @returns {Kept | null} */
-function ofTab(key) {
+/** What storage may refuse, and what may be written there by others. @template T @param {() => T} act */
+function attempt(act) {
   try {
-    const kept = JSON.parse(sessionStorage.getItem(PREFIX + key));
-    if (!kept) return null;
-    const { at = 0, ...draft } = kept;
-    return { at, draft };
+    return act();
   } catch {
     return null;
   }
 }
 
+/** @returns {Kept | null} */
+const ofTab = (key) => attempt(() => {
+  const { at = 0, ...draft } = JSON.parse(sessionStorage.getItem(PREFIX + key));
+  return { at, draft };
+});
+
 /** Its age is told by the server's clock, so that this device's may be wrong. @returns {Kept | null} */
-function ofServer(key) {
-  const { draft, draftAge } = turnOf(key)?.dataset ?? {};
-  if (!draft) return null;
-  try {
-    return { at: performance.timeOrigin - 1000 * Number(draftAge), draft: JSON.parse(draft) };
-  } catch {
-    return null;
-  }
-}
+const ofServer = (key) => attempt(() => {
+  const { draft, draftAge } = turnOf(key).dataset;
+  return { at: performance.timeOrigin - 1000 * Number(draftAge), draft: JSON.parse(draft) };
+});
 
 // --- What is being sent -----------------------------------------------------------------------------
 
@@ -103,29 +101,20 @@ function nameOfUnsent() {
   return UNSENT + (hash >>> 0).toString(16);
 }
 
+/** @returns {Kept & { turn: string } | null} */
+const unsent = (name) => attempt(() => JSON.parse(localStorage.getItem(name)));
+
 /** @returns {Kept | null} */
 function ofBrowser(key) {
-  const { turn, at, draft } = unsent(nameOfUnsent()) ?? {};
-  return turn === key && draft ? { at, draft } : null;
-}
-
-function unsent(name) {
-  try {
-    return JSON.parse(localStorage.getItem(name));
-  } catch {
-    return null;
-  }
+  const kept = unsent(nameOfUnsent());
+  return kept?.turn === key ? kept : null;
 }
 
 /** The answer of that turn is on its way: until it is stored it outlives this tab. */
 export function hold(key) {
   const draft = readDraft(key);
-  if (!draft) return;
-  try {
-    localStorage.setItem(nameOfUnsent(), JSON.stringify({ turn: key, at: Date.now(), draft }));
-  } catch {
-    // Storage full or forbidden: it is still in this tab.
-  }
+  const kept = JSON.stringify({ turn: key, at: Date.now(), draft });
+  if (draft) attempt(() => localStorage.setItem(nameOfUnsent(), kept));
 }
 
 /** Sending has failed: the server is told the draft as soon as it answers. */
@@ -138,27 +127,22 @@ function tellAgain() {
   waiting = { key, url, draft: kept.draft, timer: setTimeout(send) };
 }
 
-/** Drop what was being sent from here unless it is that turn's, and whatever nobody came back for. */
-function dropUnsent(exceptKey) {
-  for (const name of Object.keys(localStorage)) {
-    if (!name.startsWith(UNSENT)) continue;
-    const { turn, at = 0 } = unsent(name) ?? {};
-    const isOver = name === nameOfUnsent() ? turn !== exceptKey : Date.now() - at > LONGEST;
-    if (isOver) localStorage.removeItem(name);
-  }
-}
+/** @param {() => Storage} storage @param {string} prefix @param {(name: string) => boolean} isOver */
+const drop = (storage, prefix, isOver) => attempt(() => {
+  const names = Object.keys(storage()).filter((name) => name.startsWith(prefix) && isOver(name));
+  for (const name of names) storage().removeItem(name);
+});
 
 /** Drop every draft but that of the question now on the page: no other can still be sent. */
 export function dropDrafts(exceptKey) {
   if (waiting && waiting.key !== exceptKey) forget();
-  try {
-    for (const name of Object.keys(sessionStorage)) {
-      if (name.startsWith(PREFIX) && name !== PREFIX + exceptKey) sessionStorage.removeItem(name);
-    }
-    dropUnsent(exceptKey);
-  } catch {
-    // No storage, no drafts.
-  }
+  drop(() => sessionStorage, PREFIX, (name) => name !== PREFIX + exceptKey);
+  // Of another participation only what nobody came back for.
+  const own = nameOfUnsent();
+  drop(() => localStorage, UNSENT, (name) => {
+    const { turn, at = 0 } = unsent(name) ?? {};
+    return name === own ? turn !== exceptKey : Date.now() - at > LONGEST;
+  });
 }
 
 if (globalThis.document) {
@@ -170,7 +154,8 @@ if (globalThis.document) {
   });
   // Stored, whatever is shown next: this may be the last that the page does.
   document.addEventListener("htmx:afterRequest", ({ detail }) => {
-    if (detail.successful && detail.elt.matches(".turn-form")) dropDrafts(null);
+    const isStored = detail.xhr.status >= 200 && detail.xhr.status < 300;
+    if (isStored && detail.elt.matches(".turn-form")) dropDrafts(null);
   });
   for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
     document.addEventListener(failure, tellAgain);

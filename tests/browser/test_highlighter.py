@@ -84,9 +84,12 @@ def test_one_click_alone_adds_nothing_and_submit_takes_that_word(names):
     assert names.stored == ["Mary"]
 
 
-def test_submit_takes_one_word_beside_other_highlights(names):
+def test_submit_asks_about_one_word_beside_other_highlights(names):
     names.word("Rodrigo").dblclick()
     names.word("Mary").click()
+    names.submit()
+    assert names.error == "You began “Mary”: keep it or cancel?"
+    names.page.locator("[data-only]").click()
     names.reveal()
     assert names.stored == ["Rodrigo", "Mary"]
 
@@ -96,12 +99,12 @@ def test_submit_takes_no_word_that_would_replace_an_answer(desk):
     one.word("Rome").dblclick()
     one.word("Oslo").click()
     one.submit()
-    assert "Finish or cancel the highlight you started" in one.error
+    assert "You began “Oslo”" in one.error
     one.page.keyboard.press("Escape")
     one.page.locator("[name=no_answer]").check()
     one.word("Oslo").click()
     one.submit()
-    assert "Finish or cancel the highlight you started" in one.error
+    assert "You began “Oslo”" in one.error
     assert one.nothing_is_stored()
 
 

@@ -171,7 +171,7 @@ def test_an_incomplete_answer_is_not_even_sent(desk):
     one.page.locator("[name=no_answer]").check()
     one.word("Oslo").click()
     one.submit()
-    assert "Finish or cancel" in one.error
+    assert "keep it or cancel" in one.error
     assert sent == []
 
 

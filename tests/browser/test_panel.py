@@ -323,6 +323,7 @@ def test_a_tap_on_a_sentence_of_the_reveal_leads_to_its_mark(phone, put):
     one.word("Lima").dblclick()
     one.reveal()
     expect(phone.locator("mark.reveal-missed")).to_be_in_viewport()
+    after_the_guard(phone)
     phone.locator("[data-finding=extra]").tap()
     expect(phone.locator("mark.reveal-extra")).to_be_in_viewport()
     phone.locator("[data-finding=missed]").tap()
