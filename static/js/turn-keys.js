@@ -1,5 +1,6 @@
 /**
- * What a key means in a turn, pure, without the page; and which presses mean nothing yet.
+ * What a key means in a turn, pure, without the page; which presses mean nothing yet; and the order of the
+ * windows in the drawer.
  *
  * Single keys act while the focus is in the turn but not in the passage, a text field, a link or a
  * button, and can be switched off (WCAG 2.1.4). In the passage letters and digits are type-ahead,
@@ -93,4 +94,18 @@ function drop(event) {
   if (!(isOnPanel && (isEarly() || tooEarly)) && !isSecond) return;
   event.preventDefault();
   event.stopImmediatePropagation();
+}
+
+// --- The windows of the drawer stay on the page from one turn to the next. The one on what is asked now
+// is the first, and marked.
+
+/** @param {ParentNode | null} drawer  @param {string | undefined} asked the title of that window */
+export function markAsked(drawer, asked) {
+  const windows = [...(drawer?.querySelectorAll("[data-window]") ?? [])];
+  const now = windows.find((each) => asked && each.dataset.window === asked);
+  windows.forEach((each) => each.removeAttribute("aria-current"));
+  if (!now) return;
+  now.setAttribute("aria-current", "true");
+  // Only where it moves: moving an element would take the focus from it.
+  if (windows[0] !== now) windows[0].before(now);
 }

@@ -1,16 +1,14 @@
 /**
  * What the annotator's pages need beside the answers: focus after each swap, drafts dropped once they
- * are of no use, keys, the drawer, copying a code or a link. How an answer is sent is in sending.js.
+ * are of no use, keys, the drawer. How an answer is sent is in sending.js.
  *
  * All listeners stand on document: the parts of the page come and go.
  */
 
 import { startClock } from "./activity.js";
-import "./copy.js";
 import { dropDrafts } from "./drafts.js";
-import { markAsked } from "./help-order.js";
 import { watchSending } from "./sending.js";
-import { guard, listen, meaningOf } from "./turn-keys.js";
+import { guard, listen, markAsked, meaningOf } from "./turn-keys.js";
 
 const SINGLE_KEYS = "single-keys"; // in localStorage: "off", or nothing
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { markAsked } from "../../static/js/help-order.js";
+import { markAsked } from "../../static/js/turn-keys.js";
 
 /** Windows of a drawer as far as the module needs them. */
 function drawerOf(...titles) {

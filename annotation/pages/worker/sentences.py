@@ -124,7 +124,8 @@ MODULES: dict[str, tuple[Sentence, ...]] = {
 
 # What a page loads in templates/worker/work.html, each with the modules that it imports.
 SCRIPTS = {
-    "work": ("copy", "sending", "sentences"),
+    "work": ("sending", "sentences"),
+    "copy": ("copy", "sentences"),
     "choice-answer": ("choice-answer", "answer", "sentences"),
     "number-answer": ("answer", "numbers", "pasting", "sentences"),
     "text-answer": ("text-answer", "answer", "pasting", "sentences"),

@@ -423,6 +423,6 @@ def _state(
         "card": context.get("card") or card_of_visit(participation),
         "minutes": participation.scenario.estimated_minutes,
         "resume_url": request.build_absolute_uri(reverse("work", args=[participation.token])),
-        "sentences": sentences_of("work"),
+        "sentences": sentences_of("work", "copy"),
     }
     return render(request, "worker/work.html", shared | context, status=status)
