@@ -138,7 +138,7 @@ def test_a_person_of_several_participations_is_counted_once(researcher):
         own_questions=ASKED,
     )
     for number in range(12):
-        seat = factories.join(study, identity=f"person-{number % 6}")
+        seat = factories.join(study, identity=f"reader-{number % 6}")
         consent.record(seat, agree=True)
         own_questions.answer(seat.token, "before", {"age": "30"})
         training_step.begin(seat.token)
