@@ -92,6 +92,11 @@ class Exclusion:
         return "by a researcher" if self.by_hand else "automatically"
 
 
+def _workers(participations: ParticipationQuerySet) -> int:
+    """Number of distinct people."""
+    return participations.aggregate(n=Count("worker", distinct=True))["n"]
+
+
 class StudyRecord:
     """The numbers of one opened study, each computed once.
 
@@ -149,26 +154,22 @@ class StudyRecord:
         Where a study gives each person several tasks there are more participations than people.
         Those who declined are counted once for each time: no row is kept of them.
         """
-        return self._workers() + self.whole.declined
+        return _workers(self._people()) + self.whole.declined
 
     @cached_property
     def workers_consented(self) -> int:
         """Number of distinct people who consented."""
-        return self._workers(consented_at__isnull=False)
+        return _workers(self._people().filter(consented_at__isnull=False))
 
     @cached_property
     def workers_completed(self) -> int:
         """Number of distinct people who completed at least one task."""
-        return self._workers(status=Status.COMPLETED)
+        return _workers(self._people().filter(status=Status.COMPLETED))
 
     @cached_property
     def workers_analysed(self) -> int:
         """Number of distinct people in the analysis, of all arms."""
-        return self._workers(status=Status.COMPLETED, in_analysis=True)
-
-    def _workers(self, **which: Any) -> int:
-        """Number of distinct people with such a participation."""
-        return self._people().filter(**which).aggregate(n=Count("worker", distinct=True))["n"]
+        return _workers(self._people().analysed())
 
     @cached_property
     def refused_arrivals(self) -> dict[str, int]:

@@ -25,10 +25,9 @@ def scenarios_were_chosen(study: Study) -> bool:
     By what is stored of the studies there, whatever the design says: before there was a choice,
     each scenario had one of its own.
     """
-    scenarios = study.scenarios.count()
     doors = study.prolific_studies.exclude(external_id=None).filter(part__lte=1)
-    led = doors.annotate(led=Count("scenarios")).filter(led__lt=scenarios)
-    return led.exists()
+    led = list(doors.annotate(led=Count("scenarios")).values_list("led", flat=True))
+    return bool(led) and min(led) < study.scenarios.count()
 
 
 def sentences(study: Study) -> list[str]:

@@ -571,7 +571,9 @@ def test_a_draft_can_be_exported_and_verified(researcher, tmp_path):
 def test_the_export_names_what_its_numbers_were_computed_with(study, export):
     versions = json.loads((export / "versions.json").read_text())
     assert versions["numpy"] == np.__version__
-    assert set(versions) == {"handful", "python", "numpy", "scipy", "pandas", "seed"}
+    assert set(versions) == {
+        "handful", "python", "numpy", "scipy", "pandas", "seed", "opened_at", "closed_at",
+    }  # fmt: skip
     assert versions["seed"] == study.seed
 
 

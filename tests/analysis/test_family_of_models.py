@@ -19,7 +19,7 @@ from tests.annotation.test_model_annotators import exported
 
 @pytest.fixture
 def study(researcher):
-    """Three people, each with other faults, and one model of the owner."""
+    """Three people with one, two and three mistakes, and one model of the owner."""
     task = factories.make_task(shots=[2], test_size=6)
     study = factories.make_study(researcher, task, shots=[2], annotators=3)
     for fault in range(3):
@@ -27,7 +27,7 @@ def study(researcher):
             factories.seat(study.scenarios.get()),
             lambda turn, fault=fault: (
                 factories.wrong_texts(turn.example)
-                if turn.step == "annotation" and turn.position in (fault, 3)
+                if turn.step == "annotation" and turn.position <= fault
                 else factories.right_texts(turn.example)
             ),
         )

@@ -7,7 +7,7 @@ import sys
 import pytest
 from django.core.management import call_command
 
-from annotation.models import AnswerSpan
+from annotation.models import AnswerSpan, Channel
 from annotation.steps import annotation_step
 from annotation.steps.answering import store
 from annotation.study import manifest
@@ -62,7 +62,7 @@ def test_a_part_of_a_sign_agrees_where_the_study_opened_with_the_first_tokeniser
     seat = seat_before(researcher, record)
     part = GivenAnswer((Span(0, 3, 4, FAMILY[0]),), "", False)
     turn = seat.latest_turn()
-    store(turn, part, "set", seat.scenario.idle_cutoff)
+    store(turn, part, "set", seat.scenario.idle_cutoff, Channel.PAGE)
     annotation_step.go_on(seat, turn)
     exported(seat, tmp_path / "out")
     said = verify(tmp_path / "out")

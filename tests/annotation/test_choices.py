@@ -20,6 +20,7 @@ from annotation.models import (
     Notice,
     OwnAnswer,
     PaymentBatch,
+    RefusedArrival,
     UpstreamExample,
     Webhook,
 )
@@ -64,6 +65,7 @@ def stored(module_researcher):
     UpstreamExample.objects.create(
         study=study, arm="sham", task=task, example=task.test_split.examples.first(), position=0
     )
+    RefusedArrival.objects.create(study=study, reason="met", number=1)
     now = timezone.now()
     webhook = Webhook.objects.create(
         study=study, url="https://example.org", events=[], secret="s", made_by=researcher,

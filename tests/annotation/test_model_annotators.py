@@ -25,6 +25,7 @@ from annotation.models import (
 )
 from annotation.steps import exclusion, withdrawal
 from tests import factories
+from tests.annotation import both_doors
 from tests.annotation.test_participants_api import get, join, post
 from tests.exhaustive import one_in
 
@@ -40,7 +41,7 @@ RUN = {
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    return factories.make_study(
+    return both_doors.make_study(
         module_researcher, factories.make_task(splits=2), shots=[0, 2], splits=[1, 2], annotators=1
     ).pk
 
@@ -154,7 +155,7 @@ def test_it_comes_for_a_researcher_who_runs_the_study_alone(study, researcher, o
 @pytest.mark.parametrize("kind", factories.KINDS)
 def test_a_model_may_give_up_in_every_kind_of_task_and_a_person_may_not(researcher, runs, kind):
     task = factories.make_kind(kind)
-    study = factories.make_study(researcher, task, shots=[2], annotators=1)
+    study = both_doors.make_study(researcher, task, shots=[2], annotators=1)
     body = wanted() | {"scenario": {"task": task.name, "shots": 2, "split": 1}}
     token = join(study.link_code, body, **runs).json()["token"]
     post("consent", token, {"agree": True})

@@ -14,6 +14,7 @@ from annotation.recruitment import consent
 from annotation.steps import answering, training_step, withdrawal
 from annotation.study import own_questions
 from tests import factories
+from tests.annotation import both_doors
 from tests.annotation.test_design import fields
 from tests.annotation.test_participants_api import get, post
 
@@ -32,7 +33,7 @@ BOARD = "Ethics board of Toyland, approval 7, ethics@example.org"
 
 @pytest.fixture
 def study(researcher):
-    return factories.make_study(
+    return both_doors.make_study(
         researcher,
         factories.make_task(shots=(2,)),
         shots=[0],

@@ -247,7 +247,7 @@ def test_a_rejection_has_a_ground_and_a_message_and_is_carried_out(fake, publish
     assert (short.status_code, "100 characters" in short.content.decode()) == (422, True)
     review(payer, seat, action="reject", category="LOW_EFFORT", message="the same answer " * 9)
     seat.refresh_from_db()
-    assert (seat.is_paid, seat.in_analysis) == (False, False)
+    assert (seat.is_paid, seat.in_analysis) == (False, True)
     assert submission_of(fake, published)["status"] == "REJECTED"
     assert any("rejected on Prolific" in entry.what for entry in seat.study.events.all())
 

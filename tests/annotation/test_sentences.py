@@ -131,7 +131,7 @@ def test_a_page_has_the_sentences_of_its_own_scripts_in_its_language(
     assert embedded(client, before) is None
     assert embedded(client, english) is None
     Study.objects.update(interface_language="de")
-    assert embedded(client, before).keys() == keys_of("work")
+    assert embedded(client, before).keys() == keys_of("work", "copy")
     table = embedded(client, english)
     assert table.keys() == keys_of(*scripts)
     assert table["No connection."] == "⟦No connection.⟧"

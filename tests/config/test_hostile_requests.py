@@ -195,7 +195,8 @@ def large(client: Client, address: str, size: int, **headers):
 
 
 TAKE_FILES = {"/tasks/import/", "/models/", "/tasks/<str:name>/<int:version>/checks/",
-              "/tasks/import/<uuid:pk>/files/", "/tasks/dataset/", "/tasks/gym/"}  # fmt: skip
+              "/tasks/import/<uuid:pk>/files/", "/tasks/dataset/", "/tasks/gym/",
+              "/studies/<str:name>/report/sample/"}  # fmt: skip
 
 
 def marked(routes, prefix: str = "/"):
@@ -208,10 +209,10 @@ def marked(routes, prefix: str = "/"):
 
 # And their twins in the API.
 TWINS = {f"/api/v1{route}" for route in ("/tasks/", "/models/", "/tasks/datasets/", "/tasks/gym/",
-         "/tasks/<str:name>/<int:version>/checks/")}  # fmt: skip
+         "/tasks/<str:name>/<int:version>/checks/", "/studies/<str:name>/sample/")}  # fmt: skip
 
 
-def test_six_addresses_take_files_and_five_of_the_api():
+def test_seven_addresses_take_files_and_six_of_the_api():
     assert set(marked(get_resolver().url_patterns)) == TAKE_FILES | TWINS
 
 

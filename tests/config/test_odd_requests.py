@@ -13,6 +13,7 @@ from annotation.api.form_bodies import StrictJSONParser
 from annotation.api.studies import TomlParser
 from annotation.models import Panel, Study
 from tests import factories
+from tests.annotation import both_doors
 from tests.annotation.test_api_studies import DESIGN, Program
 
 NESTED = "[" * 100_000
@@ -46,7 +47,7 @@ def test_every_view_of_the_api_reads_json_by_the_one_parser():
 
 @pytest.fixture
 def study(researcher):
-    return factories.make_study(researcher, factories.make_task(), shots=[2])
+    return both_doors.make_study(researcher, factories.make_task(), shots=[2])
 
 
 @pytest.mark.parametrize("body", [NESTED, '{"a": NaN}', '{"a": "\\u0000"}', "[" + "9" * 5000 + "]"])
@@ -77,12 +78,12 @@ def test_half_of_a_character_is_400(study, name, body):
     assert reply.status_code == 400
 
 
-def test_the_link_of_a_platform_without_its_id_is_refused_to_programs_with_a_sentence(study):
+def test_the_link_of_a_platform_is_refused_to_programs_with_a_sentence(study):
     panel = Panel.objects.create(study=study, name="sona", id_parameter="id")
     address = reverse("api_join", args=[panel.code])
     for reply in (Client().get(address), Client().post(address, {}, "application/json")):
-        assert reply.status_code == 403
-        assert "lacks id" in reply.json()["detail"]
+        assert reply.status_code == 422
+        assert "This link is a platform's" in reply.json()["fields"]["code"][0]
 
 
 @pytest.mark.parametrize("page", ["login", "password_change", "account_reauthenticate"])

@@ -50,6 +50,7 @@ TOLD = {
 # Of nobody: designs, tasks, models, and how the installation is set up.
 OF_NOBODY = """
     Study_tasks Study_upstream_tasks Scenario UpstreamExample KeyCheck StudyManifest ConsentText
+    ComparedFile RefusedArrival
     ModelAnnotator ModelRun Panel ProlificStudy ProlificStudy_scenarios tasks.Installation
     tasks.PeriodicPart tasks.JobChunk tasks.TaskReport tasks.UnfinishedImport tasks.Split
     tasks.Example tasks.PredictionFile tasks.Prediction auth.Permission auth.Group
