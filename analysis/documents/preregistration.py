@@ -34,6 +34,7 @@ from analysis.documents.wording import (
     pausing,
     pay_sentences,
     per_label,
+    reward_on_prolific,
     rule_text,
     scenario_is,
     shots_of,
@@ -346,7 +347,7 @@ def _questions(questions: list[gates.Question]) -> str:
 
 
 def _pay(manifest: Manifest) -> list:
-    return [Bullets(pay_sentences(manifest))]
+    return [Bullets([*pay_sentences(manifest), *reward_on_prolific(manifest)])]
 
 
 def _consent(manifest: Manifest, opening: Opening) -> list:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.utils.translation import get_language_info
 
 from analysis.documents.blocks import Block, Bullets, Fact, Paragraph
-from annotation.models import Qualification, Study
+from annotation.models import ProlificReward, Qualification, Study
 from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
 from tasks.cards import parse_card
 from tasks.metrics import METRICS
@@ -278,6 +278,33 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
             " annotators at work, and one further cap."
         )
     return sentences
+
+
+# Choice of the design -> the time that the reward on Prolific is for, and what is paid besides.
+REWARDS = {
+    ProlificReward.SHORTEST: "the announced time of the shortest scenario, or for what Prolific asks"
+    " at least if that is more; the rest of longer work {is_} paid as a bonus",
+    ProlificReward.LONGEST: "the announced time of the longest scenario",
+}
+
+
+def reward_on_prolific(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
+    """How the reward on Prolific is set, as sentences; [] of a study that paid none by time.
+
+    A study that opened before there was a choice does not state any.
+    """
+    chosen, v = manifest.get("prolific_reward"), verbs
+    if chosen is None or not float(manifest["hourly_rate"]):
+        return []
+    same = "fixed in advance and the same in all scenarios"
+    time = REWARDS[ProlificReward(chosen)].format(is_=v.is_)
+    if manifest.get("participants_choose_scenario"):
+        same, time = "fixed in advance for each scenario", "its announced time"
+    least = ", at least the base reward" if float(manifest["pay"]["base_reward"]) else ""
+    return [
+        f"For participants from Prolific, the reward there {v.is_} {same}: the hourly rate for"
+        f" {time}{least}."
+    ]
 
 
 def pausing(manifest: Manifest) -> list[str]:

@@ -177,6 +177,18 @@ def on_prolific(owner) -> Study:
     return study
 
 
+def have_chosen(study: Study) -> None:
+    """Make each scenario a study of its own on Prolific, where participants chose among them."""
+    first, *others = study.scenarios.all()
+    study.prolific_studies.get().scenarios.set([first])
+    for scenario in others:
+        draft = study.prolific_studies.create(
+            external_id=f"{scenario.pk:024x}", name="Another", minutes=10, max_minutes=30,
+            reward_cents=1000, places=scenario.seats,
+        )  # fmt: skip
+        draft.scenarios.set([scenario])
+
+
 BUILDERS: dict[str, Callable[..., Study]] = {
     "clues": clues,
     "multiple choice": multiple_choice,

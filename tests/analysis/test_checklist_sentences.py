@@ -43,7 +43,7 @@ def whole(entry) -> str:
 
 # Number of an item, the words, and the studies in which it has them.
 SAYS = [
-    ("0.8", "10 | own-choice 10. The test holds a part", {"multiple choice"}),
+    ("0.8", "own-choice, 4 of 10 test examples drawn with seed 3.", {"multiple choice"}),
     ("0.9", "Models with uploaded predictions: uploaded-model.", {"multiple choice"}),
     ("0.9", "Models in the annotator's seat: openai/toy r1", {"seated models"}),
     ("0.9", "N/A | No model has predictions", {"clues", "cross-task", "prolific"}),
@@ -53,9 +53,9 @@ SAYS = [
     ("1.1", "(12 participations)", {"seated models"}),
     ("1.2.1", "No sampling", {"clues", "cross-task", "seated models", "prolific"}),
     ("1.2.1", "Simple random sample of the test examples of own-choice", {"multiple choice"}),
-    ("1.2.1", "4 of 10 drawn with seed 3", {"multiple choice"}),
+    ("1.2.1", "own-choice, 4 of 10 test examples drawn with seed 3.", {"multiple choice"}),
     ("1.3", "unseen-a, 4 shots, upstream arm: 3", {"cross-task"}),
-    ("1.3", "1 to 2 |", {"prolific"}),
+    ("1.3", "toy-places, 0 shots: 2; toy-places, 2 shots: 2", {"prolific"}),
     ("1.4", "up to 2 tasks", {"seated models"}),
     ("1.4", "12 |", {"seated models"}),
     ("1.7", "32 answers, 6.0 minutes, 1.0000 USD", {"seated models"}),
@@ -66,8 +66,7 @@ SAYS = [
     ("1.8.1", "Holm's correction over 2 contrasts", {"clues", "seated models"}),
     ("1.8.1", "ARG of upstream against sham", {"cross-task"}),
     ("2.2", "Crowdsource", {"prolific"}),
-    ("2.2", "least filled", {"clues", "multiple choice", "cross-task", "seated models"}),
-    ("2.2", "not randomly assigned", {"prolific"}),
+    ("2.2", "least filled", set(FIVE)),
     ("2.3", "Yes", {"multiple choice", "prolific"}),
     ("2.3", "Partial", {"clues", "cross-task", "seated models"}),
     ("2.3.1", "mean training S1", {"multiple choice"}),
@@ -89,11 +88,10 @@ SAYS = [
     ("3.1", "upstream or sham examples", {"cross-task"}),
     ("3.1", "up to 2 tasks", {"seated models"}),
     ("3.1.1", "Upstream step", {"cross-task"}),
-    ("3.2", "Partial", {"clues", "cross-task", "seated models"}),
-    ("3.2.1", "Researchers excluded", {"multiple choice"}),
-    ("3.2.1", "A rejected submission", {"prolific"}),
+    ("3.2", "Partial", set(FIVE) - {"multiple choice"}),
+    ("3.2.1", "a researcher excluded with a stated reason: 1.", {"multiple choice"}),
     ("3.2.2", "excluded by a researcher with a reason: 1;", {"multiple choice"}),
-    ("3.2.2", "submission was rejected: 1;", {"prolific"}),
+    ("3.2.2", "excluded by a rejection", set()),
     ("3.2.2", "in no result: 4 ", {"multiple choice"}),
     ("3.3", "No |", {"multiple choice"}),
     ("3.3", "Partial | Models in the annotator's seat", {"seated models"}),
@@ -108,9 +106,8 @@ SAYS = [
     ("4.1", "N/A", {"clues", "cross-task", "prolific"}),
     ("4.1.1", "People minus models with uploaded predictions", {"multiple choice"}),
     ("4.1.1", "People minus models in the annotator's seat", {"seated models"}),
-    ("4.1.1", "the larger p of Welch's t", {"clues", "multiple choice", "seated models"}),
+    ("4.1.1", "the larger p of Welch's t", set(FIVE) - {"cross-task"}),
     ("4.1.1", "average relative gain", {"cross-task"}),
-    ("4.1.1", "None.", {"prolific"}),
     ("4.2", "own-choice, 0 shots; own-choice, 5 shots", {"multiple choice"}),
     ("4.2", "no bootstraps over annotators", set(FIVE) - {"multiple choice"}),
     ("4.2", "no bootstrap of the ARG", {"cross-task"}),
@@ -118,7 +115,7 @@ SAYS = [
     ("4.3", "ACC on own-choice", {"multiple choice"}),
     ("4.4", "Yes", {"multiple choice", "seated models"}),
     ("4.5", "Yes", {"multiple choice", "seated models"}),
-    ("4.6", "shown without and with", {"multiple choice", "prolific"}),
+    ("4.6", "shown without and with", {"multiple choice"}),
     ("5.1.1", "No |", set(FIVE)),
     ("5.1.2", "sequence labelling", {"clues", "seated models", "multiple choice", "prolific"}),
     ("5.1.5", "12 of 14", {"clues"}),
@@ -169,7 +166,7 @@ def test_people_are_counted_once_in_all_arms(studies):
     counted = {name: wei(study)["1.1"].answer for name, study in studies.items()}
     assert counted == {
         "clues": "12", "multiple choice": "24", "cross-task": "18", "seated models": "6",
-        "prolific": "3",
+        "prolific": "4",
     }  # fmt: skip
     assert "6 took" not in wei(studies["seated models"], "acl-d")["D"].evidence
     assert "People who took a seat: 6." in wei(studies["seated models"], "acl-d")["D"].evidence
@@ -201,16 +198,21 @@ def test_the_audience_of_the_design_is_printed_and_makes_criteria(studies):
 def test_programs_in_seats_and_chosen_scenarios_are_said_where_the_design_has_them(studies):
     study = studies["clues"]
     plain = wei(study)
-    other = wei(study, programs_as_people=True, participants_choose_scenario=True)
+    other = wei(study, programs_as_people=True)
     for number, words in (
         ("1.1", "allows programs in people's seats"),
         ("3.3", "allows programs in people's seats"),
         ("3.5.1", "Programs in people's seats report neither"),
-        ("2.2", "participants chose among them"),
     ):
         assert words not in whole(plain[number]), number
         assert words in whole(other[number]), number
-    assert "least filled" not in whole(other["2.2"])
+    prolific = studies["prolific"]
+    assert "least filled" in whole(wei(prolific, participants_choose_scenario=True)["2.2"])
+    five_studies.have_chosen(prolific)
+    said = whole(wei(prolific)["2.2"])
+    assert "participants chose among them" in said
+    assert "not randomly assigned" in said
+    assert "least filled" not in said
 
 
 def test_orders_checks_pastes_and_screening_are_said_where_the_design_has_them(researcher):

@@ -96,12 +96,12 @@ TABLE: dict[str, Row | Keys | Arms] = {
     "hypotheses": Row({"hypotheses": "It helps."}, {PLAN, REPORT}),
     # Stated by methods where the report has differences: test_true_documents.py.
     "equivalence_margin": Row({"equivalence_margin": 4}, {PLAN}),
-    "metrics": Row({"metrics": ["ACC"]}, STEPS),
+    "metrics": Row({"metrics": ["ACC"]}, OPTION),
     "rehearsal": Row({"rehearsal": True}, OPTION),
     "hide_test_scores": Row({"hide_test_scores": True}, OPTION),
     "accepts_leakage": Keys({"accepts_leakage": True}, {PLAN, REPORT}, {"data_warnings": [LEAK]}),
     "ethics_contact": Row({"ethics_contact": "Board 7"}, {PLAN, REPORT, CHECKLIST}),
-    "own_questions": Row({"own_questions": "age, before, number: How old are you?"}, STEPS),
+    "own_questions": Row({"own_questions": "age, before, number: How old are you?"}, EVERY),
     "upstream_tasks": Arms({"upstream": (2, 3, 4)}, OPTION),
     "sham_task": Arms({"sham": 6}, OPTION),
     "upstream_examples": Arms({"upstream_examples": 2}, OPTION),
@@ -111,7 +111,9 @@ TABLE: dict[str, Row | Keys | Arms] = {
     ),
     # Keys that a manifest may lack: the default then.
     "programs_as_people": Keys({"programs_as_people": True}, OPTION),
-    "participants_choose_scenario": Keys({"participants_choose_scenario": True}, OPTION),
+    # The report goes by the studies that were created on Prolific: test_true_documents.py.
+    "participants_choose_scenario": Keys({"participants_choose_scenario": True}, {PLAN}),
+    "prolific_reward": Row({"prolific_reward": "longest"}, {PLAN}),
     "audience": Keys({"audience": {"countries": ["GB"]}}, OPTION),
 }  # fmt: skip
 

@@ -162,6 +162,8 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "Paid time is capped at 0.5 h.", (PROLIFIC,)),
     (PLAN, "Earnings per participation are capped at", PAID),
     (PLAN, "The budget for all annotators is", PAID),
+    (PLAN, "For participants from Prolific, the reward there is fixed in advance and the same in all"
+     " scenarios: the hourly rate for the announced time of the shortest", PAID),
     (PLAN, "No payment is promised.", (SEATED,)),
     (PLAN, "Consent is requested after a seat is assigned", ALL),
     (PLAN, "Annotators can withdraw at any time", ALL),
@@ -205,6 +207,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "From ten people in each arm of each task on, a bootstrap", (CROSS,)),
     (PLAN, "No p value is computed for a gain.", (CROSS,)),
     (PLAN, "A base at or below zero", (CROSS,)),
+    (PLAN, "There is then no ARG, as the mean over the other tasks would select those", (CROSS,)),
     (PLAN, "The absolute difference is reported for all tasks.", (CROSS,)),
     (PLAN, "Manipulation check: S1 over upstream tasks", (CROSS,)),
     (PLAN, "comparisons with models include the direct arm alone.", (CROSS,)),
@@ -330,9 +333,10 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "All changes to the study since its design was frozen:", ALL),
     (REPORT, "UTC: closed for good", ALL),
     (REPORT, "UTC: A-", has_excluded),
-    (REPORT, "Items are numbered as in Wei et al.", ALL),
-    (REPORT, "Information known to the platform is filled in", ALL),
-    (REPORT, "Unanswered questions: ", ALL),
+    (REPORT, "Items are numbered as in the checklist of Wei et al.", ALL),
+    (REPORT, "Items are those of part D of the Responsible NLP checklist", ALL),
+    (REPORT, "Items 14 and 15 of the paper checklist of NeurIPS", ALL),
+    (REPORT, "Answers are Yes, No or N/A; No also means that it is not stated.", ALL),
     (REPORT, "every answer with its times except those of people who withdrew", ALL),
     (REPORT, "The bundle's own report states the SHA-256 of its SHA256SUMS", ALL),
 ]  # fmt: skip
@@ -578,7 +582,8 @@ def test_where_participants_choose_their_scenario_no_document_calls_it_assigned(
     assert "contrasts between scenarios compare self-selected groups" in planned
     assert "Each arrival is assigned" not in planned
     assert "Each arrival from elsewhere is assigned" in planned
-    told = reported(study, participants_choose_scenario=True)
+    five_studies.have_chosen(study)
+    told = reported(study)
     assert "Participants chose their scenario on Prolific" in told
     assert "arrival was assigned" not in told
 
@@ -633,7 +638,7 @@ def test_scores_of_a_study_that_is_still_open_are_not_said_to_have_been_hidden(r
 
 
 def test_equivalence_is_said_not_to_be_corrected_beside_the_word(documents):
-    told = "two one-sided tests, each at .05, not corrected for the number of differences"
+    told = "two one-sided tests, each at .05, not corrected for several"
     for name in TWO_SHOTS:
         notes = grids(documents[REPORT, name])["Differences between shots"].notes
         assert any(told in note for note in notes)

@@ -31,7 +31,7 @@ def form(facts: Facts, answers: Answers) -> Form:
     entries = [
         status(
             "D", "People as annotators or participants", Status.YES if people else Status.NO,
-            f"People who took a seat: {facts.people_arrived}."
+            f"People who took a seat: {facts.record.workers_arrived}."
             if people
             else "No person has taken a seat yet.",
         ),

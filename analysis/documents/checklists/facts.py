@@ -65,26 +65,6 @@ class Facts:
         return self.study.participations.filter(kind=Kind.PERSON)
 
     @cached_property
-    def people_analysed(self) -> int:
-        """Distinct people with a participation in the analysis, in whatever scenario or arm."""
-        return self._people.analysed().order_by().values("worker").distinct().count()
-
-    @cached_property
-    def participations_analysed(self) -> int:
-        return self._people.analysed().count()
-
-    @cached_property
-    def people_arrived(self) -> int:
-        """Distinct people who took a seat, with those who declined to take part."""
-        took = self._people.order_by().values("worker").distinct().count()
-        return took + self.record.whole.declined
-
-    @cached_property
-    def people_completed(self) -> int:
-        done = self._people.filter(status=Status.COMPLETED)
-        return done.order_by().values("worker").distinct().count()
-
-    @cached_property
     def by_arm(self) -> dict[tuple[str, int, str], int]:
         """(task, shots, arm) -> people in the analysis; the arm is "" but in cross-task studies."""
         rows = self._people.analysed().order_by(
@@ -111,7 +91,7 @@ class Facts:
     def exclusions(self) -> tuple[int, int]:
         """Completed people now out of the analysis: (by a researcher, by a platform's rejection).
 
-        The last decision says which: a rejection on a platform is a decision of no researcher.
+        The last decision says which. A rejection excluded people in an earlier release alone.
         """
         out = self._people.filter(status=Status.COMPLETED, in_analysis=False)
         made = Decision.objects.filter(
@@ -344,9 +324,10 @@ def people(number: int) -> str:
 
 def participations(facts: Facts) -> str:
     """What is added where one person took part more than once; ""."""
-    if facts.participations_analysed == facts.people_analysed:
+    number = facts.record.whole.analysed
+    if number == facts.record.workers_analysed:
         return ""
-    return f" ({count(facts.participations_analysed, 'participation')})"
+    return f" ({count(number, 'participation')})"
 
 
 def prose(words: str) -> str:

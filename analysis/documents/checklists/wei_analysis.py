@@ -141,10 +141,9 @@ def _scoring(facts: Facts) -> list[Entry]:
 def _robustness(facts: Facts) -> Entry:
     by_researcher, by_rule = facts.exclusions
     out = by_researcher + by_rule
-    told = [
-        f"Completed and excluded: {by_researcher} by a researcher, {by_rule} by a rejected"
-        " submission."
-    ]
+    told = [f"Completed, then excluded by a researcher: {by_researcher}."]
+    if by_rule:
+        told.append(f"Completed, then excluded by a rejection on the platform: {by_rule}.")
     if out:
         told.append("Results are shown without and with those excluded.")
     told.append(

@@ -123,9 +123,9 @@ def _sizes(facts: Facts) -> list[Entry]:
     tasks = manifest["tasks_per_worker"]
     return [
         text(
-            "1.1", "Number of annotators", f"{facts.people_analysed:,}",
+            "1.1", "Number of annotators", f"{record.workers_analysed:,}",
             f"{seats} planned in {count(len(manifest['scenarios']), 'scenario')}{arms}{added};"
-            f" {facts.people_analysed:,} included in the analysis{participations(facts)}.",
+            f" {record.workers_analysed:,} included in the analysis{participations(facts)}.",
             "The design allows programs in people's seats."
             if manifest.get("programs_as_people")
             else "",

@@ -96,9 +96,9 @@ def _quality(facts: Facts) -> list[Entry]:
         text("3.2.1", "Criteria of quality", joined([*controls, FLAGS])),
         text(
             "3.2.2", "Excluded by these criteria", count(out, "participation"),
-            f"Completed, then excluded by a researcher with a reason: {by_researcher}; completed,"
-            f" then excluded because the platform's submission was rejected: {by_rule}; rejected"
-            f" while at work: {facts.rejected}.",
+            f"Completed, then excluded by a researcher with a reason: {by_researcher}; rejected on"
+            f" the platform while at work: {facts.rejected}.",
+            f"Completed, then excluded by a rejection on the platform: {by_rule}." if by_rule else "",
             f"Test answers that are in no result: {facts.answers_left_out} (of these participations"
             " and of those that ended early; of people who withdrew none are stored).",
         ),
@@ -124,9 +124,11 @@ def _controls(facts: Facts) -> list[str]:
         found.append("The page refused text that was pasted into a typed answer.")
     by_researcher, by_rule = facts.exclusions
     if by_researcher:
-        found.append("Researchers excluded annotators, each with a stated reason.")
-    if by_rule or facts.rejected:
-        found.append("A rejected submission on the platform excluded its annotator.")
+        found.append(
+            f"Annotators whom a researcher excluded with a stated reason: {by_researcher}."
+        )
+    if out := by_rule + facts.rejected:
+        found.append(f"Annotators whom a rejection on the platform excluded: {out}.")
     return found
 
 
