@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
@@ -100,7 +101,7 @@ def rows(folder, name) -> list[dict[str, str]]:
 
 
 STYLES = ["pico", "tokens", "base", "worker", "highlighter", "reveal", "researcher", "print"]
-STYLES += ["beside", "label-search"]
+STYLES += ["beside", "choices", "label-search", "pages"]
 
 
 def test_it_holds_what_it_promises(study, bundle):
@@ -371,6 +372,20 @@ def test_pages_ask_for_nothing_that_is_not_in_the_bundle(bundle):
         for address in re.findall(r'(?:src|href|hx-post|action)="([^"]*)"', text):
             if address != "#":
                 assert (page.parent / address).is_file(), f"{page.name}: {address}"
+
+
+def test_documents_and_turns_load_the_rules_of_their_classes(bundle):
+    def named(sheet: Path) -> set[str]:
+        return set(re.findall(r"\.([a-z][\w-]*)(?=[^{}]*\{)", sheet.read_text()))
+
+    styles = Path(settings.BASE_DIR) / "static" / "css"
+    ruled = set[str]().union(*(named(sheet) for sheet in styles.glob("*.css")))
+    for page in (*bundle.glob("*.html"), *bundle.glob("seen/toy-*.html")):
+        text = page.read_text()
+        used = {name for value in re.findall(r'class="([^"]*)"', text) for name in value.split()}
+        linked = re.findall(r'<link rel="stylesheet" href="([^"]*)"', text)
+        loaded = set[str]().union(*(named(page.parent / sheet) for sheet in linked))
+        assert used & ruled - loaded == set(), page.name
 
 
 def test_the_question_is_what_annotators_saw_and_the_reveal_what_they_learned(bundle):
