@@ -8,6 +8,7 @@ import threading
 import time
 import zipfile
 
+import openpyxl
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
@@ -279,7 +280,6 @@ def test_a_dataset_is_not_read_while_another_one_of_the_same_account_is(ada, res
 
 @pytest.mark.parametrize("last", ["XFD1048576", "XFD2"])
 def test_a_sheet_with_a_cell_in_its_last_corner_is_refused_at_once(tmp_path, last):
-    openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     sheet = book.active
     sheet["A1"], sheet["B1"], sheet["A2"], sheet["B2"] = "text", "label", "a", "b"
