@@ -2,6 +2,7 @@
 
 A folder for each participation, called KIND_PSEUDONYM as the harness calls that of a model, with
 samples_TASK_TIME.jsonl and results_TIME.json. The task is named as a file of predictions is.
+Samples have one field that the harness lacks: `channel`, as in answers.csv.
 Source: lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py of its repository.
 """
 

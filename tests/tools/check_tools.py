@@ -196,7 +196,8 @@ def test_our_samples_have_the_fields_and_names_of_the_harness(study, tmp_path, m
         log_samples=True, bootstrap_iters=0,
     )["samples"]["toy-labels_0"][0]  # fmt: skip
     ours = json.loads(files[0].read_text().splitlines()[0])
-    assert set(theirs) - {"exact_match"} == set(ours) - {"s1"}
+    assert set(ours) == set(theirs) - {"exact_match"} | {"s1", "channel"}
+    assert ours["channel"] == "page"
 
 
 # Hugging Face datasets --------------------------------------------------------------------------
