@@ -1,9 +1,14 @@
 """What a cross-task study adds to the documents: its arms in words, its planned analysis, gains."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from analysis.documents.blocks import Block, Bullets, Grid, Paragraph
+from analysis.documents.differences import meanings
 from analysis.documents.wording import PLANNED, Manifest, Verbs, count
 from analysis.tables import cross_task, upstream
 from annotation.models import Kind, Study
+from tasks.columns import Column, on_page
 
 OF_ARMS = "Gains of the arms"  # caption of the table, and the section
 
@@ -65,13 +70,17 @@ def results(study: Study) -> list[Block]:
     rows = cross_task.gains(study, Kind.PERSON)
     if not rows:
         return [Paragraph("Two arms of one unseen task need a person who has completed it.")]
+    published = [row for row in cross_task.published() if row.partition == study.partition]
+    tables: list[tuple[str, Sequence[Column], Sequence[Any]]] = [
+        (OF_ARMS, cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),
+        ("ARG of models, as published (Ye et al., 2021)", cross_task.PUBLISHED, published),
+        ("Manipulation check", upstream.MANIPULATION, upstream.manipulation(study, Kind.PERSON)),
+    ]
     return [
         Bullets(list(cross_task.sentences(rows))),
-        Grid.of(OF_ARMS, cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),
-        Grid.of("ARG of models, as published", cross_task.PUBLISHED, cross_task.published()),
-        Grid.of(
-            "Manipulation check",
-            upstream.MANIPULATION,
-            upstream.manipulation(study, Kind.PERSON),
+        *(
+            Grid.of(caption, columns, found, [meanings(on_page(columns))])
+            for caption, columns, found in tables
+            if found
         ),
     ]

@@ -4,10 +4,13 @@ Each table says below it which question its intervals answer.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from analysis.documents.blocks import Block, Grid, Paragraph
 from analysis.documents.study_record import StudyRecord
 from analysis.tables import differences, findings_columns, means, models_columns
+from analysis.tables.columns import ASSUMES, FEW
 from analysis.tables.contrasts import contrasts
 from annotation.models import Kind
 from tasks.columns import Column, on_page
@@ -29,12 +32,12 @@ def uncertainty(record: StudyRecord) -> list[Block]:
         return [Paragraph("No annotator has completed the study yet.")]
     shown = headed(findings_columns.COLUMNS["intervals"], MEANS)
     note = f"{meanings(shown)} Bootstrap intervals are on the page Analysis."
-    blocks: list[Block] = [Grid.of(OF_MEANS, shown, means.means(record.answered), [note])]
+    blocks: list[Block] = [_grid(OF_MEANS, shown, means.means(record.answered), [note])]
     study = record.study
     rows = contrasts(record.answered, study.seed, study.equivalence_margin)
     if rows:
         shown = on_page(findings_columns.COLUMNS["contrasts"])
-        blocks.append(Grid.of(OF_SHOTS, shown, rows, [meanings(shown)]))
+        blocks.append(_grid(OF_SHOTS, shown, rows, [meanings(shown)]))
     return blocks
 
 
@@ -47,7 +50,15 @@ def people_minus_models(record: StudyRecord) -> list[Block]:
     notes = [f"In points, paired by example. {differences.LEFT_OUT}", meanings(shown[3:])]
     if late := differences.late(rows):
         notes.append(late)
-    return [Grid.of(OF_MODELS, shown, rows, notes)]
+    return [_grid(OF_MODELS, shown, rows, notes)]
+
+
+def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: list[str]) -> Grid:
+    """A table whose notes explain the mark of small groups only where a cell has it."""
+    grid = Grid.of(caption, columns, rows)
+    if not any(FEW in cell for row in grid.rows for cell in row):
+        notes = [note.replace(f"; {ASSUMES}", "") for note in notes]
+    return replace(grid, notes=notes)
 
 
 def headed(columns: Sequence[Column], headings: Sequence[str]) -> list[Column]:

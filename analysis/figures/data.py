@@ -244,32 +244,34 @@ TEXTS = {
         "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
         " number of shots (filled dots) with its 95 %"
         f" interval, which generalises to {BOTH} (bars; undefined for one annotator or if all"
-        " scores are equal), individual annotators (hollow dots) and the trivial baseline"
-        " (dashed).",
+        " scores are equal), individual annotators (hollow dots) and, where a task has one, the"
+        " trivial baseline (dashed).",
     ),
     "models": (
         "Humans and models",
         "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
-        f" number of shots. Bars: 95 % intervals; of annotators over {BOTH}, of uploaded models"
-        f" over {humans_models.OVER_SPLITS} (from three of them on). Open marks are figures that"
-        " CLUES printed, quoted without an interval: the paper does not define its ± of people.",
+        f" number of shots. Bars: 95 % intervals; of annotators over {BOTH}, of any uploaded models"
+        f" over {humans_models.OVER_SPLITS} (from three of them on). Any open marks are figures"
+        " that CLUES printed, quoted without an interval: the paper does not define its ± of"
+        " people.",
     ),
     "learning": (
         "Learning curve over the training step",
-        f"Mean S1 x 100 of single answers in blocks of {learning.BLOCK} training examples, in the"
-        " order in which each annotator saw them; thin lines are individual annotators.",
+        f"Mean S1 x 100 of single answers in blocks of up to {learning.BLOCK} training examples, in"
+        " the order in which each annotator saw them; thin lines are individual annotators.",
     ),
     "drift": (
         "Drift over the annotation step",
-        "Mean S1 x 100 of single answers in each tenth of the annotation step; thin lines are"
-        " individual annotators."
+        "Mean S1 x 100 of single answers in each tenth of the annotation step (at each example of"
+        " a step of fewer than ten); thin lines are individual annotators."
         " The order was randomised for each annotator, so the difficulty of examples does not"
         " depend on position.",
     ),
     "speed": (
         "Speed over the annotation step",
-        "Median active seconds per example in each twentieth of the annotation step, over all"
-        " answers of the group. Idle time is excluded, as it is for pay.",
+        "Median active seconds per example in each twentieth of the annotation step (at each"
+        " example of a step of fewer than twenty), over all answers of the group. Idle time is"
+        " excluded, as it is for pay.",
     ),
     "time": (
         "Time of each annotator",

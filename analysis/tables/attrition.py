@@ -38,7 +38,7 @@ class Attrition:
 
 
 NAME = "attrition"
-TITLE = "Attrition by arm"
+TITLE = "Attrition by number of shots"
 INTRO = (
     "Whether people left one arm more often than the other, for each difference between shots."
     " Those who consented began, without those who are still at work. Whoever was screened out,"

@@ -17,8 +17,8 @@ SCORE = "score x 100"  # the unit of scores under the metric of a task's card
 NOTHING = "–"  # a cell without a value
 FEW = "†"  # behind an interval of fewer than ten annotators
 ASSUMES = (
-    f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes that annotators are roughly"
-    " normal on the logit scale"
+    f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes that the annotators' scores"
+    " are roughly normal"
 )
 
 

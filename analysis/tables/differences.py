@@ -36,8 +36,8 @@ from tasks.paper import place
 
 # Stands, to be read, wherever such a p is printed.
 LEFT_OUT = (
-    f"Interval and p generalise to {two_way.RUNS}. The sign flip and its SE are sensitivity: they"
-    " treat these annotators as fixed and generalise to other examples only."
+    f"Interval and p generalise to {two_way.RUNS}. The sign flip is sensitivity: it treats these"
+    " annotators as fixed and generalises to other examples only."
 )
 
 REMEMBERED = 3600  # seconds

@@ -246,12 +246,20 @@ def notes(table: PerformanceTable, with_intervals: bool = False) -> list[str]:
     sentences += table.set_notes
     if table.has_splits:
         sentences.append(SPLITS_NOTE)
-    if table.not_counted:
-        sentences.append(f"Not counted: {'; '.join(table.not_counted)}.")
+    if left_out := [*_declined(table), *table.not_counted]:
+        sentences.append(f"Not counted: {'; '.join(left_out)}.")
     if table.not_compared:
         sentences.append(table.not_compared)
     sentences += marks.sentences(table.study)
     return [*sentences, PUBLISHED_NOTE] if table.has_published else sentences
+
+
+def _declined(table: PerformanceTable) -> list[str]:
+    """How many people declined; no row is kept of them."""
+    if table.kind != Kind.PERSON:
+        return []
+    number = sum(table.study.scenarios.values_list("declined", flat=True))
+    return [f"{number} declined"] if number else []
 
 
 def as_markdown(table: PerformanceTable) -> str:

@@ -130,7 +130,9 @@ def _percent(value: float) -> str:
 EFFORT = [
     Column("who", "Who", "people, or a model in the annotator's seat"),
     Column("kind", "", "person or model"),
-    Column("answers", "Answers", "stored answers of completed participations, all steps"),
+    Column("answers", "Answers",
+           "of people: stored answers of completed participations, all steps; of a model: the"
+           " answers that its runs report"),
     Column("minutes_per_answer", "Minutes per answer",
            "active time of people; of models the time until their replies", "minutes",
            show=two_digits),

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Count, Q
 
-from analysis.tables.columns import share
+from analysis.tables.columns import NOTHING, share
 from annotation.models import Qualification, Study
 from annotation.study import admission
 from tasks.columns import Column, cells, on_page
@@ -35,7 +35,12 @@ class Admission:
 COLUMNS = [
     Column("task", "Task"),
     Column("shots", "Shots"),
-    Column("split", "Split", "number of the training split; empty at zero shots"),
+    Column(
+        "split",
+        "Split",
+        "number of the training split; empty at zero shots",
+        show=lambda number: NOTHING if number is None else str(number),
+    ),
     Column("judged_by", meaning="examples by which the rule judges; 0: it judges nobody"),
     Column("", "Judged by", get=lambda row: row.judged_in_words),
     Column("judged", "Judged", "annotators of this kind whom the rule has judged"),
@@ -50,9 +55,10 @@ COLUMNS = [
 NAME = "admission"
 TITLE = "Admission"
 INTRO = (
-    "Whom the rule of the design admitted in each arm. Who is screened out is replaced by somebody"
-    " better, so a low pass rate raises the arm's mean whatever its annotators have learnt. A"
-    " difference between arms that are judged differently contains that rise; nothing corrects it."
+    "Whom the rule of the design admitted in each arm. Annotators who are screened out are"
+    " replaced by others who pass, so a low pass rate can raise the arm's mean whatever its"
+    " annotators have learnt. A difference between arms that are judged differently can contain"
+    " that rise; nothing corrects it."
 )
 
 

@@ -1,7 +1,7 @@
 """By what each arm of a study is judged before the annotation step (pure).
 
-Who is screened out is replaced. Arms that are judged differently therefore end with different
-people, whatever they have learnt.
+Annotators who are screened out are replaced. Arms that are judged differently can therefore end
+with different people, whatever they have learnt.
 """
 
 from collections.abc import Sequence
@@ -25,10 +25,11 @@ def warning(rule: str, shots: Sequence[int], screening: int) -> str:
         return ""
     others = ", ".join(map(str, judged))
     return (
-        f"The rule of admission judges annotators with {others} shots and nobody at 0 shots. Who is"
-        " screened out is replaced, so the judged arms end with better people even if nobody"
-        " learns: a difference between 0 and more shots contains that gain. A design can give"
-        " zero-shot annotators a screening set, so that all arms are judged."
+        f"The rule of admission judges annotators with {others} shots and nobody at 0 shots."
+        " Annotators who are screened out are replaced by others who pass, so the judged arms can"
+        " end with better annotators even if nobody learns: a difference between 0 and more shots"
+        " can contain that gain. A design can give zero-shot annotators a screening set, so that"
+        " all arms are judged."
     )
 
 

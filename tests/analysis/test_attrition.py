@@ -133,7 +133,7 @@ def test_an_exclusion_is_no_attrition(study):
 
 def test_page_csv_api_and_report_have_the_table(ada, study):
     page = ada.get(reverse("analysis", args=[study.name])).content.decode()
-    assert '<h2 id="attrition">Attrition by arm</h2>' in page
+    assert '<h2 id="attrition">Attrition by number of shots</h2>' in page
     assert "2 of 4 (50%)" in page
     address = reverse("analysis_file", args=[study.name, "attrition"])
     (row,) = csv.DictReader(io.StringIO(ada.get(address).content.decode()))
@@ -141,7 +141,7 @@ def test_page_csv_api_and_report_have_the_table(ada, study):
     assert float(row["lee_low"]) == own.lee_low
     (reply,) = ada.get(f"/api/v1/studies/{study.name}/analysis/").json()
     assert reply["attrition"][0]["p_fisher"] == own.p_fisher
-    grid = block(study, "Uncertainty and differences", Grid, "Attrition by arm")
+    grid = block(study, "Uncertainty and differences", Grid, "Attrition by number of shots")
     assert grid.rows[0][2:4] == ["3 of 3 (100%)", "2 of 4 (50%)"]
 
 

@@ -7,6 +7,7 @@ import math
 import pytest
 from django.urls import reverse
 
+from analysis.documents import cross_task as documents
 from analysis.export import pages_seen
 from analysis.export.files import write_export
 from analysis.stats import arg
@@ -160,7 +161,10 @@ def test_the_documents_state_the_arms_the_plan_and_the_gains(study, researcher, 
     (whole, *_rest) = cross_task.gains(study, "person")
     assert "the sham arm completed 6 examples of sham" in report
     assert f"Transfer: the upstream arm gains {whole.gain:+.1f} %" in report
-    assert "ARG of models, as published" in report
+    assert "as published" not in report  # of no partition
+    study.partition = "random"
+    captions = [block.caption for block in documents.results(study) if block.kind == "grid"]
+    assert "ARG of models, as published (Ye et al., 2021)" in captions
 
 
 def test_a_pilot_plans_as_many_people_as_its_own_interval_says(study):

@@ -294,7 +294,7 @@ def test_too_few_for_a_bootstrap_over_people_is_said_once(ada, researcher):
     assert rows[0]["no_bootstrap"] == "fewer than 10 annotators"
 
 
-ASSUMES = "fewer than 10 annotators: assumes that annotators are roughly normal on the logit scale"
+ASSUMES = "fewer than 10 annotators: assumes that the annotators' scores are roughly normal"
 
 
 def test_an_interval_of_fewer_than_ten_annotators_says_what_it_assumes(ada, researcher):

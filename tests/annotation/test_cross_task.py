@@ -180,6 +180,12 @@ def test_the_order_follows_from_seed_and_pseudonym(study):
     assert len(set(person.upstream_order)) == 6
 
 
+def test_upstream_tasks_come_first_equally_often():
+    pools = {"up-one": [1, 2, 3], "up-two": [4, 5, 6]}
+    first = [cross_task.order_of(pools, 1, f"7:A-{number}:upstream")[0] for number in range(400)]
+    assert 160 < sum(example in pools["up-one"] for example in first) < 240
+
+
 @pytest.mark.engines
 def test_nobody_meets_a_second_arm_or_an_upstream_task_again(study, researcher):
     person = in_arm(study, "upstream")
