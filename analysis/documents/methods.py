@@ -60,10 +60,11 @@ def _design(record: StudyRecord) -> str:
     assert opened_at is not None  # a draft has no report
     number = len(manifest["scenarios"])
     scenarios = "The only scenario" if number == 1 else f"Each of the {number} scenarios"
+    arms = " and the arms of CrossFit (Ye et al., 2021)" if manifest.get("cross_task") else ""
     sentences = [
         f"We measured human performance on {_listed(tasks)} at {_listed(map(str, shots))}"
-        f" {'shot' if shots == [1] else 'shots'}, following the protocol of CLUES (Mukherjee et"
-        f" al., 2021), on the platform Handful.",
+        f" {'shot' if shots == [1] else 'shots'}, with the training and annotation steps of CLUES"
+        f" (Mukherjee et al., 2021){arms}, on the platform Handful.",
         _answers(manifest),
         f"{scenarios} ({scenario_is(manifest)}) was planned for"
         f" {count(record.study.annotators, 'annotator')}.",
@@ -88,7 +89,7 @@ def _recruitment(record: StudyRecord) -> str:
     manifest = record.manifest
     sentences = [
         *_assignment(record),
-        f"No person participated in the same task twice.{per_browser(record)}",
+        f"No person could participate in the same task twice.{per_browser(record)}",
         recruitment.programs(manifest, REPORTED),
         *recruitment.audience(manifest, REPORTED),
     ]
@@ -127,10 +128,10 @@ def _steps(record: StudyRecord) -> str:
             " changed, the gold answer was revealed."
         )
     sentences.append(
-        "In the annotation step, annotators answered all test examples of the task"
+        "In the annotation step, annotators answered all of the study's test examples for the task"
         f" ({order(manifest['annotation_order'])}) without feedback."
     )
-    if part := wording.parts_of_tests(manifest):
+    if part := wording.parts_of_tests(manifest, REPORTED):
         sentences.append(part)
     if 0 in shots:
         sentences.append(
@@ -193,11 +194,12 @@ def _gates(record: StudyRecord) -> str:
 def _participants(record: StudyRecord) -> str:
     whole, excluded, by_hand = record.whole, record.excluded, record.excluded_by_hand
     sources = f" ({record.sources})" if record.sources else ""
+    stayed = " and did not withdraw" if record.withdrawn else ""
     if record.manifest["tasks_per_worker"] > 1:
         sentences = [
             f"In total, {_people(record.workers_arrived)} took {count(whole.arrived, 'seat')}"
             f"{sources}: {whole.consented:,} participations began with consent,"
-            f" {whole.completed:,} completed the study, and {whole.analysed:,}, by"
+            f" {whole.completed:,} completed the study{stayed}, and {whole.analysed:,}, by"
             f" {_people(record.workers_analysed)}, {_are(whole.analysed)} included in the"
             " analysis.",
             "A person could take part in several tasks and is counted below as an annotator of"
@@ -206,12 +208,14 @@ def _participants(record: StudyRecord) -> str:
     else:
         sentences = [
             f"Of {_people(whole.arrived)} who took a seat{sources}, {whole.consented:,} consented,"
-            f" {whole.completed:,} completed the study, and {whole.analysed:,}"
+            f" {whole.completed:,} completed the study{stayed}, and {whole.analysed:,}"
             f" {_are(whole.analysed)} included in the analysis."
         ]
     if whole.screened_out:
         number = whole.screened_out
         sentences.append(f"In total, {count(number, 'annotator')} {_were(number)} screened out.")
+    elif wording.can_screen_out(record.manifest):
+        sentences.append("No annotator was screened out.")
     if record.withdrawn:
         sentences.append(
             f"In total, {count(record.withdrawn, 'annotator')} withdrew, and their answers were"
@@ -252,10 +256,11 @@ def _were(number: int) -> str:
 
 def _score(record: StudyRecord) -> str:
     manifest = record.manifest
+    told = wording.metrics(manifest)
     sentences = [
-        "Answers are scored by S1, the harmonic mean of precision and recall between the set of"
-        " answered texts and the set of gold texts under exact match; S1 is 1 if both sets are"
-        " empty and 0 if exactly one of them is."
+        f"{'Single answers' if told else 'Answers'} are scored by S1, the harmonic mean of"
+        " precision and recall between the set of answered texts and the set of gold texts under"
+        " exact match; S1 is 1 if both sets are empty and 0 if exactly one of them is."
     ]
     if _named(manifest, lambda card: card.get("labels")):
         sentences.append("For labels, S1 is 1 if the label is correct and 0 otherwise.")
@@ -270,7 +275,7 @@ def _score(record: StudyRecord) -> str:
             f"The gold texts of {_listed(alternatives)} are alternatives (gold rule any_of); the"
             " score is the best S1 against any one of them."
         )
-    if told := wording.metrics(manifest):
+    if told:
         sentences.append(told)
     score = "score" if told else "mean S1"
     sentences.append(
@@ -303,13 +308,15 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
             f"{_corrected(number)}."
         )
     margin = record.manifest.get("equivalence_margin")
-    if margin is not None and (
-        tables.get(differences.OF_SHOTS) or tables.get(differences.OF_MODELS)
-    ):
+    named = {
+        differences.OF_SHOTS: "two numbers of shots", differences.OF_MODELS: "people and a model",
+    }  # fmt: skip
+    sides = [words for caption, words in named.items() if tables.get(caption)]
+    if margin is not None and sides:
         sentences.append(
-            "We call two sides equivalent if the 90 % interval of their difference lies inside the"
-            f" margin of the design, ± {margin:g} points (two one-sided tests, each at .05, not"
-            " corrected)."
+            f"We call {' or '.join(sides)} equivalent if the 90 % interval of their difference lies"
+            f" inside the margin of the design, ± {margin:g} points (two one-sided tests, each at"
+            " .05, not corrected)."
         )
     if tables.get(cross_task.OF_ARMS):
         sentences.append(
@@ -326,13 +333,7 @@ def _corrected(number: int) -> str:
 
 def _pay(record: StudyRecord) -> str:
     manifest = record.manifest
-    sentences = wording.rate(manifest, REPORTED)[:1] + wording.least_and_most(manifest, REPORTED)
-    if rewards := record.rewards:
-        amounts = dict.fromkeys(map(in_currency, (rewards[0], rewards[-1])))
-        sentences.append(
-            "The reward on Prolific for completing a study there was"
-            f" {' to '.join(amounts)} {manifest['currency']}."
-        )
+    sentences = [text for text in record.pay_sentences if not text.startswith("Active time is")]
     wage = record.median("per_active_hour")
     if wage is not None and wording.is_paid(manifest):
         known = [settled for settled in record.wages if settled.per_active_hour is not None]

@@ -5,7 +5,9 @@ from typing import Any
 from analysis.documents import cross_task
 from analysis.documents.blocks import Block, Bullets, Facts, Grid, Paragraph
 from analysis.documents.wording import (
+    AT_LEAST,
     LEVEL,
+    OF_PEOPLE,
     POWER,
     Manifest,
     count,
@@ -132,8 +134,8 @@ def _power(groups: list[tuple[int, int]]) -> Grid:
         ],
         rows,
         [
-            f"Detectable: the minimum detectable difference at {POWER:.0%} power by the primary"
-            f" test, in SDs between annotators.{corrected} Multiplied by the SD in points, it is a"
-            " difference in points of score x 100."
+            f"Detectable: the minimum detectable difference at {POWER:.0%} power by {OF_PEOPLE}, in"
+            f" SDs between annotators.{corrected} {AT_LEAST} Multiplied by the SD in points, it is"
+            " a difference in points of score x 100."
         ],
     )  # fmt: skip

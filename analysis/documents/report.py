@@ -158,7 +158,7 @@ FUNNEL = [
     _stage("consented", "agreed to take part"),
     _stage("trained", "completed the training step (at zero shots: saw the first example)"),
     _stage("qualified", "admitted to the annotation step"),
-    _stage("completed", "answered all test examples"),
+    _stage("completed", "answered all test examples and did not withdraw"),
     _stage("analysed", "completed and not excluded"),
 ]
 WAYS_OUT = {
@@ -171,6 +171,9 @@ WAYS_OUT = {
     "rejected": "rejected on the platform",
     "at_work": "still at work",
 }
+
+
+LANDING = "Of refusals on the landing page, before a seat was taken, only the reason is stored."
 
 
 def _funnel(record: StudyRecord) -> list[Block]:
@@ -193,7 +196,7 @@ def _funnel(record: StudyRecord) -> list[Block]:
             [
                 " ".join(f"{column.heading}: {column.meaning}." for column in FUNNEL[1:]),
                 *_counted(record),
-                "Those who were refused on the landing page are counted by reason alone.",
+                *([LANDING] if record.refused_arrivals else []),
             ],
         ),
         Bullets([line for line in left if not line.endswith(": 0")] or ["Nobody dropped out."]),
@@ -213,15 +216,15 @@ def _counted(record: StudyRecord) -> list[str]:
 
 def _pay(record: StudyRecord) -> list[Block]:
     currency = record.manifest["currency"]
-    blocks: list[Block] = [Bullets(wording.pay_sentences(record.manifest, wording.REPORTED))]
-    if not record.wages:
+    blocks: list[Block] = [Bullets(record.pay_sentences)]
+    if not record.settled:
         return [*blocks, Paragraph("No earnings have been settled yet.")]
 
     def wage(name: str) -> str:
         known = record.median(name)
         return "–" if known is None else f"{in_currency(round(known))} {currency}"
 
-    active = sum(settled.active_seconds for settled in record.wages)
+    active = sum(settled.active_seconds for settled in record.settled)
     entries = sum(amount.entries for amount in record.amounts)
     total = Amount("", "total", entries, record.earned)
     amounts = [
@@ -229,15 +232,20 @@ def _pay(record: StudyRecord) -> list[Block]:
         Column("entries", "Entries"),
         Column("cents", f"Amount ({currency})", show=in_currency),
     ]
-    early = sum(each.participation.status != Status.COMPLETED for each in record.wages)
+    early = sum(each.participation.status != Status.COMPLETED for each in record.settled)
     ended = f", of which {early:,} ended before completion" if early else ""
+    if unpaid := len(record.settled) - len(record.wages):
+        ended += f"; {unpaid:,} left without pay by a decision and in no amount below"
     rule = record.manifest["qualification"]["rule"]
     waited = ", waiting included" if rule == Qualification.RESEARCHER else ""
-    settled = Fact("Participations with settled earnings", f"{len(record.wages):,}{ended}")
+    settled = Fact("Participations with settled earnings", f"{len(record.settled):,}{ended}")
     times = [
         Fact(f"Total active time{waited}", in_words(timedelta(seconds=active))),
-        Fact(f"Median active minutes{waited}", _minutes(record.median("active_seconds"))),
-        Fact("Median elapsed minutes", _minutes(record.median("elapsed_seconds"))),
+        Fact(
+            f"Median active minutes{waited}",
+            _minutes(record.median("active_seconds", record.settled)),
+        ),
+        Fact("Median elapsed minutes", _minutes(record.median("elapsed_seconds", record.settled))),
         Fact(
             "Mean active seconds per test answer of those in the analysis",
             columns.points(record.seconds_per_answer),
@@ -290,9 +298,17 @@ def _consent(record: StudyRecord) -> list[Block]:
         if record.withdrawn
         else "No annotator has withdrawn."
     )
+    told = [withdrew, f"Completed, but excluded from the analysis: {record.excluded}."]
+    rejected, analysed = record.rejected
+    if rejected:
+        told.append(
+            "A rejection on the platform decides on pay alone; a researcher decides on the"
+            f" analysis. Rejected after completion: {rejected:,}, of which included in the"
+            f" analysis: {analysed:,}."
+        )
     blocks: list[Block] = [
         Grid.of("Consent texts", CONSENTS, record.consents),
-        Paragraph(f"{withdrew} Completed, but excluded from the analysis: {record.excluded}."),
+        Paragraph(" ".join(told)),
     ]
     if record.exclusions:
         blocks.append(Grid.of("Exclusion decisions", EXCLUSIONS, record.exclusions))

@@ -18,6 +18,7 @@ from typing import Any
 
 from django.db.models import Avg, Count, Q, QuerySet, Sum
 
+from analysis.documents import wording
 from analysis.heavy import pd
 from analysis.tables import findings, frames, marks
 from analysis.tables import models as model_tables
@@ -179,6 +180,27 @@ class StudyRecord:
         """
         return dict(self.study.refused_arrivals.values_list("reason", "number"))
 
+    @cached_property
+    def pay_sentences(self) -> list[str]:
+        """What was promised and what Prolific paid for completing a study there, as sentences."""
+        manifest, verbs, rewards = self.manifest, wording.REPORTED, self.rewards
+        sentences = [
+            *wording.rate(manifest, verbs, has_fixed_reward=bool(rewards)),
+            *wording.least_and_most(manifest, verbs),
+        ]
+        if rewards:
+            amounts = dict.fromkeys(map(ledger.in_currency, (rewards[0], rewards[-1])))
+            sentences.append(
+                "The reward on Prolific for completing a study there was"
+                f" {' to '.join(amounts)} {manifest['currency']}."
+            )
+        return sentences
+
+    @property
+    def has_fixed_amounts(self) -> bool:
+        """Is a participation worth a fixed amount where its time is worth less?"""
+        return bool(self.rewards) or wording.has_fixed_amounts(self.manifest)
+
     @property
     def excluded(self) -> int:
         """Number of people who completed the study and are not in the analysis."""
@@ -219,13 +241,24 @@ class StudyRecord:
         return out.filter(status=Status.SCREENED_OUT).count()
 
     @cached_property
-    def wages(self) -> list[ledger.Wage]:
-        """Of who withdrew nothing is told but sums."""
+    def settled(self) -> list[ledger.Wage]:
+        """Times and earnings of each settled participation; of withdrawn ones only sums are told.
+
+        What is left without pay by a decision has its time here, and is in no sum of earnings.
+        """
         return ledger.wages(ledger.settled(self.study).exclude(status=Status.WITHDRAWN))
 
-    def median(self, name: str) -> float | None:
-        """The median over people of an attribute of ledger.Wage; None where nobody has one."""
-        values = [getattr(wage, name) for wage in self.wages]
+    @cached_property
+    def wages(self) -> list[ledger.Wage]:
+        """Those of them that are paid."""
+        return [wage for wage in self.settled if wage.participation.is_paid]
+
+    def median(self, name: str, wages: list[ledger.Wage] | None = None) -> float | None:
+        """The median of an attribute of ledger.Wage over those paid, or over `wages`.
+
+        None where it is not known of anyone.
+        """
+        values = [getattr(wage, name) for wage in (self.wages if wages is None else wages)]
         known = [value for value in values if value is not None]
         return statistics.median(known) if known else None
 
@@ -233,7 +266,9 @@ class StudyRecord:
     def amounts(self) -> list[Amount]:
         """Earnings by kind of entry."""
         labels = dict(LedgerEntry.Kind.choices)
-        entries = LedgerEntry.objects.filter(participation__study=self.study).order_by("kind")
+        entries = LedgerEntry.objects.filter(
+            participation__study=self.study, participation__is_paid=True
+        ).order_by("kind")
         sums = entries.values_list("kind").annotate(entries=Count("pk"), cents=Sum("cents"))
         return [Amount(kind, str(labels[kind]), entries, cents) for kind, entries, cents in sums]
 

@@ -18,6 +18,11 @@ Manifest = dict[str, Any]
 
 LEVEL = 0.05
 POWER = 0.8
+# The test that sizes of groups are planned by, and what that means for the primary test.
+OF_PEOPLE = "Welch's t test over annotators alone"
+AT_LEAST = (
+    "The primary test generalises to other examples, too, and needs at least that difference."
+)
 
 
 def moment(at: datetime) -> str:
@@ -94,7 +99,7 @@ def per_label(manifest: Manifest) -> str:
     return f" (of {', '.join(names)}: k of each right answer)" if names else ""
 
 
-def parts_of_tests(manifest: Manifest) -> str:
+def parts_of_tests(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     """Which tests hold a part of the imported file, in a sentence; "" for none."""
     parts = [
         f"{task['name']}, {split['examples']} of {task['card']['test_of']} test examples"
@@ -103,7 +108,9 @@ def parts_of_tests(manifest: Manifest) -> str:
         for split in task["splits"]
         if split["kind"] == "test" and "test_of" in task["card"]
     ]
-    return f"A part of the imported test file is used: {'; '.join(parts)}." if parts else ""
+    if not parts:
+        return ""
+    return f"A part of the imported test file {verbs.is_} used: {'; '.join(parts)}."
 
 
 def interface_language(manifest: Manifest) -> str:
@@ -235,15 +242,24 @@ def pay_sentences(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     return [*rate(manifest, verbs), *least_and_most(manifest, verbs)]
 
 
-def rate(manifest: Manifest, verbs: Verbs) -> list[str]:
-    """The hourly rate and what it is paid for, as sentences."""
+def has_fixed_amounts(manifest: Manifest) -> bool:
+    """Does the design promise an amount that is paid where the time is worth less?"""
+    return any(float(manifest["pay"][key]) for key in ("base_reward", "minimum_pay"))
+
+
+def rate(manifest: Manifest, verbs: Verbs, has_fixed_reward: bool = False) -> list[str]:
+    """The hourly rate and what it is paid for, as sentences.
+
+    It is a lower bound where there are fixed amounts, such as the reward on Prolific.
+    """
     if not is_paid(manifest):
         return [f"No payment {verbs.is_} promised."]
     if not float(manifest["hourly_rate"]):
         return [f"There {verbs.is_} no hourly rate."]
+    least = "at least " if has_fixed_reward or has_fixed_amounts(manifest) else ""
     return [
-        f"Annotators {verbs.are} paid {manifest['hourly_rate']} {manifest['currency']} per hour of"
-        " active time, at the same rate throughout and independent of their score.",
+        f"Annotators {verbs.are} paid {least}{manifest['hourly_rate']} {manifest['currency']} per"
+        " hour of active time, at the same rate throughout and independent of their score.",
         f"Active time is defined as the {manifest['pay']['active_time']}.",
     ]
 
@@ -282,8 +298,8 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
 
 # Choice of the design -> the time that the reward on Prolific is for, and what is paid besides.
 REWARDS = {
-    ProlificReward.SHORTEST: "the announced time of the shortest scenario, or for what Prolific asks"
-    " at least if that is more; the rest of longer work {is_} paid as a bonus",
+    ProlificReward.SHORTEST: "the announced time of the shortest scenario, or the least that"
+    " Prolific allows if that is more; the rest of longer work {is_} paid as a bonus",
     ProlificReward.LONGEST: "the announced time of the longest scenario",
 }
 
@@ -305,6 +321,14 @@ def reward_on_prolific(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
         f"For participants from Prolific, the reward there {v.is_} {same}: the hourly rate for"
         f" {time}{least}."
     ]
+
+
+def can_screen_out(manifest: Manifest) -> bool:
+    """Does the design screen anybody out?"""
+    rule = manifest["qualification"]
+    judges = any(shots_of(manifest)) or rule.get("screening_examples", 0)
+    by_rule = rule["rule"] != Qualification.NONE and judges
+    return bool(by_rule or manifest["comprehension_questions"].strip())
 
 
 def pausing(manifest: Manifest) -> list[str]:

@@ -58,13 +58,21 @@ SAYS = [
     ("1.3", "toy-places, 0 shots: 2; toy-places, 2 shots: 2", {"prolific"}),
     ("1.4", "up to 2 tasks", {"seated models"}),
     ("1.4", "12 |", {"seated models"}),
-    ("1.7", "32 answers, 6.0 minutes, 1.0000 USD", {"seated models"}),
+    ("1.7", "as its runs report: 32 answers, 6.0 minutes, 1.0000 USD", {"seated models"}),
+    ("1.7", "Handful limited neither the tokens nor the cost", {"seated models"}),
+    ("1.7", "Annotators had no time limit for an item", set(FIVE)),
+    ("1.7", "Neither people nor models", set()),
     ("1.7", "4,800 read, 240 written", {"seated models"}),
     ("1.7", "Effort of models with uploaded predictions: not stated", {"multiple choice"}),
     ("1.8", "contrast", {"clues", "multiple choice", "seated models", "prolific"}),
     ("1.8", "average relative gain", {"cross-task"}),
     ("1.8.1", "Holm's correction over 2 contrasts", {"clues", "seated models"}),
     ("1.8.1", "ARG of upstream against sham", {"cross-task"}),
+    ("1.8.1", "No detectable gain is computed", {"cross-task"}),
+    ("1.8.1", "power by Welch's t test over annotators alone", set(FIVE) - {"cross-task"}),
+    ("0.1", "not stated", set(FIVE)),
+    ("1.9", "6 consented (12 participations), 0 declined", {"seated models"}),
+    ("1.9", "upon which their answers were erased", {"cross-task"}),
     ("2.2", "Crowdsource", {"prolific"}),
     ("2.2", "least filled", set(FIVE)),
     ("2.3", "Yes", {"multiple choice", "prolific"}),
@@ -74,6 +82,7 @@ SAYS = [
     ("2.3.1", "desktop or laptop", {"prolific"}),
     ("2.3.2", "declined 1; returned the seat 1", {"clues"}),
     ("2.3.2", "withdrew 1", {"cross-task"}),
+    ("2.3.2", "not recorded", set()),
     ("2.5", "per browser only", set(FIVE) - {"prolific"}),
     ("2.5", "Exposure elsewhere was not asked about", set(FIVE) - {"clues"}),
     ("2.6", "Yes", {"cross-task"}),
@@ -83,8 +92,13 @@ SAYS = [
     ("2.7", "No | No payment was promised", {"seated models"}),
     ("2.7.1", "N/A", {"seated models"}),
     ("2.7.3", "Partial", {"prolific"}),
+    ("2.7.3", "amounts follow active time", {"clues", "cross-task"}),
+    ("2.7.3", "or the fixed amount if that is more", {"multiple choice", "prolific"}),
+    ("2.6.2.1", "At least", {"multiple choice", "prolific"}),
     ("2.7.3.1", "left without pay by a decision: 1 person", {"prolific"}),
     ("3.1", "10 to 16 |", {"cross-task"}),
+    ("3.1", "6 to 16 |", {"seated models"}),
+    ("3.1", "one after the other: 6 to 8;", {"seated models", "prolific"}),
     ("3.1", "upstream or sham examples", {"cross-task"}),
     ("3.1", "up to 2 tasks", {"seated models"}),
     ("3.1.1", "Upstream step", {"cross-task"}),
@@ -100,7 +114,11 @@ SAYS = [
     ("3.3.2", "Partial", {"seated models"}),
     ("3.4", "Yes", {"seated models"}),
     ("3.4", "Unknown", {"multiple choice"}),
-    ("3.4", "Runs that answered the training examples: 4", {"seated models"}),
+    (
+        "3.4",
+        "Runs at more than zero shots that answered the training examples: 2;",
+        {"seated models"},
+    ),
     ("3.5.1", "asked about AI", {"clues"} | set(FIVE)),
     ("4.1", "Yes", {"multiple choice", "seated models"}),
     ("4.1", "N/A", {"clues", "cross-task", "prolific"}),
@@ -108,6 +126,7 @@ SAYS = [
     ("4.1.1", "People minus models in the annotator's seat", {"seated models"}),
     ("4.1.1", "the larger p of Welch's t", set(FIVE) - {"cross-task"}),
     ("4.1.1", "average relative gain", {"cross-task"}),
+    ("4.1.1", "Holm's correction", {"clues", "seated models"}),
     ("4.2", "own-choice, 0 shots; own-choice, 5 shots", {"multiple choice"}),
     ("4.2", "no bootstraps over annotators", set(FIVE) - {"multiple choice"}),
     ("4.2", "no bootstrap of the ARG", {"cross-task"}),
@@ -118,6 +137,7 @@ SAYS = [
     ("4.6", "shown without and with", {"multiple choice"}),
     ("5.1.1", "No |", set(FIVE)),
     ("5.1.2", "sequence labelling", {"clues", "seated models", "multiple choice", "prolific"}),
+    ("5.1.4", "answered by 0 of 12 who completed", {"clues"}),
     ("5.1.5", "12 of 14", {"clues"}),
 ]
 
@@ -289,7 +309,9 @@ def test_own_questions_make_a_sample_and_explanations(researcher):
 
 def test_what_people_said_in_the_exit_questionnaire_is_counted(studies):
     study = studies["clues"]
-    assert "no answers yet" in whole(wei(study)["2.5"])
+    assert "answered by 0 of 12 who completed the study" in whole(wei(study)["2.5"])
+    Study.objects.filter(pk=study.pk).update(status="open")
+    assert "no answers yet" in whole(wei(Study.objects.get(pk=study.pk))["2.5"])
     assert wei(study)["5.1.4"].answer == "No"
     person = study.participations.filter(status=Status.COMPLETED).first()
     ExitAnswers.objects.create(participation=person, seen_before="yes", ai_used="no")

@@ -299,8 +299,9 @@ def test_one_added_seat_is_reported_in_the_singular(researcher, study):
 def test_one_annotator_a_side_has_no_infinite_difference(researcher):
     study = factories.make_study(researcher, factories.make_task(), annotators=1)
     assert items(study)["1.8.1"].answer == (
-        "With 80% power by the primary test at p < 0.05, in SDs between annotators: 1 and 1"
-        " annotators: more than 50 SDs."
+        "With 80% power by Welch's t test over annotators alone at p < 0.05, in SDs between"
+        " annotators: 1 and 1 annotators: more than 50 SDs. The primary test generalises to other"
+        " examples, too, and needs at least that difference."
     )
 
 

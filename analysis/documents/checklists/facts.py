@@ -166,20 +166,29 @@ class Facts:
         return {(t, k, number): n for t, k, number, n in rows.annotate(n=Count("pk"))}
 
     @cached_property
-    def sittings(self) -> list[int]:
-        """Items of one participation, by scenario: before, in and between the test."""
+    def sittings(self) -> dict[tuple[str, int, int | None, str], int]:
+        """Scenario -> items of one participation: before, in and between the test."""
         screening = self.manifest["qualification"].get("screening_examples", 0)
-        lengths = []
+        lengths = {}
         for scenario in self.manifest["scenarios"]:
             task, shots = scenario["task"], scenario["shots"]
+            where = task, shots, scenario["split"], scenario.get("arm", "")
             before = self.training_sizes.get((task, shots, scenario["split"]), 0)
-            lengths.append(
+            lengths[where] = (
                 (before if shots else screening)
                 + self.upstream.get(scenario.get("arm", ""), 0)
                 + self.record.test_sizes.get(task, 0)
                 + self.manifest["attention_checks"]
             )
         return lengths
+
+    @property
+    def longest(self) -> int:
+        """The most items that a person can do one task after the other."""
+        by_task: dict[str, int] = defaultdict(int)
+        for (task, *_where), length in self.sittings.items():
+            by_task[task] = max(by_task[task], length)
+        return sum(sorted(by_task.values(), reverse=True)[: self.manifest["tasks_per_worker"]])
 
     @cached_property
     def planned_pairs(self) -> list[tuple[str, int, int, int, int]]:
@@ -264,7 +273,11 @@ class Facts:
     def runs(self) -> list[ModelRun]:
         """How the runs of seated models in the analysis were made."""
         theirs = self.study.participations.analysed().filter(kind=Kind.MODEL)
-        return list(ModelRun.objects.filter(participation__in=theirs).order_by("pk"))
+        return list(
+            ModelRun.objects.filter(participation__in=theirs)
+            .select_related("participation__scenario")
+            .order_by("pk")
+        )
 
     @property
     def tokens(self) -> tuple[int, int]:

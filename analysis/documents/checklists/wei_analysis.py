@@ -4,6 +4,7 @@ from analysis.documents import wording
 from analysis.documents.checklists.entries import Entry, Reply, Status, status, text
 from analysis.documents.checklists.facts import Facts, prose
 from analysis.documents.checklists.short_form import Answers, verdict
+from analysis.documents.checklists.wei_recruitment import unanswered
 from analysis.documents.wording import count
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from tasks.cards import FAMILIES
@@ -55,20 +56,21 @@ TWO_WAY = (
 def tests(facts: Facts) -> list[str]:
     """Each test that the tables of this study have, in a sentence."""
     found = []
-    if any(facts.cells[cell.task, cell.shots] > 1 for cell in facts.compared):
+    if number := sum(facts.cells[cell.task, cell.shots] > 1 for cell in facts.compared):
         where = dict.fromkeys(
             "in the annotator's seat" if cell.is_seated else "with uploaded predictions"
             for cell in facts.compared
         )
         found.append(
             f"People minus models {' and '.join(where)}, paired by example: the interval of"
-            " annotators and contexts and its p, with Holm's correction over all models; a"
-            " sign-flip test over contexts as sensitivity."
+            f" annotators and contexts and its p{_holm(number)}; a sign-flip test over contexts as"
+            " sensitivity."
         )
     if facts.tested_pairs:
         found.append(
-            f"Between shots ({count(facts.tested_pairs, 'contrast')}): {TWO_WAY}, with Holm's"
-            " correction; Welch's test and the exact permutation test as sensitivity."
+            f"Between shots ({count(facts.tested_pairs, 'contrast')}): {TWO_WAY}"
+            f"{_holm(facts.tested_pairs)}; Welch's test and the exact permutation test as"
+            " sensitivity."
         )
     if facts.upstream and facts.by_arm:
         found.append(
@@ -76,6 +78,10 @@ def tests(facts: Facts) -> list[str]:
             " one task, the delta method for several), without a p value."
         )
     return found
+
+
+def _holm(number: int) -> str:
+    return ", with Holm's correction over all of these differences" if number > 1 else ""
 
 
 # Uncertainty --------------------------------------------------------------------------------------
@@ -179,8 +185,10 @@ def _reported(facts: Facts) -> list[Entry]:
         _ai(facts),
         status(
             "5.1.5", "Completion rate", Status.YES if whole.arrived else Status.NO,
-            f"{whole.completed} of {whole.arrived} who took a seat{share} completed;"
-            f" {whole.arrived - whole.completed} did not. Each participation is counted.",
+            f"{whole.completed} of {whole.arrived} who took a seat{share} completed"
+            + (f" and did not withdraw; {record.withdrawn} withdrew" if record.withdrawn else "")
+            + f"; {whole.arrived - whole.completed - record.withdrawn} ended early or are at work."
+            " Each participation is counted.",
         ),
     ]  # fmt: skip
 
@@ -208,7 +216,9 @@ def _ai(facts: Facts) -> Entry:
     if not facts.manifest.get("exit_questionnaire"):
         return status("5.1.4", title, Status.NO, "Not asked.")
     if not used:
-        return status("5.1.4", title, Status.NO, "Asked in the exit questionnaire; no answers yet.")
+        return status(
+            "5.1.4", title, Status.NO, f"Asked in the exit questionnaire: {unanswered(facts)}."
+        )
     counts = ", ".join(f"{word} {n}" for word, n in sorted(used.items()))
     return status(
         "5.1.4", title, Status.PARTIAL,

@@ -13,7 +13,7 @@ from analysis.documents.checklists.facts import (
     prose,
 )
 from analysis.documents.checklists.short_form import Answers, verdict
-from analysis.documents.wording import LEVEL, POWER, count, sds
+from analysis.documents.wording import AT_LEAST, LEVEL, OF_PEOPLE, POWER, count, sds
 from analysis.stats import power
 from analysis.tables import cross_task as gains
 from annotation.models import Kind
@@ -52,7 +52,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
 def _paper(facts: Facts, answers: Answers) -> list[Entry]:
     kinds = ", ".join(answers.evaluation)
     return [
-        text("0.1", "Title of the paper", answers.title or facts.study.title),
+        text("0.1", "Title of the paper", answers.title),
         text("0.2", "Where the paper is found", answers.line("paper", "link"), field="paper"),
         text("0.3", "Year", answers.line("paper", "year"), field="paper"),
         text("0.4", "Venue", answers.line("paper", "venue"), field="paper"),
@@ -68,7 +68,7 @@ def _data(facts: Facts) -> list[Entry]:
     whole = dict(facts.record.test_sizes)
     for task in facts.manifest["tasks"]:
         whole[task["name"]] = task["card"].get("test_of", whole.get(task["name"], 0))
-    part = wording.parts_of_tests(facts.manifest)
+    part = wording.parts_of_tests(facts.manifest, wording.REPORTED)
     return [
         text("0.7", "Language of the items", ", ".join(languages)),
         text("0.8", "Items of the dataset", f"{sum(whole.values()):,}", f"{by_task(whole)}.", part),
@@ -153,7 +153,8 @@ def _selection(facts: Facts) -> Entry:
         answer = f"All test examples that could be read, not all of the file: {', '.join(parts)}."
     training = [k for k in facts.shots if k]
     return text(
-        "1.2.1", "Selection of the items", answer, wording.parts_of_tests(facts.manifest),
+        "1.2.1", "Selection of the items", answer,
+        wording.parts_of_tests(facts.manifest, wording.REPORTED),
         f"Training examples are those of {wording.training_splits(facts.manifest)}."
         if training
         else "",
@@ -174,19 +175,22 @@ def _per_item(facts: Facts) -> str:
 
 def _effort(facts: Facts, answers: Answers) -> Entry:
     record = facts.record
-    evidence = [
-        "Neither people nor models had a limit of time, tokens or cost for an item; what the items"
-        " took is recorded."
-    ]
+    evidence = ["Annotators had no time limit for an item; their times are recorded."]
+    if facts.seated:
+        evidence.append(
+            "Handful limited neither the tokens nor the cost of models in the annotator's seat;"
+            " what their runs report is recorded."
+        )
     if record.seconds_per_answer is not None:
         evidence.append(f"Mean active time per test answer: {record.seconds_per_answer:.1f} s.")
-    if record.wages:
-        earned = in_currency(sum(wage.earned for wage in record.wages))
+    if record.earned:
+        earned = in_currency(record.earned)
         evidence.append(f"Total earnings: {earned} {facts.manifest['currency']}.")
     for row in facts.efforts:
         cost = f", {row.cost:.4f} {row.currency}" if row.cost == row.cost else ", cost not stated"
         evidence.append(
-            f"{row.who}: {count(row.answers, 'answer')}, {row.minutes:.1f} minutes{cost}."
+            f"{row.who}, as its runs report: {count(row.answers, 'answer')},"
+            f" {row.minutes:.1f} minutes{cost}."
         )
     if facts.runs:
         read, written = facts.tokens
@@ -244,8 +248,8 @@ def _detectable(facts: Facts, number: int) -> str:
             f" (p < {LEVEL / number:.2g})"
         )
     return (
-        f"With {POWER:.0%} power by the primary test{corrected}, in SDs between annotators:"
-        f" {'; '.join(said)}."
+        f"With {POWER:.0%} power by {OF_PEOPLE}{corrected}, in SDs between annotators:"
+        f" {'; '.join(said)}. {AT_LEAST}"
     )
 
 
@@ -260,18 +264,23 @@ def _of_arms(facts: Facts) -> str:
         return "ARG: a plan needs two people in each arm; none is computed yet."
     widths = "; ".join(f"± {row.width:g} %: {row.people:,}" for row in plans)
     return (
-        f"ARG of {new} against {base}, by the means and SDs of this study: people in each arm of"
-        f" each task for a 95 % interval of {widths}."
+        "No detectable gain is computed, as a gain has no p value. Precision of the ARG of"
+        f" {new} against {base}, by the means and SDs of this study: people in each arm of each"
+        f" task for a 95 % interval of {widths}."
     )
 
 
 def consent(facts: Facts) -> str:
     """Who consented, declined and withdrew."""
-    whole = facts.record.whole
+    record, whole = facts.record, facts.record.whole
+    people, seats = record.workers_consented, whole.consented
+    each = f" ({count(seats, 'participation')})" if seats != people else ""
+    later = f"{record.withdrawn} withdrew later"
+    if record.withdrawn:
+        later += ", upon which their answers were erased"
     return (
-        f"Consent was requested before the first example: {whole.consented} consented,"
-        f" {whole.declined} declined, and {facts.record.withdrawn} withdrew later, upon which their"
-        " answers were erased."
+        f"Consent was requested before the first example: {people} consented{each},"
+        f" {whole.declined} declined, and {later}."
     )
 
 

@@ -47,13 +47,14 @@ def _sitting(facts: Facts) -> list[Entry]:
     if manifest["attention_checks"]:
         parts.append("attention checks")
     breaks = count(manifest["idle_limit_hours"], "hour")
-    active = record.median("active_seconds")
+    active = record.median("active_seconds", record.settled)
     tasks = manifest["tasks_per_worker"]
     return [
         text(
-            "3.1", "Items in one sitting", between(facts.sittings),
-            f"Items of one participation ({', '.join(parts)}), one after the other; breaks of up to"
-            f" {breaks} were allowed and are not recorded as sittings.",
+            "3.1", "Items in one sitting", between([*facts.sittings.values(), facts.longest]),
+            f"Items of one participation ({', '.join(parts)}), one after the other:"
+            f" {between(facts.sittings.values())}; breaks of up to {breaks} were allowed and are"
+            " not recorded as sittings.",
             f"A person could go on with up to {tasks} tasks." if tasks > 1 else "",
             f"Median active time: {active / 60:.1f} minutes." if active is not None else "",
         ),
@@ -98,7 +99,7 @@ def _quality(facts: Facts) -> list[Entry]:
             "3.2.2", "Excluded by these criteria", count(out, "participation"),
             f"Completed, then excluded by a researcher with a reason: {by_researcher}; rejected on"
             f" the platform while at work: {facts.rejected}.",
-            f"Completed, then excluded by a rejection on the platform: {by_rule}." if by_rule else "",
+            f"Completed, then excluded by a rejection there: {by_rule}." if by_rule else "",
             f"Test answers that are in no result: {facts.answers_left_out} (of these participations"
             " and of those that ended early; of people who withdrew none are stored).",
         ),
@@ -224,13 +225,11 @@ def _of_seats(facts: Facts) -> list[str]:
         "The API gave models in the annotator's seat the annotators' instructions; the template"
         " around them is in the export."
     ]
-    if facts.runs:
-        shown = sum(run.examples == ModelRun.Examples.SHOWN for run in facts.runs)
+    if runs := [run for run in facts.runs if run.participation.scenario.shots]:
+        shown = sum(run.examples == ModelRun.Examples.SHOWN for run in runs)
         told.append(
-            f"Runs that answered the training examples: {len(facts.runs) - shown}; that were shown"
-            f" them with the gold: {shown}."
-            if any(facts.shots)
-            else ""
+            "Runs at more than zero shots that answered the training examples:"
+            f" {len(runs) - shown}; that were shown them with the gold: {shown}."
         )
     return told
 

@@ -6,7 +6,7 @@ from analysis.documents.checklists.facts import Facts, audience, people, prose
 from analysis.documents.checklists.short_form import CRITERIA, Answers
 from analysis.documents.study_record import PLATFORMS
 from analysis.documents.wording import REPORTED, count
-from annotation.models import Qualification
+from annotation.models import Qualification, Reason, StudyStatus
 from annotation.money.ledger import in_currency
 from annotation.study import gates
 
@@ -140,9 +140,16 @@ def _admission(facts: Facts) -> list[Entry]:
             + (f" ({failed} by the comprehension questions)" if failed else "")
             + f"; had done the task before: {whole.refused}.",
             f"Left without being excluded: {_named(left)}.",
-            "People who were turned away before they took a seat are not recorded.",
+            "Refused on the landing page, before a seat (refusals, not people):"
+            f" {_named(_refused(facts))}.",
         ),
     ]  # fmt: skip
+
+
+def _refused(facts: Facts) -> dict[str, int]:
+    """Reason in words -> refusals on the landing page."""
+    refused = facts.record.refused_arrivals.items()
+    return {str(Reason(why).label): number for why, number in refused}
 
 
 def _named(numbers: dict[str, int]) -> str:
@@ -153,12 +160,19 @@ def _share(number: int, whole: int) -> str:
     return f" ({number / whole:.0%})" if whole else ""
 
 
+def unanswered(facts: Facts) -> str:
+    """That the exit questionnaire has no answers, in words."""
+    if facts.study.status != StudyStatus.CLOSED:
+        return "no answers yet"
+    return f"answered by 0 of {facts.record.whole.completed} who completed the study"
+
+
 def _exposure(facts: Facts) -> Entry:
     seen = facts.record.exit_answers["seen_before"]
     if not facts.manifest.get("exit_questionnaire"):
         asked = "Exposure elsewhere was not asked about."
     elif not seen:
-        asked = "Exposure elsewhere is asked about in the exit questionnaire; no answers yet."
+        asked = f"Exposure elsewhere, by the exit questionnaire: {unanswered(facts)}."
     else:
         counts = ", ".join(f"{word} {n}" for word, n in sorted(seen.items()))
         asked = f"Exposure elsewhere, by the exit questionnaire: {counts}; it excluded no one."
@@ -225,7 +239,9 @@ def _training_pay(facts: Facts, is_trained: bool) -> tuple[Status, str]:
     if not is_trained:
         return Status.NOT_APPLICABLE, NA
     if float(facts.manifest["hourly_rate"]):
-        return Status.YES, f"{_rate(facts)} per hour of active time, as in the annotation step."
+        least = "At least " if facts.record.has_fixed_amounts else ""
+        amount = f"{least}{_rate(facts)} per hour of active time, as in the annotation step."
+        return Status.YES, amount
     if wording.is_paid(facts.manifest):
         whole = " ".join(wording.least_and_most(facts.manifest, REPORTED))
         return Status.PARTIAL, f"No amount of its own: the training is part of the whole. {whole}"
@@ -251,7 +267,7 @@ def unpaid(facts: Facts) -> str:
 
 
 def amount(facts: Facts) -> str:
-    sentences = wording.pay_sentences(facts.manifest, REPORTED)
+    sentences = list(facts.record.pay_sentences)
     wage = facts.record.median("per_active_hour")
     if wage is not None:
         median = f"{in_currency(round(wage))} {facts.manifest['currency']}"
@@ -291,11 +307,15 @@ def _structure(facts: Facts, paid: bool) -> list[Entry]:
         differing.append(f"bonuses given by hand: {number}, together {total}")
     if facts.unpaid:
         differing.append(f"left without pay by a decision: {people(facts.unpaid)}")
-    rule = (
-        "One rate and one set of bounds for all; amounts follow active time."
-        if float(facts.manifest["hourly_rate"])
-        else "One set of amounts for all."
-    )
+    if not float(facts.manifest["hourly_rate"]):
+        rule = "One set of amounts for all."
+    elif facts.record.has_fixed_amounts:
+        rule = (
+            "One rate and one set of bounds for all: active time at the rate, or the fixed amount"
+        )
+        rule += " if that is more."
+    else:
+        rule = "One rate and one set of bounds for all; amounts follow active time."
     answer = Status.PARTIAL if differing else Status.YES
     return [
         status("2.7.3", title, answer, rule),
