@@ -336,7 +336,7 @@ def _deviations(record: StudyRecord) -> list[Block]:
 
 def _sample(record: StudyRecord) -> list[Section]:
     """The table of the sample; no section where nothing is known of the people."""
-    rows = sample.rows(record.study)
+    rows = record.sample
     if not rows:
         return []
     notes = list(filter(None, [sample.NOTE, about_export(record.study)]))

@@ -20,9 +20,10 @@ from django.db.models import Avg, Count, Q, QuerySet, Sum
 
 from analysis.documents import wording
 from analysis.heavy import pd
-from analysis.tables import findings, frames, marks
+from analysis.tables import findings, frames, marks, sample
 from analysis.tables import models as model_tables
 from annotation.models import (
+    ANALYSED,
     Activity,
     Answer,
     Decision,
@@ -93,11 +94,6 @@ class Exclusion:
         return "by a researcher" if self.by_hand else "automatically"
 
 
-def _workers(participations: ParticipationQuerySet) -> int:
-    """Number of distinct people."""
-    return participations.aggregate(n=Count("worker", distinct=True))["n"]
-
-
 class StudyRecord:
     """The numbers of one opened study, each computed once.
 
@@ -155,22 +151,34 @@ class StudyRecord:
         Where a study gives each person several tasks there are more participations than people.
         Those who declined are counted once for each time: no row is kept of them.
         """
-        return _workers(self._people()) + self.whole.declined
+        return self._workers["arrived"] + self.whole.declined
 
     @cached_property
     def workers_consented(self) -> int:
         """Number of distinct people who consented."""
-        return _workers(self._people().filter(consented_at__isnull=False))
+        return self._workers["consented"]
 
     @cached_property
     def workers_completed(self) -> int:
         """Number of distinct people who completed at least one task."""
-        return _workers(self._people().filter(status=Status.COMPLETED))
+        return self._workers["completed"]
 
     @cached_property
     def workers_analysed(self) -> int:
         """Number of distinct people in the analysis, of all arms."""
-        return _workers(self._people().analysed())
+        return self._workers["analysed"]
+
+    @cached_property
+    def _workers(self) -> dict[str, int]:
+        """Number of distinct people with a participation that came that far."""
+        reached = {
+            "arrived": Q(),
+            "consented": Q(consented_at__isnull=False),
+            "completed": Q(status=Status.COMPLETED),
+            "analysed": ANALYSED,
+        }
+        counts = {name: Count("worker", distinct=True, filter=it) for name, it in reached.items()}
+        return self._people().aggregate(**counts)
 
     @cached_property
     def refused_arrivals(self) -> dict[str, int]:
@@ -327,6 +335,11 @@ class StudyRecord:
         counts = dict(people.order_by().values_list("consent_text").annotate(n=Count("pk")))
         texts = self.study.consent_texts.order_by("version")
         return [(text.version, text.since, counts.get(text.pk, 0)) for text in texts]
+
+    @cached_property
+    def sample(self) -> list[sample.Row]:
+        """The table of the sample."""
+        return sample.rows(self.study)
 
     @cached_property
     def withdrawn(self) -> int:

@@ -19,7 +19,7 @@ from analysis.documents import wording
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import count
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
-from analysis.tables import sample, seated_models
+from analysis.tables import seated_models
 from annotation.models import (
     AddedSeats,
     Answer,
@@ -117,20 +117,15 @@ class Facts:
     @cached_property
     def bonuses(self) -> tuple[int, str]:
         """(number, sum with its currency) of bonuses that were given by hand."""
-        given = LedgerEntry.objects.filter(
-            participation__study=self.study, kind=LedgerEntry.Kind.BONUS
-        ).aggregate(n=Count("pk"), cents=Sum("cents", default=0))
-        return given["n"], f"{in_currency(given['cents'])} {self.manifest['currency']}"
+        given = [each for each in self.record.amounts if each.kind == LedgerEntry.Kind.BONUS]
+        cents = sum(each.cents for each in given)
+        number = sum(each.entries for each in given)
+        return number, f"{in_currency(cents)} {self.manifest['currency']}"
 
     @cached_property
     def unpaid(self) -> int:
         """Settled participations that a decision left without pay."""
         return self._people.filter(is_paid=False).exclude(status=Status.WITHDRAWN).count()
-
-    @cached_property
-    def sample(self) -> list[sample.Row]:
-        """The table of the sample."""
-        return sample.rows(self.study)
 
     # Design ---------------------------------------------------------------------------------------
 

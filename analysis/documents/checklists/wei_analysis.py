@@ -195,14 +195,14 @@ def _reported(facts: Facts) -> list[Entry]:
 
 def demographics(facts: Facts, number: str, title: str) -> Entry:
     """What is known of the people: the table of the sample."""
-    if not facts.sample:
+    if not facts.record.sample:
         return status(
             number, title, Status.NO,
             "The study asks no question with choices or numbers of its own, and no demographic"
             " export was uploaded.",
         )  # fmt: skip
-    questions = list(dict.fromkeys(row.question for row in facts.sample))
-    shown = any(row.n is not None for row in facts.sample)
+    questions = list(dict.fromkeys(row.question for row in facts.record.sample))
+    shown = any(row.n is not None for row in facts.record.sample)
     return status(
         number, title, Status.YES if shown else Status.PARTIAL,
         f"The section Sample of the report has a table of {', '.join(questions)}.",
