@@ -22,6 +22,7 @@ from analysis.export.columns import COLUMNS
 from analysis.export.verify import FILES, NOT_RECOMPUTED, deviation, main, mean
 from analysis.tables import frames, performance, training
 from analysis.tables.rendering import as_latex, as_markdown, notes
+from analysis.values import moment
 from annotation.models import Answer, Kind, Participation, Study
 from annotation.recruitment import consent
 from annotation.steps import exclusion, exit_questionnaire, own_questions, training_step
@@ -575,6 +576,8 @@ def test_the_export_names_what_its_numbers_were_computed_with(study, export):
         "handful", "python", "numpy", "scipy", "pandas", "seed", "opened_at", "closed_at",
     }  # fmt: skip
     assert versions["seed"] == study.seed
+    assert versions["opened_at"] == moment(study.opened_at)
+    assert versions["closed_at"] is None
 
 
 UNREADABLE = {
