@@ -2237,9 +2237,9 @@ def check_attrition(export, check):
     """Who completed at each number of shots, Fisher's exact test, and Lee's bounds."""
     cells, began, withdrawn, done = export.cells(), Counter(), Counter(), Counter()
     for row in read(export.folder, "annotators.csv"):
-        place = row["kind"], row["task"], row["shots"]
-        if row["arm"] not in IN_CELLS or row["status"] in LIVE:
+        if None in row or row["arm"] not in IN_CELLS or row["status"] in LIVE:
             continue
+        place = row["kind"], row["task"], row["shots"]
         withdrawn[place] += row["status"] == "withdrawn"
         done[place] += row["status"] == "completed"
         began[place] += row["status"] == "completed" or row["stage"] in STAGES[1:]
@@ -2915,7 +2915,8 @@ def judged_sets(export):
     """(who, name, task, shots, split, metric) -> the test set under that metric."""
     judged, further = {}, defaultdict(set)
     for row in read(export.folder, "metrics.csv") if not export.design else ():
-        further[row["task"]].add(row["metric"])  # of a draft, as its rows say
+        if None not in row:
+            further[row["task"]].add(row["metric"])  # of a draft, as its rows say
 
     def metrics_of(task):
         named = further[task]

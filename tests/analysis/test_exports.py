@@ -569,6 +569,17 @@ def test_a_draft_can_be_exported_and_verified(researcher, tmp_path):
     shutil.rmtree(folder)
 
 
+def test_a_blank_line_in_a_file_of_a_draft_is_named_without_a_traceback(researcher, tmp_path):
+    study = factories.make_study(researcher, factories.make_task(), status="draft")
+    folder = tmp_path / "draft"
+    call_command("export_study", study.name, str(folder), verbosity=0)
+    metrics = folder / "metrics.csv"
+    metrics.write_bytes(metrics.read_bytes() + b"\r\n")
+    done = verify(folder)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "metrics.csv, row -, SHA-256" in done.stdout
+
+
 def test_the_export_names_what_its_numbers_were_computed_with(study, export):
     versions = json.loads((export / "versions.json").read_text())
     assert versions["numpy"] == np.__version__
