@@ -5,7 +5,6 @@ People are counted here as distinct workers of all scenarios and arms. Each fact
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any
 
 from django.db.models import Count, Sum
 
-from analysis.documents import wording
+from analysis.documents import recruitment, wording
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import count
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
@@ -302,28 +301,7 @@ def by_task(sizes: Mapping[str, int]) -> str:
 
 def audience(facts: Facts) -> list[str]:
     """The audience of the design, in sentences; [] where it has none."""
-    said, sentences = facts.audience, []
-    for key, words in (
-        ("countries", "Countries of residence"),
-        ("languages", "Languages"),
-    ):
-        if said.get(key):
-            sentences.append(f"{words}: {', '.join(map(str, said[key]))}.")
-    youngest, oldest = said.get("minimum_age"), said.get("maximum_age")
-    if youngest is not None or oldest is not None:
-        ends = [
-            *([f"from {youngest}"] if youngest is not None else []),
-            *([f"up to {oldest}"] if oldest is not None else []),
-        ]
-        sentences.append(f"Age: {' '.join(ends)} years.")
-    if said.get("approval_rate"):
-        sentences.append(f"Approval rate on the platform: at least {said['approval_rate']:g} %.")
-    for key, words in (("quotas", "Quotas"), ("filters", "Further filters of the platform")):
-        if said.get(key):
-            sentences.append(f"{words}: {json.dumps(said[key], ensure_ascii=False)}.")
-    if said.get("content_warning"):
-        sentences.append(f"Content warning: {said['content_warning']}")
-    return sentences
+    return recruitment.audience(facts.manifest, wording.REPORTED)
 
 
 def people(number: int) -> str:

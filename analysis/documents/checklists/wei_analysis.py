@@ -201,7 +201,7 @@ def demographics(facts: Facts, number: str, title: str) -> Entry:
             "The study asks no question with choices or numbers of its own, and no demographic"
             " export was uploaded.",
         )  # fmt: skip
-    questions = list(dict.fromkeys(row.question for row in facts.record.sample))
+    questions = dict.fromkeys(f"“{row.question}”" for row in facts.record.sample)
     shown = any(row.n is not None for row in facts.record.sample)
     return status(
         number, title, Status.YES if shown else Status.PARTIAL,
