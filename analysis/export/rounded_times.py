@@ -36,7 +36,8 @@ README = """
 ## Rounded times
 
 All times of people (`shown_at`, `submitted_at`, `at`) are rounded down to the {unit}, UTC; so are
-those of `audit_log.csv` and of the report, but for the opening. `versions.json` says so, and
+those of `audit_log.csv`, of `versions.json`, and of the report, but for the opening there.
+`versions.json` says so, and
 `verify.py` then says what it cannot recompute: the seconds of an answer and the longest absence (it
 checks that they fit the rounded times), and what came first within the same {unit}. Durations and
 pay stand as they were: whoever has a platform's own log may still recognise somebody by how long
@@ -82,6 +83,9 @@ def round_files(folder: Path, unit: str) -> None:
         change_columns(folder / name, dict.fromkeys(columns, lambda text: round_cell(text, unit)))
     versions = folder / "versions.json"
     said = json.loads(versions.read_text(encoding="utf-8")) | {KEY: unit}
+    # Arrivals are rounded down too: none may then be earlier than the opening.
+    for name in ("opened_at", "closed_at"):
+        said[name] = round_cell(said[name] or "", unit) or None
     versions.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
     with (folder / "README.md").open("a", encoding="utf-8") as readme:
         readme.write(README.format(unit=unit))
