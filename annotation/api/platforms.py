@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from django.db import IntegrityError, transaction
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -108,7 +109,7 @@ class ProlificCosts(ApiView):
     @extend_schema(
         summary="What the studies on Prolific cost, by either choice of the reward",
         parameters=[OpenApiParameter("ask", str, enum=["prolific"])],
-        responses=Costs,
+        responses={200: Costs, 409: OpenApiTypes.OBJECT},
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "own")

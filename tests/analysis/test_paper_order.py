@@ -13,6 +13,7 @@ from analysis.tables import models as model_tables
 from analysis.tables.differences import differences
 from annotation.models import Kind, Study
 from tasks.importing import CLUES
+from tasks.models import PredictionFile
 from tasks.paper import TASKS
 from tests import factories
 
@@ -79,11 +80,12 @@ def test_every_table_of_the_analysis_has_the_papers_order(ada, study):
         for name, make in findings.TABLES.items()
     }
     answers = sensitivity.table(study, Kind.PERSON)
+    files = PredictionFile.objects.filter(task__in=study.tasks.all())
     orders |= {
         "training": [row.task for row in training.training(study)],
         "sensitivity": [table.task for table in sensitivity.task_tables(answers)],
         "differences": [row.task for row in differences(study, Kind.PERSON)],
-        "models": [row.task.name for row in model_tables.model_rows(resampling_files(study))],
+        "models": [row.task.name for row in model_tables.model_rows(files)],
         **{
             name: [row.task for row in figure_data.figure(study, Kind.PERSON, name).numbers]
             for name in figure_data.NAMES
@@ -92,10 +94,6 @@ def test_every_table_of_the_analysis_has_the_papers_order(ada, study):
     assert {name: list(dict.fromkeys(tasks)) for name, tasks in orders.items()} == dict.fromkeys(
         orders, FLAT
     )
-
-
-def resampling_files(study):
-    return model_tables.PredictionFile.objects.filter(task__in=study.tasks.all())
 
 
 def test_documents_have_the_papers_order(ada, study):

@@ -16,7 +16,7 @@ from tests.analysis.latex_reader import problems
 
 pytestmark = pytest.mark.long
 
-HOSTILE = 'A "study": of {people} & models\t# 1'
+HOSTILE = 'A "study": of {people} & models # 1'
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def test_the_audience_is_sent_with_the_ids_that_prolific_lists(fake, researcher)
     assert sent["age"]["selected_range"] == {"lower": 18, "upper": 65}
     assert sent["approval_rate"]["selected_range"] == {"lower": 95}
     assert sent["sex"] == {
-        "filter_id": "sex", "selected_values": ["1", "0"], "weightings": {"1": 50, "0": 50},
+        "filter_id": "sex", "selected_values": ["0", "1"], "weightings": {"1": 50, "0": 50},
     }  # fmt: skip
     assert sent["handedness"]["selected_values"] == ["0"]
     assert "participant_group_blocklist" in sent

@@ -159,6 +159,7 @@ def test_from_the_link_to_the_completion_code(open_browser, researcher, told, di
     desk.submit()
     page.wait_for_selector("span-answer[data-ready]")
     assert foreign(page) == []
+    page.wait_for_selector("[data-submit]:not([aria-disabled])")
     page.locator("[name=no_answer]").check()
     desk.submit()
     page.wait_for_selector("[data-copy-text]")

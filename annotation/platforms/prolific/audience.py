@@ -77,7 +77,8 @@ def _choice(found: Json, name: str, key: str) -> str:
 
 def _add_quota(sent: dict[str, Json], found: Json, shares: dict[str, float]) -> None:
     """Weigh the choices of a filter, which become those that are selected."""
-    weights = {_choice(found, name, "quotas"): share for name, share in shares.items()}
+    named = {_choice(found, name, "quotas"): share for name, share in shares.items()}
+    weights = dict(sorted(named.items()))  # PostgreSQL's JSON keeps no order
     condition = sent.setdefault(found["filter_id"], {"filter_id": found["filter_id"]})
     selected = condition.get("selected_values")
     if selected is not None and set(selected) != set(weights):
