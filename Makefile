@@ -34,7 +34,7 @@ test-all: test $(SUITES)  ## the long suites too
 suites:  ## the names of the long suites
 	@echo $(SUITES)
 
-test-postgres: .venv/dev .venv/chromium  ## everything on PostgreSQL, but for the browser
+test-postgres: .venv/dev .venv/chromium .venv/nginx  ## everything on PostgreSQL, but for the browser
 	$(ON_POSTGRES) $(PYTEST) -m "not browser"
 
 test-browser: .venv/dev .venv/chromium .venv/fonts  ## all tests with a real Chromium, on PostgreSQL

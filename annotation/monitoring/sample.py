@@ -38,7 +38,7 @@ NOT_OF_THE_PERSON = frozenset(
 )  # fmt: skip
 AGE = "Age"
 NO_DATA = frozenset({"", "DATA_EXPIRED", "CONSENT_REVOKED"})  # as the export writes it
-LARGEST_EXPORT = 5_000_000  # bytes
+LARGEST_EXPORT = 2_000_000  # bytes: a proxy takes it at every address
 
 
 class ExportError(ValueError):

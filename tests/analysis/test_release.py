@@ -28,6 +28,7 @@ from annotation.models import Kind, Panel, Participation, ProlificStudy, Study
 from annotation.platforms import personal_links
 from annotation.recruitment import consent
 from annotation.steps import exclusion, exit_questionnaire, training_step
+from tasks.csv_files import write_csv
 from tasks.formats import Record
 from tests import factories
 from tests.analysis.tampering import is_signed, make_key
@@ -443,7 +444,11 @@ def test_a_signature_shows_what_nothing_inside_can(study, tmp_path, key):
         assert f"-n handful -s {name}.sig < {name}" in printed
         assert is_signed(target / name, key)
     path = target / "answers.csv"
-    path.write_bytes(path.read_bytes().replace(b",0,0.0,0\r\n", b",0,7.0,0\r\n"))
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    rows[0]["away_seconds"] = "7.0"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        write_csv(file, list(rows[0]), (row.values() for row in rows))
     files.write_data_sums(target)
     files.write_bundle_sums(target)
     done = subprocess.run(

@@ -326,7 +326,7 @@ def test_a_program_uploads_the_same_and_deletes_it(ada, researcher, from_prolifi
 def test_a_larger_file_is_refused(ada, from_prolific):
     reply = upload(ada, from_prolific, b"x" * (sample.LARGEST_EXPORT + 1))
     assert reply.status_code == 422
-    assert "at most 5 MB" in reply.context["sample_form"]["demographics"].errors[0]
+    assert "at most 2 MB" in reply.context["sample_form"]["demographics"].errors[0]
 
 
 def test_people_out_of_the_analysis_are_not_counted(ada, from_prolific):

@@ -93,7 +93,7 @@ def test_people_and_models_are_scored_on_the_same_part_of_a_test_and_tables_say_
         reply = ada.get(reverse("human_performance_file", args=[study.name, ext]))
         assert said in reply.content.decode(), ext
     prereg = ada.get(reverse("preregistration_file", args=[study.name])).content.decode()
-    assert "glue-rte, 6 of 60 drawn with seed 3" in prereg
+    assert "glue-rte, 6 of 60 test examples drawn with seed 3" in prereg
     assert "(of glue-rte: k of each right answer)" in prereg
 
 
