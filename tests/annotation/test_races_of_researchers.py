@@ -20,7 +20,6 @@ from annotation.platforms.prolific import studies as prolific_studies
 from annotation.platforms.prolific.client import Client as Prolific
 from annotation.recruitment import refusals
 from annotation.study import design, lifecycle
-from tasks import checking
 from tasks.models import Prediction, PredictionFile
 from tasks.predictions import store as prediction_store
 from tasks.predictions.store import PredictionsError
@@ -48,19 +47,18 @@ def no_locks(monkeypatch):
 ONCE = "a_model_predicts_once_per_task_shots_and_split"
 
 
-def uploads(researcher) -> list[object]:
-    """The same predictions of one model, all at once."""
+def test_of_simultaneous_identical_uploads_one_is_stored_and_the_others_are_told(researcher):
+    """Each is read before the race to store them begins, as in the control."""
     task = factories.make_task()
     factories.predict(researcher, "toy", task, 4, 1)
-    return race([lambda: factories.predict(researcher, "toy", task, 2, 1) for _ in range(THREADS)])
-
-
-def test_of_simultaneous_identical_uploads_one_is_stored_and_the_others_are_told(researcher):
-    results = uploads(researcher)
+    data = factories.prediction_lines(task)
+    upload = prediction_store.PredictionUpload(f"{task.name}_2_1.jsonl", data, task, 2, 1)
+    read = [prediction_store.scored([upload]) for _ in range(THREADS)]
+    store = partial(prediction_store.store, "toy", [upload])
+    results = race([partial(store, texts, researcher, {}) for texts in read])
     assert PredictionFile.objects.filter(shots=2).count() == 1
     assert Prediction.objects.filter(file__shots=2).count() == 4
-    told = (PredictionsError, checking.Busy)  # stored already, or one upload at a time
-    assert sum(isinstance(result, told) for result in results) == THREADS - 1
+    assert sum(isinstance(result, PredictionsError) for result in results) == THREADS - 1
 
 
 def test_control_without_the_constraint_several_uploads_are_stored(researcher):
