@@ -322,12 +322,12 @@ def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str)
     if begun:
         page = lxml.html.fromstring(site.get(begun[0]))
     while (form := _leading_form(page)) is not None:
-        fields = dict(form.form_values())
-        if form.action.endswith("/consent/"):
+        fields, path = dict(form.form_values()), _path(form)
+        if path.endswith("/consent/"):
             fields["agree"] = "yes"
-        if form.action.endswith("/comprehend/"):
+        if path.endswith("/comprehend/"):
             fields |= knowledge.of_instructions
-        if form.action.endswith("/answer/"):
+        if path.endswith("/answer/"):
             turn = page.xpath("descendant-or-self::section[@id='turn']")[0]
             yield "annotation" if turn.get("data-step") == "check" else turn.get("data-step")
             fields |= _answer(page, decide, knowledge, rng)
