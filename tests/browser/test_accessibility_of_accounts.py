@@ -139,9 +139,13 @@ def test_what_a_study_goes_through(page, busy, researcher, part):
 @pytest.mark.timeout(300)
 def test_links_and_refusals_on_the_pages_of_people(page, busy):
     signed_in(page, "/users/")
-    page.get_by_role("button", name="Invite").click()
+    page.get_by_role("button", name="Invite").click()  # which asks for the password first
+    page.get_by_label("Password").fill("right horse")
+    is_accessible(page, "a password, asked for again")
+    page.get_by_role("button", name="Confirm").click()
     expect(page.get_by_label("Link of the invitation")).to_be_visible()
     is_accessible(page, "an invitation, made")
+    # The page stands at the address of the question now; its forms lead on all the same.
     page.get_by_role("button", name="Link to a new password for grace").click()
     expect(page.get_by_label("Link to a new password", exact=True)).to_be_visible()
     is_accessible(page, "a link to a new password")
