@@ -360,10 +360,17 @@ def metrics(manifest: Manifest) -> str:
     if set(by_metric) == {"S1"} and not further:
         return ""
     named = "; ".join(f"{metric} on {', '.join(names)}" for metric, names in by_metric.items())
-    whole = [name for name in dict.fromkeys([*by_metric, *further]) if not METRICS[name].is_mean]
+    names = dict.fromkeys([*by_metric, *further])
+    whole = [name for name in names if not METRICS[name].is_mean]
     sentences = [
-        f"The score of a test set is that of its task's metric, as CrossFit computes it: {named}.",
+        f"The score of a test set is that of its task's metric: {named}.",
     ]
+    if of_crossfit := [name for name in names if "CrossFit" in METRICS[name].source]:
+        is_or_are = "is" if len(of_crossfit) == 1 else "are"
+        sentences.append(
+            f"{', '.join(of_crossfit)} {is_or_are} computed as in CrossFit (Ye et al., 2021,"
+            " dataloader/metrics.py)."
+        )
     if further:
         sentences.append(
             "Further metrics, computed where they fit and without tests between groups:"
