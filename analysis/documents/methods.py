@@ -166,7 +166,7 @@ def _gates(record: StudyRecord) -> str:
     questions = gates.parse(manifest["comprehension_questions"])
     if questions:
         attempts = count(manifest["comprehension_attempts"], "attempt")
-        paid = " and paid for their time" if float(manifest["hourly_rate"]) else ""
+        paid = ", with pay promised for their time" if float(manifest["hourly_rate"]) else ""
         sentences.append(
             "Before the first example, annotators had to answer"
             f" {count(len(questions), 'question')} about the instructions correctly within"

@@ -236,6 +236,8 @@ def _pay(record: StudyRecord) -> list[Block]:
     ended = f", of which {early:,} ended before completion" if early else ""
     if unpaid := len(record.settled) - len(record.wages):
         ended += f"; {unpaid:,} left without pay by a decision and in no amount below"
+    if record.withdrawn_with_pay:
+        ended += f"; {record.withdrawn_with_pay:,} more withdrew and are in the amounts alone"
     rule = record.manifest["qualification"]["rule"]
     waited = ", waiting included" if rule == Qualification.RESEARCHER else ""
     settled = Fact("Participations with settled earnings", f"{len(record.settled):,}{ended}")

@@ -30,6 +30,7 @@ from annotation.models import (
     ExitAnswers,
     Kind,
     LedgerEntry,
+    Participation,
     ParticipationQuerySet,
     Scenario,
     Status,
@@ -190,7 +191,7 @@ class StudyRecord:
 
     @cached_property
     def pay_sentences(self) -> list[str]:
-        """What was promised and what Prolific paid for completing a study there, as sentences."""
+        """What was promised, the reward on Prolific, and what was earned and paid by the ledger."""
         manifest, verbs, rewards = self.manifest, wording.REPORTED, self.rewards
         sentences = [
             *wording.rate(manifest, verbs, has_fixed_reward=bool(rewards)),
@@ -202,6 +203,16 @@ class StudyRecord:
                 "The reward on Prolific for completing a study there was"
                 f" {' to '.join(amounts)} {manifest['currency']}."
             )
+        if self.earned:
+            earned, paid = (
+                f"{ledger.in_currency(n)} {manifest['currency']}" for n in (self.earned, self.paid)
+            )
+            part = "none" if not self.paid else "all" if self.paid == self.earned else paid
+            sentences.append(
+                f"Annotators earned {earned} in total, of which {part} is recorded as paid so far."
+            )
+        elif wording.is_paid(manifest):
+            sentences.append("Nothing has been earned yet.")
         return sentences
 
     @property
@@ -254,7 +265,17 @@ class StudyRecord:
 
         What is left without pay by a decision has its time here, and is in no sum of earnings.
         """
-        return ledger.wages(ledger.settled(self.study).exclude(status=Status.WITHDRAWN))
+        return ledger.wages(seat for seat in self._seats if seat.status != Status.WITHDRAWN)
+
+    @cached_property
+    def _seats(self) -> list[Participation]:
+        return list(ledger.settled(self.study))
+
+    @property
+    def withdrawn_with_pay(self) -> int:
+        """Participations that withdrew and whose earnings are among `amounts`."""
+        gone = [seat for seat in self._seats if seat.status == Status.WITHDRAWN and seat.is_paid]
+        return sum(bool(seat.ledger.all()) for seat in gone)
 
     @cached_property
     def wages(self) -> list[ledger.Wage]:

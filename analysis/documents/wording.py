@@ -48,15 +48,18 @@ class Verbs(NamedTuple):
     earn: str
     choose: str
     may: str
+    paid: str
+    paid_for: str
 
 
 PLANNED = Verbs(
     "is", "are", "have", "need", "wait", "decides", "proceed", "complete", "completes", "leave",
-    "earn", "choose", "may",
+    "earn", "choose", "may", "are paid", "are paid for",
 )  # fmt: skip
 REPORTED = Verbs(
     "was", "were", "had", "needed", "waited", "decided", "proceeded", "completed", "completed",
-    "left", "earned", "chose", "could",
+    "left", "were promised", "chose", "could", "were promised",
+    "were promised pay for",
 )  # fmt: skip
 
 
@@ -215,8 +218,7 @@ def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
         ]
     if float(manifest["hourly_rate"]):
         sentences.append(
-            f"Those screened out {v.are} paid for the time worked, and their seats {v.are}"
-            " reassigned."
+            f"Those screened out {v.paid_for} the time worked, and their seats {v.are} reassigned."
         )
     else:
         sentences.append(f"The seats of those screened out {v.are} reassigned.")
@@ -258,7 +260,7 @@ def rate(manifest: Manifest, verbs: Verbs, has_fixed_reward: bool = False) -> li
         return [f"There {verbs.is_} no hourly rate."]
     least = "at least " if has_fixed_reward or has_fixed_amounts(manifest) else ""
     return [
-        f"Annotators {verbs.are} paid {least}{manifest['hourly_rate']} {manifest['currency']} per"
+        f"Annotators {verbs.paid} {least}{manifest['hourly_rate']} {manifest['currency']} per"
         " hour of active time, at the same rate throughout and independent of their score.",
         f"Active time is defined as the {manifest['pay']['active_time']}.",
     ]

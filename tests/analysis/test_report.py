@@ -10,8 +10,9 @@ from django.urls import reverse
 
 from analysis.documents import blocks, preregistration, report
 from analysis.documents.blocks import Bullets, Facts, Grid, Picture
+from analysis.documents.study_record import StudyRecord
 from annotation.models import Kind, Panel, ReportAnswer, Status, Study
-from annotation.money import ledger
+from annotation.money import batches, ledger, payout
 from annotation.recruitment import consent, eligibility, expiry
 from annotation.steps import exclusion, training_step, withdrawal
 from annotation.study import lifecycle, team
@@ -159,7 +160,7 @@ def test_the_methods_are_filled_from_the_design_and_from_what_happened(study):
     sources = "4 by an open link, 1 who declined, source not stored"
     assert f"Of 5 people who took a seat ({sources}), 4 consented" in text
     assert "4 completed the study, and 4 are included in the analysis." in text
-    assert "Annotators were paid 12.00 USD per hour of active time" in text
+    assert "Annotators were promised 12.00 USD per hour of active time" in text
     assert "USD, based on active time (n = 4)" in text
 
 
@@ -257,7 +258,9 @@ def test_the_gates_are_those_of_the_design(researcher):
     assert "at most 10 points below the mean of the other annotators." in text
     assert "before 2 other annotators of the scenario had finished the training step." in text
     assert "Participation required a desktop or laptop computer." in text
-    assert "completed the task earned at least 2.50 USD. Paid time was capped at 2 h." in text
+    assert (
+        "completed the task were promised at least 2.50 USD. Paid time was capped at 2 h." in text
+    )
 
 
 def test_screening_by_the_rule_is_no_deviation_and_no_exclusion_by_hand(researcher):
@@ -428,3 +431,28 @@ def test_no_secret_and_no_name_is_in_the_report(ada, study):
         assert participation.completion_code not in text
     assert study.manifest_hash in text
     assert "`s1|match:exact" in text
+
+
+def test_what_is_paid_is_said_by_the_ledger(researcher, db):
+    study = make_study(researcher)
+    earned = f"{ledger.in_currency(StudyRecord(study).earned)} USD"
+    assert "were paid" not in methods_of(study)
+    assert f"Annotators earned {earned} in total, of which none is recorded as paid so far." in (
+        methods_of(study)
+    )
+    for batch in batches.prepare(study, researcher):
+        assert "of which none is recorded as paid so far." in methods_of(study)
+        payout.mark_paid(batch)
+    assert f"earned {earned} in total, of which all is recorded as paid so far." in (
+        methods_of(study)
+    )
+
+
+def test_earnings_of_people_who_withdrew_are_told_beside_those_of_the_others(researcher, db):
+    study = make_study(researcher)
+    gone = study.participations.filter(status="completed", kind="person").first()
+    withdrawal.withdraw(gone.token)
+    facts = {row.name: row.text for row in block(study, "Pay and time", Facts).rows}
+    assert facts["Participations with settled earnings"] == (
+        "3; 1 more withdrew and are in the amounts alone"
+    )
