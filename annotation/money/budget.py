@@ -13,7 +13,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, Sum
+from django.db.models import Count, Exists, Max, OuterRef, Q, Subquery, Sum
 
 from annotation.models import (
     LIVE,
@@ -170,14 +170,19 @@ def has_room(
 
 
 def _at_most_taken(study: Study, most: int, returning: Participation | None) -> int:
-    """What is earned and reserved at most, in cents: in three queries, however many have left.
+    """What is earned and reserved at most, in cents: in one query, however many have left.
 
     As if everybody who is at work, or left and is not settled, earned up to the cap.
     """
-    entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
     live = Q(status__in=LIVE) | Q(pk=returning.pk if returning else None)
-    open_yet = _people(study).filter(live).count() + _left_unsettled(study).count()
-    return entries.aggregate(total=Sum("cents", default=0))["total"] + most * open_yet
+    unsettled = Q(pk__in=_left_unsettled(study).order_by().values("pk"))
+    entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
+    total = entries.order_by().values("participation__study").annotate(total=Sum("cents"))
+    sums = _people(study).aggregate(
+        earned=Max(Subquery(total.values("total")), default=0),
+        open_yet=Count("pk", filter=live | unsettled),
+    )
+    return sums["earned"] + most * sums["open_yet"]
 
 
 def room(study: Study, taken: int | None = None) -> int | None:

@@ -4,10 +4,21 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import NamedTuple
 
 from annotation.models import Kind, Status, Study
 
 DAYS = 7
+
+
+class Course(NamedTuple):
+    """When a person came to which scenario, and when, how and after how much work they ended."""
+
+    scenario: int
+    status: str
+    arrived_at: datetime
+    finished_at: datetime | None
+    worked_seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -36,10 +47,10 @@ class Pace:
         return self.days[-1][0] + timedelta(days=min(open_seats / self.per_day, 10_000))
 
 
-def for_study(study: Study, now: datetime) -> Pace:
-    """Of the people of the study, in one query."""
+def courses(study: Study) -> list[Course]:
+    """Of all people of the study, in one query."""
     people = study.participations.filter(kind=Kind.PERSON).order_by()
-    return measured(people.values_list("arrived_at", "finished_at", "status"), now)
+    return [Course(*row) for row in people.values_list(*Course._fields)]
 
 
 def measured(rows: Iterable[tuple[datetime, datetime | None, str]], now: datetime) -> Pace:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import ClassVar
 
-from annotation.models import Kind, Status, Study, StudyStatus
+from django.db.models import Q
+
+from annotation.models import Kind, ParticipationQuerySet, Status, Study, StudyStatus
 from annotation.monitoring import at_work, flags, pace, seats
 from annotation.monitoring.at_work import AtWork
 from annotation.monitoring.columns import FACTS, FUNNEL, SEATS
@@ -18,6 +20,7 @@ from annotation.monitoring.funnel import ROBOTS, Funnel, by_scenario_and_kind, w
 from annotation.monitoring.grid import Grid, grid
 from annotation.monitoring.pace import Pace
 from annotation.monitoring.seats import Seats
+from annotation.steps import exclusion
 from annotation.wording import in_words
 from tasks.clock import database_now
 
@@ -47,6 +50,7 @@ class Progress:
     at_work: list[AtWork]
     at_work_count: int
     waiting: list[Waiting]
+    rejected: list[str]  # pseudonyms of exclusion.rejected_elsewhere
     money: Money
     flagged: flags.Flagged
     pace: Pace
@@ -123,11 +127,13 @@ class Progress:
 
 
 def for_study(study: Study) -> Progress:
-    """Everything at once, in ten queries."""
+    """Everything at once, in nine queries."""
     scenarios = list(with_training_size(study))
     funnels = by_scenario_and_kind(study, scenarios)
-    rows = seats.for_scenarios(study, scenarios, funnels)
+    courses = pace.courses(study)
+    rows = seats.for_scenarios(study, scenarios, funnels, courses)
     now = database_now()
+    undecided = list(_undecided(study))
     active = study.participations.at_work(now).filter(kind=Kind.PERSON)
     latest = at_work.latest(active)
     return Progress(
@@ -138,12 +144,23 @@ def for_study(study: Study) -> Progress:
         at_work_count=active.count() if len(latest) == at_work.SHOWN_AT_WORK else len(latest),
         waiting=[
             Waiting(each.pseudonym, str(each.scenario), each.waiting_since)
-            for each in study.participations.filter(status=Status.WAITING)
-            .select_related("scenario__task")
-            .only("pseudonym", "waiting_since", "scenario__shots", "scenario__task__name")
-            .order_by("waiting_since")
+            for each in undecided
+            if each.status == Status.WAITING
         ],
+        rejected=sorted(each.pseudonym for each in undecided if each.status != Status.WAITING),
         money=money(study, [(row.open_seats, row.scenario.estimated_minutes) for row in rows]),
         flagged=flags.for_completed(study),
-        pace=pace.for_study(study, now),
+        pace=pace.measured(
+            ((each.arrived_at, each.finished_at, each.status) for each in courses), now
+        ),
+    )
+
+
+def _undecided(study: Study) -> ParticipationQuerySet:
+    """Who waits after the training step, and whose completed work was rejected on a platform."""
+    rejected = exclusion.rejected_elsewhere(study).order_by().values("pk")
+    people = study.participations.filter(Q(status=Status.WAITING) | Q(pk__in=rejected))
+    people = people.select_related("scenario__task").order_by("waiting_since")
+    return people.only(
+        "pseudonym", "status", "waiting_since", "scenario__shots", "scenario__task__name"
     )

@@ -2,13 +2,14 @@
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
 from annotation.models import Kind, Scenario, Status, Study, StudyStatus
 from annotation.monitoring.columns import SEATS
 from annotation.monitoring.funnel import ROBOTS, Funnel
+from annotation.monitoring.pace import Course
 from annotation.wording import in_words
 from tasks.clock import database_now
 
@@ -51,10 +52,13 @@ class Seats:
 
 
 def for_scenarios(
-    study: Study, scenarios: list[Scenario], funnels: Mapping[tuple[int, str], Funnel]
+    study: Study,
+    scenarios: list[Scenario],
+    funnels: Mapping[tuple[int, str], Funnel],
+    courses: Iterable[Course],
 ) -> list[Seats]:
     """One row per scenario of the study, with the funnels by scenario and kind."""
-    times = _times_of_completed(study)
+    times = _times_of_completed(courses)
     left = _left(study)
     return [
         _seats(
@@ -69,13 +73,12 @@ def for_scenarios(
     ]
 
 
-def _times_of_completed(study: Study) -> dict[int, list[float]]:
+def _times_of_completed(courses: Iterable[Course]) -> dict[int, list[float]]:
     """Scenario -> active seconds of each person who completed it."""
     times: dict[int, list[float]] = defaultdict(list)
-    done = study.participations.filter(kind=Kind.PERSON, status=Status.COMPLETED)
-    for scenario, seconds in done.order_by().values_list("scenario", "worked_seconds"):
-        if seconds is not None:
-            times[scenario].append(seconds)
+    for course in courses:
+        if course.status == Status.COMPLETED and course.worked_seconds is not None:
+            times[course.scenario].append(course.worked_seconds)
     return times
 
 

@@ -9,7 +9,6 @@ from django.utils.timezone import localtime
 from annotation.models import Kind, Study, StudyStatus
 from annotation.money import budget, ledger
 from annotation.monitoring.progress import Progress
-from annotation.steps import exclusion
 from annotation.wording import in_words
 
 QUIET = timedelta(hours=6)
@@ -52,7 +51,7 @@ def all_needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
     """The same for everybody in the team: where notices come from, too."""
     return [
         *_waiting(study, progress, now),
-        *_rejected(study),
+        *_rejected(progress),
         *_trouble(study, progress, now),
         *_elsewhere(study),
         *_wage(study, progress),
@@ -80,15 +79,14 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
     )
 
 
-def _rejected(study: Study) -> Iterator[Need]:
+def _rejected(progress: Progress) -> Iterator[Need]:
     """Completed work that was rejected on a platform, while no researcher has decided on it."""
-    names = list(exclusion.rejected_elsewhere(study).values_list("pseudonym", flat=True))
-    if names:
+    if names := progress.rejected:
         them = "it" if len(names) == 1 else "each"
         yield Need(
             "rejected",
             f"{len(names)} rejected on the platform, in the analysis",
-            f"{', '.join(sorted(names)[:NAMED])}{' and others' if len(names) > NAMED else ''}: the"
+            f"{', '.join(names[:NAMED])}{' and others' if len(names) > NAMED else ''}: the"
             f" work is completed, and a rejection there excludes nothing here. Exclude {them} with"
             " a reason, or keep it in the analysis.",
             "Decide",

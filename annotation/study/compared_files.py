@@ -46,5 +46,6 @@ def freeze(study: Study) -> list[str]:
 
 
 def _of_team(study: Study) -> PredictionFileQuerySet:
-    team = [study.owner_id, *study.members.order_by().values_list("user", flat=True)]
-    return PredictionFile.objects.filter(task__in=study.tasks.all(), model__uploaded_by__in=team)
+    members = study.members.order_by().values("user")
+    of_team = Q(model__uploaded_by=study.owner_id) | Q(model__uploaded_by__in=members)
+    return PredictionFile.objects.filter(of_team, task__in=study.tasks.all())

@@ -72,7 +72,7 @@ def test_the_page_of_a_study_takes_as_many_queries_for_one_as_for_many(
     for scenario in study.scenarios.all():
         for _ in range(2):
             factories.seat(scenario)
-    with django_assert_max_num_queries(21):
+    with django_assert_max_num_queries(20):
         page(ada, "study", study.name)
 
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from analysis.export import pages_seen
 from analysis.tables import findings, frames, performance
 from annotation.models import Answer, Exposure, Kind, Participation, Status, Step, Study, Turn
-from annotation.monitoring import funnel, seats
+from annotation.monitoring import funnel, pace, seats
 from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent, sittings
 from annotation.steps import answering, qualification, training_step, withdrawal
@@ -367,4 +367,5 @@ def test_its_first_example_is_among_the_pages_seen(study):
 
 def seats_of(study):
     scenarios = list(funnel.with_training_size(study))
-    return seats.for_scenarios(study, scenarios, funnel.by_scenario_and_kind(study, scenarios))
+    funnels = funnel.by_scenario_and_kind(study, scenarios)
+    return seats.for_scenarios(study, scenarios, funnels, pace.courses(study))
