@@ -117,3 +117,16 @@ def test_a_printed_report_has_no_site_header(page, study):
     page.set_viewport_size({"width": 673, "height": 970})  # A4 within its margins
     expect(page.locator("header.site-header")).to_be_hidden()
     expect(page.locator("nav.menu")).to_be_hidden()
+
+
+def test_a_report_does_not_wait_for_its_pictures_and_is_whole_in_print(page, study):
+    factories.work_through(factories.seat(study.scenarios.first()))
+    visit(page, study)
+    page.goto(f"/studies/{study.name}/report/", wait_until="domcontentloaded")
+    pictures = page.locator(".doc-figure img")
+    assert pictures.count()
+    # Nobody scrolls to them: they come one by one once the page is there.
+    for picture in pictures.all():
+        expect(picture).to_have_js_property("complete", value=True, timeout=30_000)
+        assert picture.evaluate("picture => picture.naturalWidth") > 0
+        assert picture.evaluate("picture => picture.loading") == "eager"
