@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import ApiToken, Kind, Participation, Scenario, Status, Study, Turn, Worker
+from annotation.platforms.prolific import studies
 from annotation.recruitment import consent, identities, seats
 from annotation.steps import answering, training_step
 from annotation.study import consequences, design, lifecycle
@@ -269,6 +270,11 @@ def make_study(owner, *tasks: Task, status: str = "open", **fields: Any) -> Stud
 def opening(study: Study) -> dict[str, str]:
     """What the button that opens a draft sends: the action, and the sum that stands beside it."""
     return {"action": "open", "agreed": consequences.for_study(study).sum_in_words}
+
+
+def publishing(draft: Any) -> dict[str, str]:
+    """What the button that publishes on Prolific sends: the action, and the sum beside it."""
+    return {"action": "publish", "agreed": studies.sum_in_words(draft)}
 
 
 _identities = itertools.count()

@@ -135,7 +135,7 @@ class Rehearsal:
                 if draft.screen_out_cents:
                     changes["screen_out"] = f"{screen_out / 100:.2f}"
             self.ada.submit(page, changes, form)
-            self.ada.submit(page, {"action": "publish"}, form)
+            self.ada.submit(f"{page}?publish={draft.pk}", {"action": "publish"}, form)
 
     def trained(self) -> list[str]:
         """Prolific's ids of the studies whose scenario has a training step."""

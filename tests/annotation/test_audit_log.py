@@ -220,7 +220,7 @@ def on_prolific(watched, fake, study):
     watched.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
     draft = study.prolific_studies.get()
     address = reverse("prolific_study", args=[study.name, draft.pk])
-    watched.post(address, {"action": "publish"})
+    watched.post(address, factories.publishing(draft))
     watched.post(reverse("prolific_sync", args=[study.name]))
     draft.refresh_from_db()
     seat = complete(fake, draft)

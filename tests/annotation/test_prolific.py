@@ -138,7 +138,16 @@ def test_the_page_drafts_changes_and_publishes(payer, fake, study):
     for wrong in [*wrongs, {"minutes": "0"}, {"screen_out": "2.50"}]:
         assert payer.post(form, fields | wrong).status_code == 422
     payer.post(form, fields)
-    payer.post(form, {"action": "publish"})
+    for agreed in ({}, {"agreed": "1.00 GBP"}):
+        reply = payer.post(form, {"action": "publish"} | agreed)
+        assert reply.status_code == 409
+        assert "Not published" in reply.content.decode()
+    confirmation = payer.get(f"{address}?ask=prolific&publish={draft.pk}").content.decode()
+    assert "2 places" in confirmation
+    assert "Publish for 5.00 GBP" in confirmation
+    assert "Prolific says 6.68 GBP" in confirmation
+    draft.refresh_from_db()
+    payer.post(form, factories.publishing(draft))
     draft.refresh_from_db()
     assert fake.study(draft.external_id)["reward"] == 250
     assert "active" in payer.get(address).content.decode()
@@ -149,7 +158,7 @@ def test_without_a_token_the_page_says_what_to_set(payer, fake, study, settings,
     settings.PROLIFIC_TOKEN = ""
     (draft,) = drafts.plan(study, 0, researcher)
     form = reverse("prolific_study", args=[study.name, draft.pk])
-    reply = payer.post(form, {"action": "publish"})
+    reply = payer.post(form, factories.publishing(draft))
     assert reply.status_code == 409
     assert "Set PROLIFIC_TOKEN" in reply.content.decode()
 

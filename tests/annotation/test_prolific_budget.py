@@ -175,7 +175,7 @@ def test_drafts_that_together_are_above_the_budget_are_not_published(
     study.prolific_studies.update(reward_cents=CAP * 100)  # each alone is the whole budget
     for draft in planned:
         address = reverse("prolific_study", args=[study.name, draft.pk])
-        reply = ada.post(address, {"action": "publish"})
+        reply = ada.post(address, factories.publishing(draft))
         assert reply.status_code == 409
         assert "amount to 60.00 GBP in rewards, above the study&#x27;s budget" in (
             reply.content.decode()

@@ -148,7 +148,7 @@ def test_without_paid_screen_outs_the_page_says_what_to_do_and_drafts_anew(
     factories.may_spend(researcher)
     (draft,) = drafts.plan(study, 0, researcher)
     form = reverse("prolific_study", args=[study.name, draft.pk])
-    reply = ada.post(form, {"action": "publish"}).content.decode()
+    reply = ada.post(form, factories.publishing(draft)).content.decode()
     assert "set that reward to 0" in reply
     assert "in parts" in reply
     ada.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "1"})

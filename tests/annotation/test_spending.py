@@ -37,7 +37,9 @@ def study(researcher, task):
 
 def test_a_fresh_account_cannot_publish_on_prolific(ada, researcher, study):
     (draft,) = drafts.plan(study, 0, researcher)
-    reply = ada.post(reverse("prolific_study", args=[study.name, draft.pk]), {"action": "publish"})
+    reply = ada.post(
+        reverse("prolific_study", args=[study.name, draft.pk]), factories.publishing(draft)
+    )
     assert reply.status_code == 403
     assert "may not spend money" in reply.content.decode()
 
@@ -93,7 +95,9 @@ def test_prolific_is_not_asked_to_pay_more_than_cap_and_budget(
     factories.may_spend(researcher)
     (draft,) = drafts.plan(study, 0, researcher)
     study.prolific_studies.update(**fields)
-    reply = ada.post(reverse("prolific_study", args=[study.name, draft.pk]), {"action": "publish"})
+    reply = ada.post(
+        reverse("prolific_study", args=[study.name, draft.pk]), factories.publishing(draft)
+    )
     assert reply.status_code == 409
     assert reason in reply.content.decode()
 

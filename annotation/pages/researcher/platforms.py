@@ -46,6 +46,7 @@ def _page(
 
     preset = panel.PRESETS.get(request.GET.get("preset", ""), panel.PRESETS["other"])
     forms = {draft.pk: sent} if draft else {}
+    asked = _asked(request, study)
     first = {name: getattr(preset, name) for name in panel.PRESET_FIELDS} | {"name": preset.title}
     context = {
         "study": study,
@@ -59,14 +60,15 @@ def _page(
         "presets": panel.PRESETS,
         "preset": preset,
         "on_prolific": [
-            _prolific_row(there, forms.get(there.pk) or DraftForm(there))
+            _prolific_row(there, forms.get(there.pk) or DraftForm(there), asked)
             for there in study.prolific_studies.all()
         ],
+        "to_publish": request.GET.get("publish", ""),
         "has_token": bool(settings.PROLIFIC_TOKEN),
         "may_draft": study.status == "open"
         and not study.prolific_studies.exclude(external_id=None).exists(),
         "costs": drafts.costs(study),
-        **_asked(request, study),
+        **asked,
         "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
     }
     context |= by_key(PanelForm(initial=first), PlanForm(), sent=sent)
@@ -84,14 +86,18 @@ def _asked(request: ResearcherRequest, study: Study) -> dict[str, Any]:
         return {"not_asked": str(error)}
 
 
-def _prolific_row(there: ProlificStudy, form: OnPage) -> dict:
+def _prolific_row(there: ProlificStudy, form: OnPage, asked: dict[str, Any]) -> dict:
     submissions = there.submissions
+    costs = {each.draft.pk: each.cost_in_words for each in asked.get("asked", [])}
     return {
         "study": there,
         "form": form,
         "scenarios": list(there.scenarios.select_related("task")),
         "reward": ledger.in_currency(there.reward_cents),
         "screen_out": ledger.in_currency(there.screen_out_cents),
+        "sum": studies.sum_in_words(there),
+        "may_publish": not there.external_id or there.status == "UNPUBLISHED",
+        "with_fees": costs.get(there.pk),
         "submissions": submissions.count(),
         "free": studies.free_seats(there),
         "not_confirmed": submissions.filter(verified=False).select_related("participation"),
@@ -159,6 +165,7 @@ def prolific_study(request: ResearcherRequest, name: str, pk: int) -> HttpRespon
         if action == "publish":
             budget.check_may_spend(request.user)
             budget.check_publication(study, studies.rewards(draft))
+            studies.check_agreed(draft, request.POST.get("agreed", ""))
             studies.create(draft, request.build_absolute_uri("/"))
             messages.success(request, f"{draft.name} is published on Prolific.")
         else:

@@ -289,6 +289,23 @@ def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
     }
 
 
+def sum_in_words(draft: ProlificStudy) -> str:
+    """What all places of a draft cost in rewards; Prolific's fees are extra."""
+    return f"{ledger.in_currency(draft.places * draft.reward_cents)} {draft.study.currency}"
+
+
+def check_agreed(draft: ProlificStudy, agreed: str) -> None:
+    """Raise PlanError unless these rewards (`sum_in_words`) are what a person has agreed to."""
+    now = sum_in_words(draft)
+    if not agreed:
+        raise PlanError(f"Not published: confirm the rewards first, {now}.")
+    if agreed != now:
+        raise PlanError(
+            f"Not published: the draft has changed since you looked at it. You agreed to {agreed}"
+            f" in rewards; it is now {now}."
+        )
+
+
 def rewards(draft: ProlificStudy) -> int:
     """What Prolific pays for one whole participation: this study, and the other parts of it."""
     family = draft.study.prolific_studies.filter(scenarios__in=draft.scenarios.all()).distinct()
