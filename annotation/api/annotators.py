@@ -29,7 +29,7 @@ from annotation.pages.researcher.forms.annotators import (
     WithdrawForm,
 )
 from annotation.platforms.prolific import review as prolific_review
-from annotation.platforms.prolific.client import ProlificError
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.recruitment import expiry
 from annotation.steps import blinding, exclusion, qualification, withdrawal
 from tasks.columns import Column

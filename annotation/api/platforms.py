@@ -21,7 +21,7 @@ from annotation.models import Panel, ProlificStudy, Study
 from annotation.money import budget, ledger
 from annotation.pages.researcher.forms.platforms import DraftForm, PanelForm, PlanForm
 from annotation.platforms.prolific import drafts, studies
-from annotation.platforms.prolific.client import ProlificError
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.places import start_by_hand
 from annotation.platforms.prolific.sync import sync
 

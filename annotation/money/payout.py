@@ -18,8 +18,9 @@ from django.db import transaction
 from annotation.models import PaymentBatch, PersonalLink, Study, Submission
 from annotation.money import batches, holds, ledger
 from annotation.money.batches import Method, PaymentError, State, prepare, total
-from annotation.platforms.prolific.client import Client, ProlificError
+from annotation.platforms.prolific.client import Client
 from annotation.platforms.prolific.door import ProlificDoor
+from annotation.platforms.prolific.errors import ProlificError, odd
 from annotation.platforms.prolific.rows import Row
 from annotation.platforms.prolific.submissions import sync_submission
 from annotation.recruitment import identities
@@ -33,9 +34,7 @@ LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # in place of an id
 SOMEBODY_ELSE = "Somebody else is paying this batch at the moment."
 # Of what waits to be approved: these are, or can be. Others were returned, rejected, timed out.
 TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
-BATCH_COLUMNS = [
-    "platform", "id", "annotator", "amount", "currency", "kind", "reason", "code",
-]  # fmt: skip
+BATCH_COLUMNS = ["platform", "id", "annotator", "amount", "currency", "kind", "reason", "code"]
 MAX_APPROVALS = 1000  # in one request, as Prolific recommends
 
 
@@ -51,6 +50,7 @@ def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch
     if batch.state == State.CANCELLED or batch.method in (Method.HAND, Method.EXIT):
         raise PaymentError("This batch is not paid through Prolific.")
     client = client or Client()
+    client.has_acted |= batch.state == State.PAYING
     if batch.method == Method.APPROVAL:
         _claim(batch, State.PREPARED, State.PAYING)
         return _approve(batch, client)
@@ -257,9 +257,7 @@ def _has_arrived(
     """Does Prolific show this bonus beside those that were paid before?"""
     shown = client.submission(reference).get("bonus_payments") or []
     if not isinstance(shown, list) or not all(isinstance(each, int | float) for each in shown):
-        raise ProlificError(
-            f"Prolific's bonuses of {submission} are no amounts: {str(shown)[:80]!r}"
-        )
+        raise odd(f"list of the bonuses of {submission}", shown)
     earlier = PaymentBatch.objects.filter(
         study=batch.study, method=Method.BONUS, state=State.PAID,
         prolific_study=batch.prolific_study,

@@ -196,7 +196,8 @@ def _attempt(delivery: Delivery, at: int) -> tuple[int | None, str]:
     except (Refused, identities.LostKey) as error:
         return None, str(error)
     except OSError as error:
-        return None, f"{type(error).__name__}: {error}"
+        logger.warning("Webhook %s got no answer: %s", webhook.pk, error)
+        return None, f"the address did not answer ({type(error).__name__})"
     return status, f"answered {status}"
 
 

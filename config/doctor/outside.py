@@ -11,7 +11,8 @@ from django.core.cache import cache
 from django.core.mail import get_connection
 
 from annotation.models import Notice, ProlificStudy
-from annotation.platforms.prolific.client import Client, ProlificError
+from annotation.platforms.prolific.client import Client
+from annotation.platforms.prolific.errors import ProlificError
 from config import health
 from config.doctor.findings import Finding, fail, ok, warn
 

@@ -18,7 +18,7 @@ from annotation.models import (
 )
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import drafts, studies, sync
-from annotation.platforms.prolific.client import ProlificError
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.recruitment import eligibility
 from annotation.simulation.fake_prolific.platform import FakeError
 from tests import factories

@@ -16,7 +16,7 @@ from annotation.models import Participation, PaymentBatch, Submission, WebhookEv
 from annotation.money import batches, ledger, payout
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import sync, webhook
-from annotation.platforms.prolific.client import ProlificError
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.simulation.fake_prolific.site import Server
 from tests.annotation.prolific import BO, IDA, arrive, begin, changed, complete, event
 
@@ -281,7 +281,7 @@ def test_bonuses_that_are_no_amounts_are_not_taken_for_paid(fake, bonus, odd, sh
 
     odd(answers)
     if shown is not None:
-        with pytest.raises(ProlificError, match="no amounts"):
+        with pytest.raises(ProlificError, match="list of the bonuses"):
             payout.pay_batch(bonus)
         assert paid(fake) == 0
 

@@ -15,7 +15,7 @@ from annotation.money import batches, payout
 from annotation.money import ledger as pay
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import drafts, studies, sync
-from annotation.platforms.prolific.client import ProlificError
+from annotation.platforms.prolific.errors import ProlificError
 from tests import factories
 from tests.annotation.prolific import (
     BO,

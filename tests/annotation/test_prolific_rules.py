@@ -11,7 +11,7 @@ from annotation.models import Participation
 from annotation.money import payout
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import drafts, review, studies, sync
-from annotation.platforms.prolific.client import ProlificError
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.steps import attention_checks
 from tests import factories
 from tests.annotation.prolific import HOST, IDA, arrive, begin, complete, submission_of

@@ -13,7 +13,7 @@ from analysis.export import verify
 from annotation.models import Answer, Participation, PaymentBatch
 from annotation.money import batches, ledger, payout
 from annotation.platforms.prolific import drafts, studies
-from annotation.platforms.prolific.client import ProlificError
+from annotation.platforms.prolific.errors import ProlificError
 from tasks import jobs
 from tasks.models import Job
 from tests import factories

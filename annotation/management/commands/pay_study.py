@@ -8,7 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 from annotation import key_check
 from annotation.models import Study
 from annotation.money import batches, ledger, payout
-from annotation.platforms.prolific.client import Client, ProlificError
+from annotation.platforms.prolific.client import Client
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.sync import sync
 
 

@@ -15,7 +15,8 @@ import jwt
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.platforms.prolific import drafts
-from annotation.platforms.prolific.client import Client, ProlificError, status_of
+from annotation.platforms.prolific.client import Client, status_of
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.rows import Row
 
 ESTIMATE = 3  # minutes: the documented least for the longest time is 12

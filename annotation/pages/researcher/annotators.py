@@ -39,7 +39,7 @@ from annotation.pages.researcher.forms.annotators import (
 from annotation.pages.researcher.studies import people_page
 from annotation.pages.worker.reveal import reveal_page
 from annotation.platforms.prolific import review as prolific_review
-from annotation.platforms.prolific.client import ProlificError
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.recruitment import expiry
 from annotation.rights import right_to
 from annotation.steps import (

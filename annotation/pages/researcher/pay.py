@@ -14,7 +14,7 @@ from annotation.access import ResearcherRequest, study_of
 from annotation.models import PaymentBatch, Study
 from annotation.money import batches, budget, holds, ledger, payout
 from annotation.pages.researcher.forms.pay import BatchForm, ReleaseForm
-from annotation.platforms.prolific.client import ProlificError
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.sync import sync
 from annotation.platforms.registry import current_exit
 from annotation.rights import right_to

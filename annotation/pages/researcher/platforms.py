@@ -18,7 +18,7 @@ from annotation.pages.fields import OnPage, by_key
 from annotation.pages.researcher.forms.platforms import DraftForm, PanelForm, PlanForm
 from annotation.platforms import panel
 from annotation.platforms.prolific import drafts, studies
-from annotation.platforms.prolific.client import ProlificError
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.places import start_by_hand
 from annotation.platforms.prolific.sync import sync
 from annotation.rights import right_to

@@ -4,11 +4,9 @@ Facts: docs/prolific.md#what-prolific-documents.
 
 Units: a reward is in cents, the amounts of a bonus CSV are in currency. Statuses are spelt in
 several ways there and in one way here: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
-
-Whatever Prolific does that the documents do not foresee (no JSON, null, another type, an error, a
-time-out) is one ProlificError, and says whether it is a refusal: only then nothing was done.
 """
 
+import logging
 import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -19,37 +17,34 @@ from django.conf import settings
 from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
+from annotation.platforms.prolific.errors import (
+    NOT_REACHED,
+    REPLY_LOST,
+    ProlificError,
+    complaint,
+    never_left,
+    odd,
+)
+
+logger = logging.getLogger(__name__)
+
 # Seconds until a connection stands, and between two pieces of a reply.
 HURRIED = (3, 10)  # somebody waits for a page
 PATIENT = (10, 30)  # a command of the server
 PAGE_SIZE = 100
 MAX_STATUS = 20  # characters; the longest documented one has 18
-# What Prolific documents as "no", with its own body. Anything else may have been done all the same.
-REFUSALS = {400, 402, 403, 404, 422}
+# Requests that ask only, though they are no GET.
+QUESTIONS = {"eligibility-count/", "study-cost-calculator/"}
 # One call at a time: a slow Prolific holds up one thread of this process, not all of them.
 _TURN = threading.Lock()
 
 Json = dict[str, Any]
 
 
-class ProlificError(Exception):
-    """Prolific refused, answered oddly or could not be reached; the text says what and why.
-
-    `status` is that of HTTP, 0 for none. `refused`: Prolific itself said no, in its own words, so
-    nothing was done. `unreachable`: there was no reply, nor will there be one to the next question.
-    """
-
-    def __init__(
-        self, sentence: str, status: int = 0, *, refused: bool = False, unreachable: bool = False
-    ):
-        super().__init__(sentence)
-        self.status, self.refused, self.unreachable = status, refused, unreachable
-
-
 def status_of(text: object) -> str:
     """One spelling for every status, never longer than is stored. Raises ProlificError."""
     if not isinstance(text, str) or not text.strip():
-        raise ProlificError(f"Prolific returned an invalid status: {str(text)[:40]!r}")
+        raise odd("status", text)
     return text.strip().upper().replace(" ", "_").replace("-", "_")[:MAX_STATUS]
 
 
@@ -62,6 +57,8 @@ class Client:
             raise ProlificError("Set PROLIFIC_TOKEN to an API token of your Prolific workspace.")
         self.root = f"{settings.PROLIFIC_URL}/api/v1"
         self.timeout = PATIENT if patient else HURRIED
+        # Prolific may have done something for this client, or for an earlier one of the same work.
+        self.has_acted = False
         self.session = requests.Session()
         self.session.headers["Authorization"] = f"Token {settings.PROLIFIC_TOKEN}"
         again = Retry(
@@ -83,17 +80,9 @@ class Client:
         try:
             told = reply.json()
         except (ValueError, RecursionError):
-            raise ProlificError(
-                f"Prolific answered {reply.status_code} to {method} {path}, but not with JSON:"
-                f" {reply.text[:80]!r}",
-                reply.status_code,
-            ) from None
+            raise odd(f"answer to {method} {path}", reply.text[:200], reply.status_code) from None
         if not isinstance(told, shape):
-            raise ProlificError(
-                f"Prolific answered {reply.status_code} to {method} {path}, but with"
-                f" {str(told)[:80]!r}.",
-                reply.status_code,
-            )
+            raise odd(f"answer to {method} {path}", told, reply.status_code)
         return told
 
     def _send(
@@ -101,6 +90,7 @@ class Client:
     ) -> requests.Response:
         if not _TURN.acquire(timeout=sum(self.timeout)):
             raise ProlificError("Prolific is slow at the moment: try again.", unreachable=True)
+        acts = method != "GET" and path not in QUESTIONS
         root = settings.PROLIFIC_URL if path.startswith(".well-known/") else self.root
         try:
             reply = self.session.request(
@@ -112,13 +102,15 @@ class Client:
                 allow_redirects=False,  # what would become of a POST, and of the token?
             )
         except (requests.RequestException, ValueError) as error:
-            raise ProlificError(
-                f"Prolific could not be reached: {error}", unreachable=True
-            ) from None
+            logger.warning("Prolific could not be reached: %s", error)
+            self.has_acted |= acts and not never_left(error)
+            sentence = REPLY_LOST if self.has_acted else NOT_REACHED
+            raise ProlificError(sentence, unreachable=True) from None
         finally:
             _TURN.release()
+        self.has_acted |= acts
         if not 200 <= reply.status_code < 300:
-            raise _complaint(reply)
+            raise complaint(reply)
         return reply
 
     # Account -------------------------------------------------------------------------------------
@@ -232,9 +224,7 @@ class Client:
                 raise
             results = page.get("results")
             if not isinstance(results, list):
-                raise ProlificError(
-                    f"Prolific's list of submissions is invalid: {str(page)[:80]!r}"
-                )
+                raise odd("list of submissions", page)
             yield from results
             path, parameters = _next_page(page), {}
             if not path:
@@ -323,7 +313,7 @@ class Client:
         except (ValueError, RecursionError):
             told = None
         if not isinstance(told, dict):
-            raise ProlificError(f"Prolific's subscription is invalid: {reply.text[:80]!r}")
+            raise odd("answer to a subscription", reply.text[:200])
         confirmation = {"secret": reply.headers.get("X-Hook-Secret", "")}
         self._send("POST", f"hooks/subscriptions/{_text(told, 'id')}/", confirmation)
 
@@ -332,7 +322,7 @@ def _rows(page: Json, path: str) -> list[Json]:
     """The rows of a list of Prolific's. Raises ProlificError."""
     rows = page.get("results")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ProlificError(f"Prolific's {path} contains no list: {str(page)[:80]!r}")
+        raise odd(f"list {path}", page)
     return rows
 
 
@@ -340,7 +330,7 @@ def _text(told: Json, name: str) -> str:
     """A text that must be there. Raises ProlificError."""
     value = told.get(name)
     if not isinstance(value, str) or not value:
-        raise ProlificError(f"Prolific's reply lacks {name}: {str(told)[:80]!r}")
+        raise odd(f"{name} in its reply", told)
     return value
 
 
@@ -348,7 +338,7 @@ def _number(told: Json, name: str) -> int:
     """A number that must be there. Raises ProlificError."""
     value = told.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
-        raise ProlificError(f"Prolific's reply lacks {name}: {str(told)[:80]!r}")
+        raise odd(f"{name} in its reply", told)
     return round(value)
 
 
@@ -376,16 +366,3 @@ def _chosen(setting: str, wanted: str, known: dict[str, str]) -> str:
     listed = ", ".join(f"{pk} ({title})" for pk, title in known.items()) or "none"
     fault = f"{setting} is {wanted}, which your token does not see" if wanted else "There are many"
     raise ProlificError(f"{fault}: set {setting} to one of {listed}.")
-
-
-def _complaint(reply: requests.Response) -> ProlificError:
-    """What Prolific says is wrong, in one line, and whether it is a refusal of its own."""
-    try:
-        error = reply.json()["error"]
-        detail = error.get("detail") or error.get("title")
-        is_own = bool(detail)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        detail, is_own = reply.text[:200], False
-    sentence = f"Prolific answered {reply.status_code}: {str(detail)[:400]}"
-    refused = is_own and reply.status_code in REFUSALS
-    return ProlificError(sentence, reply.status_code, refused=refused)

@@ -31,7 +31,8 @@ from annotation.models import (
     Topic,
 )
 from annotation.money.ledger import cents, for_time, in_currency
-from annotation.platforms.prolific.client import Client, ProlificError
+from annotation.platforms.prolific.client import Client
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.recruitment.codes import new_code
 from annotation.recruitment.doors import OUTCOMES
 from annotation.study import cross_task

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from annotation.models import Study
-from annotation.platforms.prolific.client import Client, ProlificError
+from annotation.platforms.prolific.client import Client
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.rows import Synced
 from annotation.platforms.prolific.sync import sync
 from annotation.platforms.prolific.webhook import handle_events

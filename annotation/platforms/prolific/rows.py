@@ -12,8 +12,9 @@ from django.utils.dateparse import parse_datetime
 from annotation.models import (
     ProlificStudy,
 )
-from annotation.platforms.prolific.client import ProlificError, status_of
+from annotation.platforms.prolific.client import status_of
 from annotation.platforms.prolific.door import ProlificDoor
+from annotation.platforms.prolific.errors import ProlificError, odd
 from annotation.recruitment import arrivals, identities
 
 # Submissions that hold one of the study's places on Prolific.
@@ -74,7 +75,7 @@ class Row:
     def read(cls, told: Any) -> "Row":
         """Raises ProlificError if this is not a submission."""
         if not isinstance(told, dict) or not isinstance(told.get("id"), str):
-            raise ProlificError(f"a submission without an id: {str(told)[:80]!r}")
+            raise odd("submission without an id", told)
         return cls(
             told["id"].lower(),
             status_of(told.get("status")),

@@ -25,7 +25,7 @@ from annotation.models import (
 )
 from annotation.money import ledger, promises
 from annotation.platforms.prolific import audience
-from annotation.platforms.prolific.client import Client, ProlificError
+from annotation.platforms.prolific.client import Client
 from annotation.platforms.prolific.drafts import (
     CREATING,
     LEAST_HOURLY,
@@ -34,6 +34,7 @@ from annotation.platforms.prolific.drafts import (
     check_currency,
     check_pay,
 )
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.recruitment.doors import OUTCOMES
 from annotation.study import minutes
 from tasks.clock import database_now
@@ -50,7 +51,9 @@ def create(draft: ProlificStudy, root: str, client: Client | None = None) -> Non
     currency are not Prolific's, or while somebody else is creating it.
     """
     client = client or Client()
-    if not draft.external_id:
+    if draft.external_id:
+        client.has_acted = True  # whether an earlier request published it is not known
+    else:
         creation = _claim(draft)
         try:
             created = _create(draft, root, client)

@@ -14,8 +14,9 @@ from annotation.models import (
     Submission,
 )
 from annotation.money import ledger
-from annotation.platforms.prolific.client import Client, ProlificError
+from annotation.platforms.prolific.client import Client
 from annotation.platforms.prolific.door import ProlificDoor
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.rows import Row, Synced
 from annotation.recruitment import arrivals, expiry, identities
 from annotation.steps import exclusion, withdrawal

@@ -31,7 +31,7 @@ AUTO_APPROVAL = timedelta(days=21)
 def sync(study: Study, client: Client | None = None) -> Synced:
     """Sync everything of a study.
 
-    What is odd is in `problems`. Raises client.ProlificError where Prolific cannot be reached; what
+    What is odd is in `problems`. Raises ProlificError where Prolific cannot be reached; what
     was done stays done.
     """
     client, done = client or Client(), Synced()
