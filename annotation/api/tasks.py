@@ -23,6 +23,7 @@ from annotation.api.views import ApiView, Twin, may_run, tagged
 from annotation.pages.researcher.forms.tasks import CardForm, ChecksForm
 from annotation.pages.researcher.forms.team import TaskMemberForm
 from annotation.steps import attention_checks
+from annotation.study import team
 from tasks import archive, checking, data_report, tags, teams, upload_jobs, uploads
 from tasks import jobs as all_jobs
 from tasks.columns import Column
@@ -232,7 +233,7 @@ class TaskTeam(TaskTwin):
         return TaskMemberForm(form_bodies.as_form_data(sent))
 
     def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        teams.add(about.name, sent["username"], request.user)
+        team.add_to_task(about.name, sent["username"], request.user)
         return {"done": f"{sent['username']} is in the team of {about.name}."}
 
 

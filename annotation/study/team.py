@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from annotation.models import Member, Study, Topic
+from tasks import teams
 
 
 class TeamError(ValueError):
@@ -23,13 +24,33 @@ def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
 
     So nobody is added by a stranger, and names of accounts cannot be guessed. Raises TeamError.
     """
-    shared = Study.objects.visible_to(by, "see").values("pk")
-    together = Q(memberships__study__in=shared) | Q(studies__in=shared)
-    if not get_user_model().objects.filter(together, username=username, is_active=True).exists():
+    if not _is_colleague(username, by):
         raise TeamError(
             f"You share no study with an account named {username!r}. Invite them by a link instead."
         )
     return add(study, username, role, by)
+
+
+def add_to_task(name: str, username: str, by: User) -> None:
+    """Add somebody with whom `by` shares a study to the team of a task; a superuser adds anybody.
+
+    Raises teams.NotInTeam, teams.TeamError.
+    """
+    teams.check(name, by)
+    if not by.is_superuser and not _is_colleague(username, by):
+        raise teams.TeamError(
+            f"You share no study with an account named {username!r}. Invite them into a study"
+            " first."
+        )
+    teams.add(name, username, by)
+
+
+def _is_colleague(username: str, by: User) -> bool:
+    """Is that an open account with which `by` shares a study?"""
+    shared = Study.objects.visible_to(by, "see").values("pk")
+    together = Q(memberships__study__in=shared) | Q(studies__in=shared)
+    same = get_user_model().objects.filter(together, username=username, is_active=True)
+    return same.exists()
 
 
 def add(study: Study, username: str, role: str, by: User) -> Member:

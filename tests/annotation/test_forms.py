@@ -96,7 +96,7 @@ WRONG = [
     ("behaviour_exclude", {"annotators": "nobody", "reason": " "}, "reason", "Give a reason"),
     ("people_decide", {"annotators": "nobody", "outcome": "yes", "reason": " "}, "reason",
      "Give a reason"),
-    ("task_team", {"username": "nobody"}, "username", "no account"),
+    ("task_team", {"username": "nobody"}, "username", "share no study"),
     ("task_checks", {}, "checks", "Choose a file of at most 1 MB."),
     ("task_edit", {"title": " "}, "title", "This field is required"),
     ("task_checks", {"checks": "FILE"}, "checks", "longer than 200 bytes"),

@@ -1,7 +1,10 @@
 """Tasks belong to a team, which alone changes them."""
 
+import re
+
 import pytest
 from django.contrib.auth import get_user_model
+from django.test import Client
 from django.urls import reverse
 
 from tasks import teams
@@ -44,6 +47,29 @@ def test_only_the_team_attaches_checks_and_adds_members(ada, task, researcher):
     assert ada.post(team, {"username": "ada"}).status_code == 302
     get_user_model().objects.update(is_superuser=False)
     assert ada.post(checks, {}).status_code == 422  # no file, but admitted
+
+
+def test_only_colleagues_are_added_so_that_names_cannot_be_guessed(
+    ada, researcher, other_researcher
+):
+    its = factories.make_task(by=researcher)
+    pages = reverse("task_team", args=[its.name, its.version])
+    program = Client(headers=factories.bearer(researcher, "run"))
+    api = reverse("api_task_team", args=[its.name, its.version])
+    told = []
+    for name in ("grace", "nobody"):
+        reply = ada.post(pages, {"username": name})
+        assert reply.status_code == 422
+        sentence = re.search("You share no study[^<]+", reply.content.decode())[0]
+        told.append(sentence.replace(name, "NAME"))
+        refused = program.post(api, {"username": name}, content_type="application/json")
+        assert refused.status_code == 422
+    assert told[0] == told[1]
+    assert not teams.may_change(its.name, other_researcher)
+    study = factories.make_study(researcher, its, status="draft")
+    study.members.create(user=other_researcher, role="analyst")
+    assert ada.post(pages, {"username": "grace"}).status_code == 302
+    assert teams.may_change(its.name, other_researcher)
 
 
 def test_the_design_form_offers_every_version(ada, task):

@@ -15,6 +15,7 @@ from annotation.pages.researcher.forms.tasks import MAX_CHECKS, ChecksForm
 from annotation.pages.researcher.forms.team import TaskMemberForm
 from annotation.pages.tags import TagsForm
 from annotation.steps import attention_checks
+from annotation.study import team
 from tasks import (
     archive,
     checking,
@@ -203,7 +204,7 @@ def task_team(request: ResearcherRequest, name: str, version: int) -> HttpRespon
     if not form.is_valid():
         return _task_page(request, its, form)
     try:
-        teams.add(its.name, form.cleaned_data["username"], request.user)
+        team.add_to_task(its.name, form.cleaned_data["username"], request.user)
     except teams.NotInTeam as error:
         return _task_page(request, its, problem=str(error), status=403)
     except teams.TeamError as error:
