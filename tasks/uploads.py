@@ -144,7 +144,8 @@ def _store(
         raise UploadError(
             f"{name}: not accepted: unknown file name; expected"
             " <task>_train_<shots>_<number>.jsonl,"
-            " <task>_test.jsonl, task.toml, or one ZIP of these."
+            " <task>_test.jsonl, task.toml, or one ZIP of these. For one CSV, XLSX or JSONL file"
+            " use Import a dataset."
         )
     if name in taken:
         raise UploadError(f"{name}: there are two files of this name; the first was used.")

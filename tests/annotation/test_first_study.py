@@ -62,3 +62,11 @@ def test_looking_makes_nothing(ada):
     assert ada.get(reverse("first_study")).status_code in (302, 405)
     assert press(ada, "something else").status_code == 200
     assert not Task.objects.exists()
+
+
+def test_every_page_before_the_first_task_leads_to_the_import_of_a_dataset(ada):
+    dataset = f'href="{reverse("dataset_import")}"'
+    for page in ("studies", "tasks", "task_import"):
+        assert dataset in ada.get(reverse(page)).content.decode(), page
+    assert f'href="{reverse("tasks")}#add"' in ada.get(reverse("studies")).content.decode()
+    assert '<details id="add" open>' in ada.get(reverse("tasks")).content.decode()

@@ -79,6 +79,7 @@ def test_a_file_that_is_no_part_of_a_task_is_named_and_the_others_taken(ada):
     page = settle(ada, send(ada, GOOD | {"notes.txt": "x", "README.md": "x"}))
     (refusal,) = page.context["not_taken"]
     assert refusal.startswith("notes.txt: not accepted: unknown file name")
+    assert refusal.endswith("For one CSV, XLSX or JSONL file use Import a dataset.")
     assert [file["file"] for file in page.context["files"]] == sorted(GOOD)
     assert "Data report" in text(page)
 
