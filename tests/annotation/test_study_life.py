@@ -330,3 +330,14 @@ def test_a_draft_with_a_study_on_prolific_stays(researcher, task):
     )
     with pytest.raises(design.DesignError, match="no study on Prolific"):
         lifecycle.delete_draft(draft)
+
+
+def test_seats_lead_to_where_they_are_added(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    place = f'href="{reverse("lists", args=[study.name])}#seats"'
+    for page in ("study", "recruit"):
+        assert place in ada.get(reverse(page, args=[study.name])).content.decode(), page
+    assert 'id="seats"' in ada.get(reverse("lists", args=[study.name])).content.decode()
+    lifecycle.change_status(study, "close", researcher)
+    for page in ("study", "recruit"):
+        assert place not in ada.get(reverse(page, args=[study.name])).content.decode(), page
