@@ -135,14 +135,15 @@ def task_named(name: str) -> Task:
     Raises DesignFileError.
     """
     base, _at, version = name.partition("@")
-    tasks = Task.objects.filter(name=base)
+    # PostgreSQL refuses a query for U+0000, which multipart fields and TOML can contain.
+    named = Task.objects.none() if "\0" in name else Task.objects.filter(name=base)
     if _at:
         is_number = version.isascii() and version.isdecimal() and len(version) < 9
-        tasks = tasks.filter(version=version) if is_number else tasks.none()
+        tasks = named.filter(version=version) if is_number else named.none()
     else:
-        tasks = tasks.filter(archived_at=None)
+        tasks = named.filter(archived_at=None)
     task = tasks.order_by("-version").first()
-    if task is None and not _at and Task.objects.filter(name=base).exists():
+    if task is None and not _at and named.exists():
         raise DesignFileError(
             f"The task {name} is archived: take it out of the archive, or name a version of it,"
             f" such as {name}@1."

@@ -4,7 +4,9 @@ import csv
 import io
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.test import Client
 from django.urls import reverse
 
 from analysis.tables import resampling
@@ -225,3 +227,17 @@ def test_the_schema_is_valid_and_names_every_address(client, researcher, tmp_pat
     assert client.get(reverse("schema")).status_code == 401
     client.force_login(researcher)
     assert client.get(reverse("api_docs")).status_code == 200
+
+
+@pytest.mark.engines
+def test_a_task_whose_name_holds_u0000_is_unknown_and_no_fault(researcher):
+    """PostgreSQL refuses a query for it; multipart fields and TOML can hold it."""
+    program = Client(headers=factories.bearer(researcher, "read", "run"))
+    file = SimpleUploadedFile("toy_0.jsonl", b"{}")
+    sent = {"name": "toy", "task": "a\0b", "shots": "0", "files": file}
+    reply = program.post(reverse("api_models"), sent)
+    assert reply.status_code == 422
+    assert "There is no task" in reply.content.decode()
+    toml = 'name = "s"\ntitle = "S"\ntasks = ["a\\u0000b"]\nshots = [0]\n'
+    reply = program.post(reverse("api_studies"), toml, content_type="application/toml")
+    assert 400 <= reply.status_code < 500
