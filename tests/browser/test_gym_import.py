@@ -50,7 +50,9 @@ def fits(page) -> bool:
 
 def test_tasks_are_read_shown_changed_and_stored(ada):
     ada.goto("/tasks/")
-    ada.get_by_role("link", name="Import from the Few-shot Gym").click()
+    ada.get_by_role("navigation", name="Tasks and models").get_by_role(
+        "link", name="Import from the Few-shot Gym"
+    ).click()
     assert violations(ada) == []
     assert fits(ada)
     ada.get_by_label("A ZIP").set_input_files(zipped())

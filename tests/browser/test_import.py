@@ -30,7 +30,9 @@ def ada(page, researcher):
 
 def choose(page, clues, name: str, folder: str) -> None:
     page.goto("/tasks/")
-    page.get_by_role("link", name="Import a task").click()
+    page.get_by_role("navigation", name="Tasks and models").get_by_role(
+        "link", name="Import a task"
+    ).click()
     page.get_by_label("Card", exact=True).select_option(name)
     page.get_by_label("Files", exact=True).set_input_files(sorted((clues / folder).iterdir()))
     page.get_by_role("button", name="Upload and check").click()
