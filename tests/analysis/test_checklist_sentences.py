@@ -371,6 +371,17 @@ def test_a_model_on_one_of_two_tasks_was_not_run_on_the_other(researcher):
     assert "No model was run on" not in wei(study)["0.9"].evidence
 
 
+def test_a_model_of_another_team_is_named_nowhere(researcher, other_researcher):
+    task = factories.make_task()
+    study = factories.make_study(researcher, task, shots=[2])
+    factories.predict(other_researcher, "theirs", task, 2, 1)
+    assert not [entry.number for entry in wei(study).values() if "theirs" in whole(entry)]
+    factories.predict(researcher, "ours", task, 2, 1)
+    said = wei(study)
+    assert "ours" in said["0.9"].evidence
+    assert not [entry.number for entry in said.values() if "theirs" in whole(entry)]
+
+
 def test_several_files_of_a_model_are_several_outputs_for_an_item(researcher):
     task = factories.make_task(splits=2)
     study = factories.make_study(researcher, task, shots=[0, 2])

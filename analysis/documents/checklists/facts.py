@@ -32,8 +32,8 @@ from annotation.models import (
 )
 from annotation.models.participation import ParticipationQuerySet
 from annotation.money.ledger import in_currency
-from annotation.study import cross_task
-from tasks.models import Example, PredictionFile, Split
+from annotation.study import compared_files, cross_task
+from tasks.models import Example, Split
 
 Cell = tuple[str, int]  # task, shots
 
@@ -226,8 +226,8 @@ class Facts:
 
     @cached_property
     def uploaded(self) -> list[ModelCell]:
-        """The models whose predictions were uploaded, for the tasks of the study."""
-        files = PredictionFile.objects.filter(task__in=self.record.tasks).order_by()
+        """The models whose uploaded predictions the study is compared with."""
+        files = compared_files.files(self.study).order_by()
         rows = files.values_list("model__name", "task__name", "shots").annotate(n=Count("pk"))
         return [ModelCell(model, task, k, n, False) for model, task, k, n in sorted(rows)]
 
