@@ -68,5 +68,7 @@ def test_every_page_before_the_first_task_leads_to_the_import_of_a_dataset(ada):
     dataset = f'href="{reverse("dataset_import")}"'
     for page in ("studies", "tasks", "task_import"):
         assert dataset in ada.get(reverse(page)).content.decode(), page
-    assert f'href="{reverse("tasks")}#add"' in ada.get(reverse("studies")).content.decode()
+    for page in ("studies", "study_new"):
+        add = f'href="{reverse("tasks")}#add"'
+        assert add in ada.get(reverse(page)).content.decode(), page
     assert '<details id="add" open>' in ada.get(reverse("tasks")).content.decode()

@@ -272,7 +272,7 @@ def test_before_everything_is_right_there_is_nothing_to_preview(ada):
 # Ways in -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["studies", "tasks", "study_new"])
+@pytest.mark.parametrize("name", ["studies", "tasks"])
 def test_the_empty_pages_lead_to_the_import(ada, name):
     assert f'href="{reverse("task_import")}"' in ada.get(reverse(name)).content.decode()
 
