@@ -20,7 +20,7 @@ from annotation.money import batches, holds, ledger
 from annotation.money.batches import Method, PaymentError, State, prepare, total
 from annotation.platforms.prolific.client import Client
 from annotation.platforms.prolific.door import ProlificDoor
-from annotation.platforms.prolific.errors import ProlificError, odd
+from annotation.platforms.prolific.errors import ProlificError, undocumented
 from annotation.platforms.prolific.rows import Row
 from annotation.platforms.prolific.submissions import sync_submission
 from annotation.recruitment import identities
@@ -257,7 +257,7 @@ def _has_arrived(
     """Does Prolific show this bonus beside those that were paid before?"""
     shown = client.submission(reference).get("bonus_payments") or []
     if not isinstance(shown, list) or not all(isinstance(each, int | float) for each in shown):
-        raise odd(f"list of the bonuses of {submission}", shown)
+        raise undocumented(f"list of the bonuses of {submission}", shown)
     earlier = PaymentBatch.objects.filter(
         study=batch.study, method=Method.BONUS, state=State.PAID,
         prolific_study=batch.prolific_study,

@@ -22,8 +22,8 @@ from annotation.platforms.prolific.errors import (
     REPLY_LOST,
     ProlificError,
     complaint,
-    never_left,
-    odd,
+    undocumented,
+    was_not_sent,
 )
 
 logger = logging.getLogger(__name__)
@@ -33,8 +33,8 @@ HURRIED = (3, 10)  # somebody waits for a page
 PATIENT = (10, 30)  # a command of the server
 PAGE_SIZE = 100
 MAX_STATUS = 20  # characters; the longest documented one has 18
-# Requests that ask only, though they are no GET.
-QUESTIONS = {"eligibility-count/", "study-cost-calculator/"}
+# POST requests that change nothing.
+READ_ONLY = {"eligibility-count/", "study-cost-calculator/"}
 # One call at a time: a slow Prolific holds up one thread of this process, not all of them.
 _TURN = threading.Lock()
 
@@ -44,7 +44,7 @@ Json = dict[str, Any]
 def status_of(text: object) -> str:
     """One spelling for every status, never longer than is stored. Raises ProlificError."""
     if not isinstance(text, str) or not text.strip():
-        raise odd("status", text)
+        raise undocumented("status", text)
     return text.strip().upper().replace(" ", "_").replace("-", "_")[:MAX_STATUS]
 
 
@@ -80,9 +80,11 @@ class Client:
         try:
             told = reply.json()
         except (ValueError, RecursionError):
-            raise odd(f"answer to {method} {path}", reply.text[:200], reply.status_code) from None
+            raise undocumented(
+                f"answer to {method} {path}", reply.text[:200], reply.status_code
+            ) from None
         if not isinstance(told, shape):
-            raise odd(f"answer to {method} {path}", told, reply.status_code)
+            raise undocumented(f"answer to {method} {path}", told, reply.status_code)
         return told
 
     def _send(
@@ -90,7 +92,7 @@ class Client:
     ) -> requests.Response:
         if not _TURN.acquire(timeout=sum(self.timeout)):
             raise ProlificError("Prolific is slow at the moment: try again.", unreachable=True)
-        acts = method != "GET" and path not in QUESTIONS
+        acts = method != "GET" and path not in READ_ONLY
         root = settings.PROLIFIC_URL if path.startswith(".well-known/") else self.root
         try:
             reply = self.session.request(
@@ -103,7 +105,7 @@ class Client:
             )
         except (requests.RequestException, ValueError) as error:
             logger.warning("Prolific could not be reached: %s", error)
-            self.has_acted |= acts and not never_left(error)
+            self.has_acted |= acts and not was_not_sent(error)
             sentence = REPLY_LOST if self.has_acted else NOT_REACHED
             raise ProlificError(sentence, unreachable=True) from None
         finally:
@@ -224,7 +226,7 @@ class Client:
                 raise
             results = page.get("results")
             if not isinstance(results, list):
-                raise odd("list of submissions", page)
+                raise undocumented("list of submissions", page)
             yield from results
             path, parameters = _next_page(page), {}
             if not path:
@@ -313,7 +315,7 @@ class Client:
         except (ValueError, RecursionError):
             told = None
         if not isinstance(told, dict):
-            raise odd("answer to a subscription", reply.text[:200])
+            raise undocumented("answer to a subscription", reply.text[:200])
         confirmation = {"secret": reply.headers.get("X-Hook-Secret", "")}
         self._send("POST", f"hooks/subscriptions/{_text(told, 'id')}/", confirmation)
 
@@ -322,7 +324,7 @@ def _rows(page: Json, path: str) -> list[Json]:
     """The rows of a list of Prolific's. Raises ProlificError."""
     rows = page.get("results")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise odd(f"list {path}", page)
+        raise undocumented(f"list {path}", page)
     return rows
 
 
@@ -330,7 +332,7 @@ def _text(told: Json, name: str) -> str:
     """A text that must be there. Raises ProlificError."""
     value = told.get(name)
     if not isinstance(value, str) or not value:
-        raise odd(f"{name} in its reply", told)
+        raise undocumented(f"{name} in its reply", told)
     return value
 
 
@@ -338,7 +340,7 @@ def _number(told: Json, name: str) -> int:
     """A number that must be there. Raises ProlificError."""
     value = told.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
-        raise odd(f"{name} in its reply", told)
+        raise undocumented(f"{name} in its reply", told)
     return round(value)
 
 

@@ -1,7 +1,7 @@
-"""What goes wrong with Prolific, in plain words; what it sent is in the log.
+"""Errors of Prolific in plain words. The server's log has the details.
 
-Whatever Prolific does that the documents do not foresee (no JSON, null, another type, an error, a
-time-out) is one ProlificError, and says whether it is a refusal: only then nothing was done.
+Refusals, time-outs and replies that differ from Prolific's documentation are all ProlificError.
+Only after a refusal is it certain that nothing was done.
 """
 
 import logging
@@ -19,7 +19,7 @@ NOT_REACHED = (
 )
 REPLY_LOST = (
     "Prolific could not be reached, or its reply was lost: it may have done a part of what was"
-    " requested. Try again in a few minutes: nothing is published twice, nobody is paid twice."
+    " requested. Try again in a few minutes: nothing is published or paid twice."
 )
 UNKNOWN_TOKEN = (
     "Prolific does not accept the API token: it was deleted there, or it was copied incompletely."
@@ -27,10 +27,10 @@ UNKNOWN_TOKEN = (
 
 
 class ProlificError(Exception):
-    """Prolific refused, answered oddly or could not be reached; the text says what and why.
+    """Prolific refused, sent an undocumented reply or could not be reached; the text says which.
 
-    `status` is that of HTTP, 0 for none. `refused`: Prolific itself said no, in its own words, so
-    nothing was done. `unreachable`: there was no reply, nor will there be one to the next question.
+    `status` is the HTTP status, 0 without a reply. `refused`: Prolific gave a reason, and nothing
+    was done. `unreachable`: there was no reply, and further requests would get none.
     """
 
     def __init__(
@@ -40,22 +40,22 @@ class ProlificError(Exception):
         self.status, self.refused, self.unreachable = status, refused, unreachable
 
 
-def odd(what: str, told: object, status: int = 0) -> ProlificError:
-    """Prolific's `what` is not as it documents it; `told` is for the log."""
-    logger.warning("Prolific's %s is not as documented (status %s): %.200r", what, status, told)
+def undocumented(what: str, received: object, status: int = 0) -> ProlificError:
+    """The error for a reply whose part `what` differs from the documentation; logs `received`."""
+    logger.warning("Prolific's %s is undocumented (status %s): %.200r", what, status, received)
     return ProlificError(
-        f"Prolific's {what} is not as it documents it. Try again in a few minutes.", status
+        f"Prolific's {what} differs from its documentation. Try again in a few minutes.", status
     )
 
 
-def never_left(error: Exception) -> bool:
-    """Did this request fail before anything was sent?"""
+def was_not_sent(error: Exception) -> bool:
+    """Did the request fail before the connection was open, so that nothing was sent?"""
     reason = getattr(error.args[0], "reason", None) if error.args else None
     return isinstance(error, requests.ConnectTimeout) or isinstance(reason, NewConnectionError)
 
 
 def complaint(reply: requests.Response) -> ProlificError:
-    """What Prolific says is wrong, in one line, and whether it is a refusal of its own."""
+    """The error for a reply with an error status: Prolific's reason where it gives one."""
     status = reply.status_code
     try:
         error = reply.json()["error"]

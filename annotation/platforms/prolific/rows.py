@@ -14,7 +14,7 @@ from annotation.models import (
 )
 from annotation.platforms.prolific.client import status_of
 from annotation.platforms.prolific.door import ProlificDoor
-from annotation.platforms.prolific.errors import ProlificError, odd
+from annotation.platforms.prolific.errors import ProlificError, undocumented
 from annotation.recruitment import arrivals, identities
 
 # Submissions that hold one of the study's places on Prolific.
@@ -75,7 +75,7 @@ class Row:
     def read(cls, told: Any) -> "Row":
         """Raises ProlificError if this is not a submission."""
         if not isinstance(told, dict) or not isinstance(told.get("id"), str):
-            raise odd("submission without an id", told)
+            raise undocumented("submission without an id", told)
         return cls(
             told["id"].lower(),
             status_of(told.get("status")),
