@@ -565,10 +565,14 @@ class Study(models.Model):
         return self.status == StudyStatus.DRAFT
 
     @property
+    def is_running(self) -> bool:
+        """Is it open or paused? Seats and budget can be raised then."""
+        return self.status in (StudyStatus.OPEN, StudyStatus.PAUSED)
+
+    @property
     def covers_test_scores(self) -> bool:
         """Are the test scores of people hidden now, until it is closed?"""
-        running = self.status in (StudyStatus.OPEN, StudyStatus.PAUSED)
-        return self.hide_test_scores and running and not self.rehearsal
+        return self.hide_test_scores and self.is_running and not self.rehearsal
 
     @property
     def is_paid(self) -> bool:

@@ -77,7 +77,7 @@ def prune() -> str:
 
 def of_study(study: Study, now: datetime) -> Iterator[Happened]:
     """Everything that can be told of it at this moment, told already or not."""
-    if study.status in (StudyStatus.OPEN, StudyStatus.PAUSED):
+    if study.is_running:
         for need in todo.all_needs(study, progress.for_study(study), now):
             if need.name in NoticeAbout.values:
                 right = todo.RIGHTS.get(need.name, "see")

@@ -19,7 +19,6 @@ from annotation.models import (
     Status,
     Study,
     StudyManifest,
-    StudyStatus,
     Topic,
 )
 from annotation.money import budget, ledger
@@ -238,7 +237,7 @@ def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False
     with transaction.atomic():
         # Seats are given out under the study's lock.
         study = Study.objects.locked().get(pk=scenario.study_id)
-        if study.status not in (StudyStatus.OPEN, StudyStatus.PAUSED):
+        if not study.is_running:
             raise DesignError(f"The study is {study.status}: its seats cannot be changed.")
         if study.prolific_studies.exclude(external_id=None).exists():
             budget.check_may_spend(by)
@@ -261,7 +260,7 @@ def raise_budget(study: Study, amount: Decimal, by: User) -> None:
     """
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
-        if locked.status not in (StudyStatus.OPEN, StudyStatus.PAUSED):
+        if not locked.is_running:
             raise DesignError(f"The study is {locked.status}: its budget cannot be changed.")
         if ledger.cap(locked) is None:
             raise DesignError(
