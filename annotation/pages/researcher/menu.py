@@ -88,11 +88,11 @@ OF_THE_LIBRARY = {
             "Tasks", "tasks",
             below=("task", "task_team", "task_checks", "task_examples", "task_edit"),
         ),
+        Entry("Import a dataset", "dataset_import", is_part=True, below=("dataset_columns",)),
         Entry(
             "Import a task", "task_import", is_part=True,
             below=("task_upload", "task_upload_files", "task_upload_confirm"),
         ),
-        Entry("Import a dataset", "dataset_import", is_part=True, below=("dataset_columns",)),
         Entry(
             "Import from the Few-shot Gym", "gym_import", is_part=True,
             below=("gym_tasks", "gym_run"),
