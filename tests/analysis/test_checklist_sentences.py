@@ -50,6 +50,11 @@ SAYS = [
     ("0.10", "Of uploaded predictions one output per file", {"multiple choice"}),
     ("0.10", "one answer per participation", {"seated models"}),
     ("1.1", "6 scenarios of all arms", {"cross-task"}),
+    ("1.1", "12 seats planned in 4 scenarios", {"clues", "seated models"}),
+    ("1.3", "6 (3 in each group) |", {"clues", "seated models"}),
+    ("1.3", "9 (3 in each group) |", {"cross-task"}),
+    ("1.3", "24 (12 in each group) |", {"multiple choice"}),
+    ("1.3", "4 (2 in each group) |", {"prolific"}),
     ("1.1", "(12 participations)", {"seated models"}),
     ("1.2.1", "No sampling", {"clues", "cross-task", "seated models", "prolific"}),
     ("1.2.1", "Simple random sample of the test examples of own-choice", {"multiple choice"}),
@@ -88,7 +93,8 @@ SAYS = [
     ("2.6", "Yes", {"cross-task"}),
     ("2.6.1", "the upstream arm 6 examples of up-one, up-two", {"cross-task"}),
     ("2.6.1", "At zero shots", set(FIVE) - {"cross-task"}),
-    ("2.6.2", "Yes", set(FIVE) - {"seated models"}),
+    ("2.6.2", "Partial | Pay was promised; no payment is recorded", set(FIVE) - {"seated models"}),
+    ("2.7", "Partial | Pay was promised; no payment is recorded", set(FIVE) - {"seated models"}),
     ("2.7", "No | No payment was promised", {"seated models"}),
     ("2.7.1", "N/A", {"seated models"}),
     ("2.7.3", "Partial", {"prolific"}),
@@ -106,10 +112,11 @@ SAYS = [
     ("3.2.1", "a researcher excluded with a stated reason: 1.", {"multiple choice"}),
     ("3.2.2", "excluded by a researcher with a reason: 1;", {"multiple choice"}),
     ("3.2.2", "excluded by a rejection", set()),
-    ("3.2.2", "in no result: 4 ", {"multiple choice"}),
+    ("3.2.2", "Test answers outside the analysis: 4 ", {"multiple choice"}),
     ("3.3", "No |", {"multiple choice"}),
     ("3.3", "Partial | Models in the annotator's seat", {"seated models"}),
     ("3.3.1", "Checked", {"seated models"}),
+    ("3.3.1", "No model was run.", {"clues", "cross-task", "prolific"}),
     ("3.3.2", "N/A", {"clues", "cross-task", "prolific"}),
     ("3.3.2", "Partial", {"seated models"}),
     ("3.4", "Yes", {"seated models"}),
@@ -139,6 +146,10 @@ SAYS = [
     ("5.1.2", "sequence labelling", {"clues", "seated models", "multiple choice", "prolific"}),
     ("5.1.4", "answered by 0 of 12 who completed", {"clues"}),
     ("5.1.5", "12 of 14", {"clues"}),
+    ("5.1.5", "2 ended early.", {"clues"}),
+    ("5.1.5", "at work", set()),
+    ("4.2", "bootstrap intervals over contexts are in the report", set(FIVE)),
+    ("4.6", "The section Sensitivity to inclusion criteria", set(FIVE)),
 ]
 
 
@@ -341,7 +352,7 @@ def test_bonuses_by_hand_and_pay_without_a_rate_are_said(researcher):
         researcher, task, name="fixed", shots=[2], hourly_rate=0, base_reward="3.00"
     )
     said = wei(fixed)
-    assert (said["2.6.2"].answer, said["2.7"].answer) == ("Partial", "Yes")
+    assert (said["2.6.2"].answer, said["2.7"].answer) == ("Partial", "Partial")
     assert said["2.7.3"].evidence == "One set of amounts for all."
     assert "Median" not in said["2.7.1"].answer
 
@@ -395,11 +406,12 @@ def test_added_seats_lists_and_the_board_of_the_consent_page_are_said(researcher
         researcher, factories.make_task(), shots=[0], annotators=2, ethics_contact="Board 7"
     )
     said = wei(study)
-    assert "2 planned in 1 scenario;" in said["1.1"].evidence
+    assert "2 seats planned in 1 scenario;" in said["1.1"].evidence
     assert "The consent page names: Board 7" in said["1.9"].evidence
     assert "least filled" not in said["2.2"].evidence  # there is one scenario
     lifecycle.add_seats(study.scenarios.get(), 1, researcher)
-    assert "2 planned in 1 scenario, 1 added after it was opened;" in wei(study)["1.1"].evidence
+    told = "2 seats planned in 1 scenario, 1 added after it was opened;"
+    assert told in wei(study)["1.1"].evidence
     study.access_rules.create(effect="deny", criterion="task", value="toy", made_by=researcher)
     assert wei(study)["2.3"].answer == "Yes"
     other = factories.make_study(researcher, factories.make_task(name="o"), shots=[0])

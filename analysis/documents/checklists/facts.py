@@ -107,7 +107,7 @@ class Facts:
 
     @cached_property
     def answers_left_out(self) -> int:
-        """Stored test answers of people that are in no table."""
+        """Stored test answers of people who are not in the analysis."""
         answers = Answer.objects.filter(
             turn__participation__in=self._people, turn__step=Step.ANNOTATION
         )
@@ -187,8 +187,7 @@ class Facts:
     @cached_property
     def planned_pairs(self) -> list[tuple[str, int, int, int, int]]:
         """The planned contrasts between shots; of a cross-task study those of the direct arm."""
-        scenarios = self.manifest["scenarios"]
-        return wording.pairs([s for s in scenarios if s.get("arm", "") in (Arm.NONE, Arm.DIRECT)])
+        return wording.pairs(self.manifest["scenarios"])
 
     @cached_property
     def tested_pairs(self) -> int:

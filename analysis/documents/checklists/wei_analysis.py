@@ -1,6 +1,6 @@
 """Items 4.1 to 5.4 of Wei et al.: tests, uncertainty, scoring, and what is reported and public."""
 
-from analysis.documents import wording
+from analysis.documents import cross_task, wording
 from analysis.documents.checklists.entries import Entry, Reply, Status, status, text
 from analysis.documents.checklists.facts import Facts, prose
 from analysis.documents.checklists.short_form import Answers, verdict
@@ -74,8 +74,8 @@ def tests(facts: Facts) -> list[str]:
         )
     if facts.upstream and facts.by_arm:
         found.append(
-            "Between arms: the average relative gain (ARG) with its 95 % interval (Fieller's for"
-            " one task, the delta method for several), without a p value."
+            "Between arms: the average relative gain (ARG) with its 95 % interval"
+            f" ({cross_task.interval(facts.manifest)}), without a p value."
         )
     return found
 
@@ -98,8 +98,8 @@ def _uncertainty(facts: Facts) -> list[Entry]:
                   "Point estimate" if facts.by_arm else "none yet"),
         ]  # fmt: skip
     told = [
-        "SD over annotators and 95 % intervals are in the report; bootstrap intervals over"
-        " examples are on the page Analysis."
+        "SD over annotators, 95 % intervals and bootstrap intervals over contexts are in the"
+        " report."
     ]
     if facts.bootstrapped:
         told.append(
@@ -114,7 +114,9 @@ def _uncertainty(facts: Facts) -> list[Entry]:
     if facts.upstream:
         smallest = min(facts.by_arm.values())
         enough = "There is" if smallest >= FEWEST_FOR_BOOTSTRAP else "There is no"
-        told.append(f"{enough} bootstrap of the ARG over people; the smallest arm has {smallest}.")
+        told.append(
+            f"{enough} bootstrap of the ARG over people; the smallest arm of a task has {smallest}."
+        )
     return [
         status("4.2", "Uncertainty of the results", Status.YES, *told),
         Entry("4.2.1", "Kind of estimate", Reply.CHOICES, "Point estimate, Interval estimate"),
@@ -153,8 +155,8 @@ def _robustness(facts: Facts) -> Entry:
     if out:
         told.append("Results are shown without and with those excluded.")
     told.append(
-        "The page Sensitivity shows results under other exclusion rules; whether conclusions hold"
-        " under them is for the paper to say."
+        "The section Sensitivity to inclusion criteria shows the results under other criteria;"
+        " whether conclusions hold under them is for the paper to say."
     )
     if not facts.by_arm:
         return status("4.6", "Robustness to exclusions", NA, "No results yet.")
@@ -187,7 +189,8 @@ def _reported(facts: Facts) -> list[Entry]:
             "5.1.5", "Completion rate", Status.YES if whole.arrived else Status.NO,
             f"{whole.completed} of {whole.arrived} who took a seat{share} completed"
             + (f" and did not withdraw; {record.withdrawn} withdrew" if record.withdrawn else "")
-            + f"; {whole.arrived - whole.completed - record.withdrawn} ended early or are at work."
+            + (f"; {whole.at_work} still at work" if whole.at_work else "")
+            + f"; {whole.arrived - whole.completed - record.withdrawn - whole.at_work} ended early."
             " Each participation is counted.",
         ),
     ]  # fmt: skip

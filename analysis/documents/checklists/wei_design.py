@@ -124,7 +124,8 @@ def _sizes(facts: Facts) -> list[Entry]:
     return [
         text(
             "1.1", "Number of annotators", f"{record.workers_analysed:,}",
-            f"{seats} planned in {count(len(manifest['scenarios']), 'scenario')}{arms}{added};"
+            f"{count(seats, 'seat')} planned in"
+            f" {count(len(manifest['scenarios']), 'scenario')}{arms}{added};"
             f" {record.workers_analysed:,} included in the analysis{participations(facts)}.",
             "The design allows programs in people's seats."
             if manifest.get("programs_as_people")
@@ -132,7 +133,7 @@ def _sizes(facts: Facts) -> list[Entry]:
         ),
         text("1.2", "Items annotated by people", f"{sum(sizes.values()):,}", f"{by_task(sizes)}."),
         _selection(facts),
-        text("1.3", "Annotators per item", between(facts.by_arm.values()), _per_item(facts)),
+        text("1.3", "Annotators per item", _annotators_per_item(facts), _per_item(facts)),
         text(
             "1.4", "Items per annotator", between(facts.items_per_person or sizes.values()),
             f"Test examples of a task: {between(sizes.values())}, all answered by each of its"
@@ -161,6 +162,22 @@ def _selection(facts: Facts) -> Entry:
     )  # fmt: skip
 
 
+def _annotators_per_item(facts: Facts) -> str:
+    """Of all groups of a task together; then those of one group, where a task has several."""
+    if not facts.by_arm:
+        return "none"
+    of_task: Counter[str] = Counter()
+    for (task, _shots, _arm), n in facts.by_arm.items():
+        of_task[task] += n
+    each = between(facts.by_arm.values())
+    return between(of_task.values()) + (f" ({each} in each group)" if _has_groups(facts) else "")
+
+
+def _has_groups(facts: Facts) -> bool:
+    """Is a task done by people of several arms or numbers of shots?"""
+    return any(facts.upstream) or len(facts.shots) > 1
+
+
 def _per_item(facts: Facts) -> str:
     if not facts.by_arm:
         return "No person is in the analysis yet."
@@ -168,8 +185,7 @@ def _per_item(facts: Facts) -> str:
         f"{task}, {shots} shots{f', {arm} arm' if arm else ''}: {n}"
         for (task, shots, arm), n in facts.by_arm.items()
     ]
-    several = any(facts.upstream) or len(facts.shots) > 1
-    apart = "The groups of a task are different people. " if several else ""
+    apart = "The groups of a task are different people. " if _has_groups(facts) else ""
     return f"{apart}In the analysis: {'; '.join(named)}."
 
 

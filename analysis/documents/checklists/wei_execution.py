@@ -100,7 +100,7 @@ def _quality(facts: Facts) -> list[Entry]:
             f"Completed, then excluded by a researcher with a reason: {by_researcher}; rejected on"
             f" the platform while at work: {facts.rejected}.",
             f"Completed, then excluded by a rejection there: {by_rule}." if by_rule else "",
-            f"Test answers that are in no result: {facts.answers_left_out} (of these participations"
+            f"Test answers outside the analysis: {facts.answers_left_out} (of these participations"
             " and of those that ended early; of people who withdrew none are stored).",
         ),
     ]  # fmt: skip
@@ -167,7 +167,11 @@ def _interface(facts: Facts, answers: Answers) -> list[Entry]:
         Entry(
             "3.3.1", "People by a graphical interface, models by an API", Reply.CHECKBOX,
             "Checked" if facts.seated else "Unchecked",
-            "How the uploaded predictions were obtained is not recorded." if facts.uploaded else "",
+            "How the uploaded predictions were obtained is not recorded."
+            if facts.uploaded
+            else ""
+            if facts.models
+            else "No model was run.",
         ),
         status("3.3.2", "Adjustment for different interfaces", adjusted, *how, field="3.4"),
     ]  # fmt: skip

@@ -193,7 +193,7 @@ def _training(facts: Facts) -> list[Entry]:
     return [
         status("2.6", "Training of annotators", answer, *([] if any(trained) else kinds)),
         text("2.6.1", "Kind of training", " ".join(kinds) if any(trained) else NA),
-        status("2.6.2", "Pay for the training", paid),
+        status("2.6.2", "Pay for the training", paid, _unpaid_so_far(facts, paid)),
         text("2.6.2.1", "Amount of that pay", amount),
     ]
 
@@ -241,7 +241,7 @@ def _training_pay(facts: Facts, is_trained: bool) -> tuple[Status, str]:
     if float(facts.manifest["hourly_rate"]):
         least = "At least " if facts.record.has_fixed_amounts else ""
         amount = f"{least}{_rate(facts)} per hour of active time, as in the annotation step."
-        return Status.YES, amount
+        return _paid(facts), amount
     if wording.is_paid(facts.manifest):
         whole = " ".join(wording.least_and_most(facts.manifest, REPORTED))
         return Status.PARTIAL, f"No amount of its own: the training is part of the whole. {whole}"
@@ -253,13 +253,29 @@ def _training_pay(facts: Facts, is_trained: bool) -> tuple[Status, str]:
 
 def _pay(facts: Facts) -> list[Entry]:
     paid = wording.is_paid(facts.manifest)
-    answer = Status.YES if paid else Status.NO
+    answer = _paid(facts) if paid else Status.NO
+    why = _unpaid_so_far(facts, answer) if paid else unpaid(facts)
     return [
-        status("2.7", "Pay for the annotation", answer, "" if paid else unpaid(facts)),
+        status("2.7", "Pay for the annotation", answer, why),
         text("2.7.1", "Amount of the pay", amount(facts) if paid else NA),
         *_bonus(facts, paid),
         *_structure(facts, paid),
     ]
+
+
+def _paid(facts: Facts) -> Status:
+    """Of a study that promises pay: does the ledger record all that was earned as paid?"""
+    record = facts.record
+    return Status.YES if record.earned and record.paid == record.earned else Status.PARTIAL
+
+
+def _unpaid_so_far(facts: Facts, paid: Status) -> str:
+    """What a promise is still short of, in a sentence."""
+    if paid != Status.PARTIAL:
+        return ""
+    if not facts.record.paid:
+        return "Pay was promised; no payment is recorded so far."
+    return "Pay was promised; a part of the earnings is recorded as paid so far."
 
 
 def unpaid(facts: Facts) -> str:
