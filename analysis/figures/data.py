@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
@@ -18,14 +19,15 @@ from django.core.cache import caches
 
 from analysis.figures import charts, humans_models, paper_widths
 from analysis.figures.columns import COLUMNS
-from analysis.figures.humans_models import ShotRow
+from analysis.figures.humans_models import OVER_SPLITS, ShotRow
 from analysis.heavy import alt, pd
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH
-from analysis.tables import bounds, channels, frames, means, test_sets
+from analysis.tables import bounds, channels, frames, means, published, test_sets
 from analysis.tables.findings import state
 from analysis.values import number
 from annotation.models import Answer, Kind, Step, Study
+from annotation.study import compared_files
 from tasks import columns as table_columns
 from tasks.columns import Column
 from tasks.csv_files import csv_text
@@ -244,16 +246,13 @@ TEXTS = {
         "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
         " number of shots (filled dots) with its 95 %"
         f" interval, which generalises to {BOTH} (bars; undefined for one annotator or if all"
-        " scores are equal), individual annotators (hollow dots) and, where a task has one, the"
-        " trivial baseline (dashed).",
+        " scores are equal) and individual annotators (hollow dots).",
     ),
     "models": (
         "Humans and models",
         "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
-        f" number of shots. Bars: 95 % intervals; of annotators over {BOTH}, of any uploaded models"
-        f" over {humans_models.OVER_SPLITS} (from three of them on). Any open marks are figures"
-        " that CLUES printed, quoted without an interval: the paper does not define its ± of"
-        " people.",
+        " number of shots. Bars: 95 % intervals. Those of annotators generalise to"
+        f" {BOTH}.",
     ),
     "learning": (
         "Learning curve over the training step",
@@ -280,6 +279,12 @@ TEXTS = {
         " counted.",
     ),
 }
+BASELINE = " Dashed lines: trivial baselines."
+OF_UPLOADED = f" Those of uploaded models, from three splits on, generalise to {OVER_SPLITS}."
+PRINTED = (
+    " Open marks: figures that CLUES printed, quoted without an interval, as the paper does not"
+    " define its ± of people."
+)
 IN_FILE_ORDER = (
     " All annotators saw them in file order, so a slope may reflect the difficulty of the examples."
 )
@@ -293,11 +298,9 @@ def figure(study: Study, kind: str, name: str) -> Figure:
 
 def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
     title, caption = TEXTS[name]
+    caption = f"{caption}{_further_sentences(study, name)}"
     if name in ("shots", "models"):
         caption = caption.format(metrics=test_sets.in_words(study.tasks.all()))
-    if name == "learning":
-        in_file_order = study.training_order == Study.Order.FILE_ORDER
-        caption += IN_FILE_ORDER if in_file_order else IN_RANDOM_ORDER
     why_not = _why_not(study, name, begun)
     programs = channels.mark(study) if kind == Kind.PERSON or name == "models" else ""
     if programs:
@@ -315,6 +318,20 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
         all_columns=COLUMNS[name],
         mark=programs,
     )
+
+
+def _further_sentences(study: Study, name: str) -> str:
+    """What the caption says only of a study that has it."""
+    if name == "shots":
+        tasks = study.tasks.with_reports()
+        return BASELINE if any(math.isfinite(bounds.bounds(it).line) for it in tasks) else ""
+    if name == "models":
+        uploaded = OF_UPLOADED if compared_files.files(study).exists() else ""
+        return uploaded + (PRINTED if any(map(published.name_of, study.tasks.all())) else "")
+    if name == "learning":
+        in_file_order = study.training_order == Study.Order.FILE_ORDER
+        return IN_FILE_ORDER if in_file_order else IN_RANDOM_ORDER
+    return ""
 
 
 def _why_not(study: Study, name: str, begun: set[Step]) -> str:

@@ -41,8 +41,8 @@ NAME = "attrition"
 TITLE = "Attrition by number of shots"
 INTRO = (
     "Whether people left one arm more often than the other, for each difference between shots."
-    " Those who consented began, without those who are still at work. Whoever was screened out,"
-    " left, expired or withdrew did not complete. Lee's bounds say how far the difference can be"
+    " Began: consented and not at work any more. Those who were screened out, left, expired or"
+    " withdrew did not complete. Lee's bounds say how far the difference can be"
     " due to who left, if the arm with fewer completions only loses people. They are no confidence"
     " interval: the error of sampling comes on top."
 )

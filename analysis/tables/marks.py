@@ -6,6 +6,7 @@ from django.db.models import Count, Sum
 
 from analysis.tables import channels
 from annotation.models import AddedSeats, Decision, Status, Study
+from annotation.study import compared_files
 
 
 def late_seats(study: Study) -> dict[tuple[str, int], int]:
@@ -36,14 +37,13 @@ def sentences(study: Study) -> list[str]:
     parts = {task.name: task.test_part for task in study.tasks.with_reports().order_by("name")}
     told = [f"{name}, {part}" for name, part in parts.items() if part]
     if told:
-        marks.append(
-            f"Not all of an imported test file: {'; '.join(told)}. Uploaded models are scored on"
-            " the same examples."
-        )
+        has_models = compared_files.files(study).exists()
+        same = " Uploaded models are scored on the same examples." if has_models else ""
+        marks.append(f"Not all of an imported test file: {'; '.join(told)}.{same}")
     if study.is_cross_task:
         marks.append(
             "A cross-task study: tables by task and shots count the direct arm alone, which had"
-            " nothing before the task. Cross-task compares the arms."
+            " nothing before the task."
         )
     if scenarios_were_chosen(study):
         marks.append(
