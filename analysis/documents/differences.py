@@ -9,17 +9,20 @@ from typing import Any
 
 from analysis.documents.blocks import Block, Grid, Paragraph
 from analysis.documents.study_record import StudyRecord
-from analysis.tables import differences, findings_columns, means, models_columns
+from analysis.tables import differences, findings_columns, models_columns, resampling
 from analysis.tables.columns import ASSUMES, FEW
 from analysis.tables.contrasts import contrasts
-from annotation.models import Kind
+from analysis.tables.findings import Finding
+from annotation.models import Kind, Study
 from tasks.columns import Column, on_page
 
 # Captions of the tables, by which the methods section knows what was computed.
-OF_MEANS, OF_SHOTS, OF_MODELS = (
-    "Means with 95 % intervals", "Differences between shots", "People minus models",
+OF_MEANS, OF_RESAMPLES, OF_SHOTS, OF_MODELS = (
+    "Means with 95 % intervals", "Bootstrap intervals of the means", "Differences between shots",
+    "People minus models",
 )  # fmt: skip
 MEANS = ("Task", "Shots", "n", "Mean", "95 % CI", "Other people")
+BOOTSTRAPS = ("Task", "Shots", "n", "Other examples", *findings_columns.OVER_PEOPLE)
 MODELS = (
     "Model", "Task", "Shots", "Training", "Difference", "95 % CI", "p", "p Holm", "Equivalence",
     "Smallest margin", "p sign flip", "Smallest p",
@@ -31,14 +34,23 @@ def uncertainty(record: StudyRecord) -> list[Block]:
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     shown = headed(findings_columns.COLUMNS["intervals"], MEANS)
-    note = f"{meanings(shown)} Bootstrap intervals are on the page Analysis."
-    blocks: list[Block] = [_grid(OF_MEANS, shown, means.means(record.answered), [note])]
     study = record.study
+    tables = resampling.tables(study, Kind.PERSON, "intervals", frame=record.answered)
+    means = tables["intervals"]
+    blocks: list[Block] = [_grid(OF_MEANS, shown, means, [meanings(shown)]), _bootstraps(means)]
     rows = contrasts(record.answered, study.seed, study.equivalence_margin)
     if rows:
-        shown = on_page(findings_columns.COLUMNS["contrasts"])
+        shown = _asked(study, on_page(findings_columns.COLUMNS["contrasts"]))
         blocks.append(_grid(OF_SHOTS, shown, rows, [meanings(shown)]))
     return blocks
+
+
+def _bootstraps(means: Sequence[Finding]) -> Grid:
+    """The bootstraps of the means; those over people only where a cell has enough of them."""
+    known = {column.heading for column in findings_columns.table("intervals", means).columns}
+    chosen = [heading for heading in BOOTSTRAPS if heading in known]
+    shown = headed(findings_columns.COLUMNS["intervals"], chosen)
+    return Grid.of(OF_RESAMPLES, shown, means, [f"{findings_columns.RESAMPLED} {meanings(shown)}"])
 
 
 def people_minus_models(record: StudyRecord) -> list[Block]:
@@ -46,11 +58,17 @@ def people_minus_models(record: StudyRecord) -> list[Block]:
     rows = differences.differences(record.study, Kind.PERSON)
     if not rows:
         return []
-    shown = headed(models_columns.DIFFERENCES, MODELS)
+    shown = _asked(record.study, headed(models_columns.DIFFERENCES, MODELS))
     notes = [f"In points, paired by example. {differences.LEFT_OUT}", meanings(shown[3:])]
     if late := differences.late(rows):
         notes.append(late)
     return [_grid(OF_MODELS, shown, rows, notes)]
+
+
+def _asked(study: Study, columns: list[Column]) -> list[Column]:
+    """Without the verdict on equivalence where the design has no margin."""
+    has_margin = study.equivalence_margin is not None
+    return [column for column in columns if has_margin or column.heading != "Equivalence"]
 
 
 def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: list[str]) -> Grid:

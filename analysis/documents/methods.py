@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from analysis.documents import cross_task, differences, recruitment, wording
+from analysis.documents import ceilings, cross_task, differences, recruitment, wording
 from analysis.documents.blocks import Paragraph
 from analysis.documents.study_record import PLATFORMS, StudyRecord
 from analysis.documents.wording import (
@@ -16,6 +16,7 @@ from analysis.documents.wording import (
     training_splits,
 )
 from analysis.stats import two_way
+from analysis.stats.uncertainty import RESAMPLES
 from analysis.tables.cross_task import QUESTION
 from annotation.models import Status, StudyStatus
 from annotation.money.ledger import in_currency
@@ -254,6 +255,15 @@ def _were(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
+# How a single answer of other kinds is given -> which one is right.
+RIGHT = {
+    OPTION: "the gold option",
+    NUMBER: "a number equal to the gold number",
+    SHORT_TEXT: "exactly the gold text",
+    LONG_TEXT: "exactly the gold text",
+}
+
+
 def _score(record: StudyRecord) -> str:
     manifest = record.manifest
     told = wording.metrics(manifest)
@@ -264,11 +274,9 @@ def _score(record: StudyRecord) -> str:
     ]
     if _named(manifest, lambda card: card.get("labels")):
         sentences.append("For labels, S1 is 1 if the label is correct and 0 otherwise.")
-    if _named(manifest, lambda card: wording.way(card) in (OPTION, NUMBER, SHORT_TEXT, LONG_TEXT)):
-        sentences.append(
-            "For one option, number or text, S1 is 1 if it is the gold option, an equal number or"
-            " exactly the gold text, and 0 otherwise."
-        )
+    kinds = {wording.way(task["card"]) for task in manifest["tasks"]}
+    if right := [words for kind, words in RIGHT.items() if kind in kinds]:
+        sentences.append(f"S1 is 1 for {' or '.join(dict.fromkeys(right))}, and 0 otherwise.")
     alternatives = _named(manifest, lambda card: card["gold_rule"] == "any_of")
     if alternatives:
         sentences.append(
@@ -294,7 +302,13 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
             "Intervals of means take annotators and test examples as samples: they generalise to"
             f" {two_way.BOTH}. Such an interval is the wider of the t interval over annotators and"
             " the t interval of the two-way mean squares of annotators and contexts"
-            " (Satterthwaite's degrees of freedom)."
+            " (Satterthwaite's degrees of freedom). As sensitivity we report percentile bootstraps"
+            f" of the means ({RESAMPLES:,} resamples)."
+        )
+    if tables.get(ceilings.AGREEMENT):
+        sentences.append(
+            "Agreement among annotators and the scores of their aggregated answers are reported"
+            " separately."
         )
     if number := tables.get(differences.OF_SHOTS):
         sentences.append(
@@ -320,9 +334,9 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
         )
     if tables.get(cross_task.OF_ARMS):
         sentences.append(
-            "The intervals of the gains of arms (Fieller's for one task, the delta method for"
-            " several) take annotators as a sample and tasks and test examples as fixed: they"
-            f" generalise to {QUESTION}. There is no p value for a gain."
+            f"The intervals of the gains of arms ({cross_task.interval(record.manifest)}) take"
+            " annotators as a sample and tasks and test examples as fixed: they generalise to"
+            f" {QUESTION}. There is no p value for a gain."
         )
     return " ".join(sentences)
 

@@ -126,13 +126,13 @@ def _admission(study: Study, kind: str) -> Iterator[PaperTable]:
 def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
     for table in sensitivity.task_tables(sensitivity.table(study, kind)):
         shown = [
-            Column("", "Who counts", get=itemgetter(0)),
+            Column("", "Criterion", get=itemgetter(0)),
             *(
                 Column("", f"{shots} shots", get=partial(_cell_at, place))
                 for place, shots in enumerate(table.shots)
             ),
         ]
-        name, title = f"sensitivity-{table.task}", f"{table.task} under other rules of who counts"
+        name, title = f"sensitivity-{table.task}", f"{table.task} under other inclusion criteria"
         yield _table(study, kind, name, title, shown, table.lines, SENSITIVITY_NOTE)
 
 

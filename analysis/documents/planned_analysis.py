@@ -11,21 +11,32 @@ from analysis.documents.wording import (
     POWER,
     Manifest,
     count,
+    group_sizes,
     metrics,
     pairs,
     same_recipe,
     sds,
+    way,
 )
 from analysis.stats import power, significance
 from analysis.stats.two_way import BOTH, RUNS
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
 from annotation.study import admission
+from tasks.answer_keys import LABEL, OPTION
 
 
 def blocks(manifest: Manifest) -> list[Block]:
     """What will be computed, decided before anybody has a seat."""
     return [
-        Bullets([*SCORES, *filter(None, [metrics(manifest)]), *_equivalence(manifest)]),
+        Bullets(
+            [
+                *SCORES,
+                *_further(manifest),
+                _models(manifest),
+                *filter(None, [metrics(manifest)]),
+                *_equivalence(manifest),
+            ]
+        ),
         Facts(same_recipe(manifest)),
         *_contrasts(manifest["scenarios"], manifest["qualification"]),
         *cross_task.planned(manifest),
@@ -45,21 +56,59 @@ SCORES = [
     " (SE² = (MS_A + MS_C - MS_AC) / ab, at least the larger of MS_A and MS_C over ab, with"
     " Satterthwaite's degrees of freedom). There is none for one annotator or if all annotators"
     " tie.",
-    f"Sensitivity: t intervals over annotators (the same examples), percentile bootstraps over"
-    f" contexts (the same annotators) and, from {FEWEST_FOR_BOOTSTRAP} annotators on, over"
-    f" annotators and over both ({RESAMPLES:,} resamples, seeded with the study's seed).",
-    "Agreement: Krippendorff's alpha with nominal, Jaccard, MASI and 1 - S1 distances, and mean"
-    " pairwise S1. Aggregated answers (majority or plurality vote; Dawid-Skene on labels) are"
-    " reported separately from individual performance.",
-    "Models: if predictions are uploaded or models take part in the annotator's seat, they are"
-    " scored by the same functions on the same examples. The difference of people and a model is"
-    " the same two-way estimate, on each annotator's S1 minus the model's S1 of each example (under"
-    " another metric of the task's card, on the parts of both scores); interval and p generalise to"
-    f" {RUNS}. Its two-sided p is Holm-corrected over one family: all differences of people and a"
-    " model, at each task and number of shots, of the models in a seat and of the files of"
-    " predictions of the study's own team. The family is frozen when the study is closed. A"
-    " sign-flip test over contexts is reported as sensitivity.",
 ]
+
+
+def _further(manifest: Manifest) -> list[str]:
+    """Further intervals of the means, and agreement where a cell has two annotators."""
+    largest = max(group_sizes(manifest["scenarios"]).values())
+    over_people = (
+        f" and, from {FEWEST_FOR_BOOTSTRAP} annotators on, over annotators and over both"
+        if largest >= FEWEST_FOR_BOOTSTRAP
+        else ""
+    )
+    sentences = [
+        "Sensitivity: t intervals over annotators (the same examples), percentile bootstraps over"
+        f" contexts (the same annotators){over_people} ({RESAMPLES:,} resamples, seeded with the"
+        " study's seed)."
+    ]
+    if largest > 1:
+        sentences.append(
+            "Agreement: Krippendorff's alpha with nominal, Jaccard, MASI and 1 - S1 distances, and"
+            f" mean pairwise S1. Aggregated answers ({_votes(manifest)}) are reported separately"
+            " from individual performance."
+        )
+    return sentences
+
+
+def _votes(manifest: Manifest) -> str:
+    """How answers are aggregated, by the kinds of answers of the tasks."""
+    kinds = {way(task["card"]) for task in manifest["tasks"]}
+    votes = {
+        "plurality vote on labels and options": kinds & {LABEL, OPTION},
+        "majority vote on sets of texts": kinds - {LABEL, OPTION},
+        "Dawid-Skene on labels": kinds & {LABEL},
+    }
+    return "; ".join(words for words, fitting in votes.items() if fitting)
+
+
+def _models(manifest: Manifest) -> str:
+    """How models are scored and compared with people, if there are any."""
+    is_s1 = {task["card"].get("metric", "S1") == "S1" for task in manifest["tasks"]}
+    parts = {
+        True: "each annotator's S1 minus the model's S1 of each example",
+        False: "the parts of both scores under the metric of the task's card",
+    }
+    compared = " or ".join(words for key, words in parts.items() if key in is_s1)
+    return (
+        "Models: if predictions are uploaded or models take part in the annotator's seat, they are"
+        " scored by the same functions on the same examples. The difference of people and a model"
+        f" is the same two-way estimate, on {compared}; interval and p generalise to {RUNS}. Its"
+        " two-sided p is Holm-corrected over one family: all differences of people and a model, at"
+        " each task and number of shots, of the models in a seat and of the files of predictions"
+        " of the study's own team. The family is frozen when the study is closed. A sign-flip test"
+        " over contexts is reported as sensitivity."
+    )
 
 
 def _equivalence(manifest: Manifest) -> list[str]:

@@ -11,13 +11,12 @@ from itertools import chain
 from operator import itemgetter
 
 from analysis.documents import (
-    attrition,
     checklists,
     cross_task,
     front,
+    inclusion,
     methods,
     results,
-    selection,
     wording,
 )
 from analysis.documents.blocks import (
@@ -79,20 +78,21 @@ def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
             "Uncertainty and differences",
             [
                 *parts["uncertainty"],
-                *attrition.blocks(record),
-                *selection.blocks(record),
+                *inclusion.of_attrition(record),
+                *inclusion.of_admission(record),
                 *marked,
             ],
         ),
-        *([Section(cross_task.OF_ARMS, arms)] if arms else []),
+        *_section(inclusion.SENSITIVITY, inclusion.sensitivity_to_criteria(record), marked),
+        *_section(cross_task.OF_ARMS, arms),
+        *_section("Agreement and aggregated answers", parts["agreement"], marked),
         Section(
             "Ceilings and doubtful golds",
             [*wording.data_warnings(record.manifest), *parts["ceilings"], *marked],
         ),
         Section("Figures", [*parts["figures"], *marked]),
+        *_section("Models on the same examples", parts["models"], marked),
     ]
-    if parts["models"]:
-        sections.append(Section("Models on the same examples", [*parts["models"], *marked]))
     if Kind.SIMULATED in kinds_of(record.frame):
         simulated = _performance(record, [Kind.SIMULATED])
         sections.append(Section("Non-human annotators", simulated))
@@ -107,6 +107,11 @@ def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
     ]
     head = front.front(record, answers)
     return Document(front.title(record, answers), numbered(sections), head)
+
+
+def _section(title: str, blocks: Sequence[Block], marked: Sequence[Block] = ()) -> list[Section]:
+    """The section with the marks of the study below it; none without blocks."""
+    return [Section(title, [*blocks, *marked])] if blocks else []
 
 
 def _hypotheses(record: StudyRecord) -> list[Section]:

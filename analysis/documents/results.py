@@ -24,10 +24,11 @@ from tasks import jobs
 from tasks.models import Job
 
 KIND = "report"
-VERSION = 3  # of the parts: raise it when one of them is made otherwise
+VERSION = 4  # of the parts: raise it when one of them is made otherwise
 
 PARTS: dict[str, Callable[[StudyRecord], list[Block]]] = {
     "uncertainty": differences.uncertainty,
+    "agreement": ceilings.agreement,
     "ceilings": ceilings.blocks,
     "figures": pictures.blocks,
     "models": models.blocks,

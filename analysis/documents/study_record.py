@@ -16,7 +16,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Avg, Count, Q, QuerySet, Sum
+from django.db.models import Avg, Count, Q, QuerySet, Sum, prefetch_related_objects
 
 from analysis.documents import wording
 from analysis.heavy import pd
@@ -107,6 +107,7 @@ class StudyRecord:
         self.masked = masked
         self.sums = sums
         self.manifest: dict[str, Any] = json.loads(study.manifest)
+        prefetch_related_objects([study], "tasks")  # read by most parts
 
     @cached_property
     def frame(self) -> pd.DataFrame:

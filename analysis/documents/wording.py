@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.utils.translation import get_language_info
 
 from analysis.documents.blocks import Block, Bullets, Fact, Paragraph
-from annotation.models import ProlificReward, Qualification, Study
+from annotation.models import Arm, ProlificReward, Qualification, Study
 from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
 from tasks.cards import parse_card
 from tasks.metrics import METRICS
@@ -282,11 +282,13 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
         )
     if pay["max_paid_hours"] is not None and is_paid(manifest):
         sentences.append(f"Paid time {v.is_} capped at {float(pay['max_paid_hours']):g} h.")
+    waits = manifest["qualification"]["rule"] == Qualification.RESEARCHER
+    waiting = " and waiting time" if waits else ""
     # A study that opened before there were caps and budgets does not state any.
     if pay.get("cap") is not None and float(pay["cap"]):
         sentences.append(
             f"Earnings per participation {v.are} capped at {pay['cap']} {currency}, including"
-            " waiting time and top-ups but not bonuses."
+            f" top-ups{waiting} but not bonuses."
         )
     if pay.get("budget") is not None:
         sentences.append(
@@ -387,14 +389,24 @@ def metrics(manifest: Manifest) -> str:
     return " ".join(sentences)
 
 
+def group_sizes(scenarios: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
+    """(task, shots) -> planned annotators of all training splits; of arms, the direct one alone.
+
+    These are the cells of the tables by task and shots.
+    """
+    seats: Counter[tuple[str, int]] = Counter()
+    for scenario in scenarios:
+        if scenario.get("arm", Arm.DIRECT) == Arm.DIRECT:
+            seats[scenario["task"], scenario["shots"]] += scenario["seats"]
+    return seats
+
+
 def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int]]:
     """(task, fewer shots, more shots, annotators at fewer, at more) of each planned contrast.
 
     The annotators of all training splits of a task and number of shots are one group.
     """
-    seats: Counter[tuple[str, int]] = Counter()
-    for scenario in scenarios:
-        seats[scenario["task"], scenario["shots"]] += scenario["seats"]
+    seats = group_sizes(scenarios)
     return [
         (task, fewer, more, seats[task, fewer], seats[task, more])
         for (task, fewer), (other, more) in itertools.combinations(sorted(seats), 2)

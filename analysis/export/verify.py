@@ -3333,7 +3333,7 @@ def correlation(first, second):
 
 
 def check_sensitivity(export, check):
-    """Mean, SDs and interval of each cell under other rules of who counts."""
+    """Mean, SDs and interval of each cell under other inclusion criteria."""
     people, known, expected = finished(export), {}, {}
     for (kind, task, shots), everybody in people.items():
         of_kind = [who for key, own in people.items() if key[0] == kind for who in own]

@@ -93,7 +93,7 @@ class CrossTask(KindOfTable):
 
 class Sensitivity(KindOfTable):
     @extend_schema(
-        parameters=[KIND], responses=OBJECT, summary="The cells under other rules of who counts"
+        parameters=[KIND], responses=OBJECT, summary="The cells under other inclusion criteria"
     )
     def get(self, request: Request, name: str) -> Response:
         study = read_study(request, name)

@@ -47,7 +47,7 @@ def plan(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
-    """The human-performance cells under other rules of who counts; of one kind."""
+    """The human-performance cells under other inclusion criteria; of one kind."""
     study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)

@@ -359,10 +359,16 @@ def sentences(rows: Sequence[Gain]) -> Iterator[str]:
         if row.task != ALL and any(other.task == ALL for other in rows):
             continue
         interval = signed_between((row.low, row.high, row.no_interval))
+        resampled = (
+            f"; bootstrap over people {signed_between((row.boot_low, row.boot_high))}"
+            if math.isfinite(row.boot_low)
+            else ""
+        )
         yield (
             f"{row.meaning.capitalize()}: the {row.new_arm} arm gains {_percent(row.gain)}"
-            f" relative to the {row.base_arm} arm (95 % {interval}; {row.new_people} and"
-            f" {row.base_people} annotators), {signed_points(row.difference)} points."
+            f" relative to the {row.base_arm} arm (95 % {interval}{resampled}; {row.new_people} and"
+            f" {row.base_people} annotators{' over all tasks' if row.task == ALL else ''}),"
+            f" {signed_points(row.difference)} points."
         )
         if row.refused:
             yield f"No relative gain: {row.refused}.{_NO_MEAN if row.task == ALL else ''}"

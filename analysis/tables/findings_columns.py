@@ -282,11 +282,12 @@ COLUMNS: dict[str, list[Column]] = {
     ],
 }
 
+RESAMPLED = f"Bootstraps: {RESAMPLES:,} resamples, seeded with the study's seed."
 _TEXTS = {
     "intervals": (
         "95 % confidence intervals of the mean",
         f"Each interval answers a question of its own; the first one is that of {BOTH}."
-        f" Bootstraps: {RESAMPLES:,} resamples, seeded with the study's seed.",
+        f" {RESAMPLED}",
     ),
     "agreement": (
         "Agreement",

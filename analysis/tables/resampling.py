@@ -116,12 +116,18 @@ def at_once(study: Study, kind: str) -> dict[str, Sequence[Finding]]:
     return _computed(study, answered(study, kind), AT_ONCE)
 
 
-def tables(study: Study, kind: str, *names: str) -> dict[str, Sequence[Finding]]:
-    """All tables, or these: as stored, or else computed here and now (for files and programs)."""
+def tables(
+    study: Study, kind: str, *names: str, frame: pd.DataFrame | None = None
+) -> dict[str, Sequence[Finding]]:
+    """All tables, or these: as stored, or else computed here and now (for files and programs).
+
+    `frame` is what `findings.answered` returns, where the caller has read it.
+    """
     job = job_of(study, kind)
     if job is not None and job.is_done:
         return stored(job)
-    return _computed(study, answered(study, kind), names or tuple(TABLES))
+    answers = answered(study, kind) if frame is None else frame
+    return _computed(study, answers, names or tuple(TABLES))
 
 
 def _computed(

@@ -24,6 +24,7 @@ from tasks.models import Example
 
 TRAINING = (50, 60, 70, 80, 90)  # mean S1 x 100 in the training step, at least
 SECONDS = (1, 2, 5, 10)  # median active time on an example of the annotation step, at least
+QUESTIONS = ("seen_before", "ai_used")  # of the exit questionnaire
 
 
 @dataclass(frozen=True)
@@ -93,20 +94,24 @@ RULES = (
     ),
     Rule(
         "seen_before!=yes",
-        "without who had seen the texts",
+        "without those who had seen the texts",
         _said("seen_before", "no", "unsure", ""),
         _is_told,
     ),
     Rule(
         "seen_before=no",
-        "only who said they had not seen them",
+        "only those who said they had not seen the texts",
         _said("seen_before", "no"),
         _is_told,
     ),
-    Rule("ai_used!=yes", "without who used AI", _said("ai_used", "no", "unsure", ""), _is_told),
-    Rule("ai_used=no", "only who said they had not", _said("ai_used", "no"), _is_told),
-    Rule("passed_checks", "without failed attention checks", _not("failed_checks")),
-    Rule("not_flagged", "without quality flags", _not("flagged")),
+    Rule(
+        "ai_used!=yes", "without those who used AI", _said("ai_used", "no", "unsure", ""), _is_told
+    ),
+    Rule(
+        "ai_used=no", "only those who said they had not used AI", _said("ai_used", "no"), _is_told
+    ),
+    Rule("passed_checks", "without those who failed an attention check", _not("failed_checks")),
+    Rule("not_flagged", "without those with a quality flag", _not("flagged")),
     Rule(
         "by_page",
         "without people for whom a program answered",
@@ -133,26 +138,29 @@ def given(study: Study, kind: str) -> pd.DataFrame:
     return pd.DataFrame(np.fromiter(rows.iterator(chunk_size=5000), dtype=fields))
 
 
-def people(study: Study, kind: str, answers: pd.DataFrame) -> pd.DataFrame:
+def people(
+    study: Study, kind: str, answers: pd.DataFrame, annotators: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Who completed, of that kind, also those taken out of the analysis; `answers` as by `given`.
 
+    `annotators` is what `frames.annotators` returns, where the caller has read it.
     Columns: participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN
     at zero shots), median_seconds (of active time on an example of the annotation step),
     seen_before and ai_used (yes, no, unsure, or "" where not answered), failed_checks and flagged
     (bool: one or more of the quality flags that annotators.csv has too), by_program (bool: a
     person with an answer by the API).
     """
-    frame = frames.annotators(study)
+    frame = frames.annotators(study) if annotators is None else annotators
     frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)]
     frame = frames.of_cells(frame).copy()
     medians = answers.groupby("participation")["seconds"].median()
     frame["median_seconds"] = frame["participation"].map(medians)
     frame["analysed"] = frame["analysed"].astype(bool)
     keys = [int(pk) for pk in frame["participation"]]
-    told = ExitAnswers.objects.filter(participation__study=study)
-    for question in ("seen_before", "ai_used"):
-        said = dict(told.values_list("participation_id", question))
-        frame[question] = [said.get(pk, "") for pk in keys]
+    given = ExitAnswers.objects.filter(participation__study=study)
+    said = {pk: own for pk, *own in given.values_list("participation_id", *QUESTIONS)}
+    for place, question in enumerate(QUESTIONS):
+        frame[question] = [said[pk][place] if pk in said else "" for pk in keys]
     raised = {pk: theirs for pk, (_signs, theirs) in flags.for_study(study).items()}
     frame["failed_checks"] = ["checks" in raised.get(pk, {}) for pk in keys]
     frame["flagged"] = [bool(raised.get(pk)) for pk in keys]
@@ -252,10 +260,10 @@ COLUMNS = [
 ]
 
 
-def table(study: Study, kind: str) -> list[Row]:
-    """One row per rule, task and shots, of one kind of annotators."""
+def table(study: Study, kind: str, annotators: pd.DataFrame | None = None) -> list[Row]:
+    """One row per rule, task and shots, of one kind of annotators; `annotators` as in `people`."""
     answers = given(study, kind)
-    frame = people(study, kind, answers)
+    frame = people(study, kind, answers, annotators)
     return rows(frame, scores(study, frame, answers))
 
 

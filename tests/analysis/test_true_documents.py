@@ -175,11 +175,20 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "95 % confidence intervals of these means generalise to other people, other examples",
      ALL),
     (PLAN, "There is none for one annotator or if all annotators tie.", ALL),
-    (PLAN, "from 10 annotators on, over annotators and over both", ALL),
+    (PLAN, "percentile bootstraps over contexts", ALL),
+    (PLAN, "from 10 annotators on, over annotators and over both", (CHOICE,)),
     (PLAN, "Agreement: Krippendorff's alpha", ALL),
-    (PLAN, "Aggregated answers (majority or plurality vote; Dawid-Skene on labels)", ALL),
+    (PLAN, "Aggregated answers (plurality vote on labels and options; majority vote on sets of"
+     " texts; Dawid-Skene on labels)", (CLUES, SEATED)),
+    (PLAN, "Aggregated answers (plurality vote on labels and options) are", (CHOICE,)),
+    (PLAN, "Aggregated answers (plurality vote on labels and options; Dawid-Skene on labels)",
+     (CROSS,)),
+    (PLAN, "Aggregated answers (majority vote on sets of texts) are", (PROLIFIC,)),
     (PLAN, "if predictions are uploaded or models take part in the annotator's seat", ALL),
-    (PLAN, "The difference of people and a model is the same two-way estimate", ALL),
+    (PLAN, "estimate, on each annotator's S1 minus the model's S1 of each example; interval",
+     (CLUES, CROSS, SEATED, PROLIFIC)),
+    (PLAN, "estimate, on the parts of both scores under the metric of the task's card; interval",
+     (CHOICE,)),
     (PLAN, "Holm-corrected over one family: all differences of people and a model", ALL),
     (PLAN, "The family is frozen when the study is closed.", ALL),
     (PLAN, "A sign-flip test over contexts is reported as sensitivity.", ALL),
@@ -206,7 +215,10 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "Primary: the average relative gain (ARG)", (CROSS,)),
     (PLAN, "Secondary: upstream against direct", (CROSS,)),
     (PLAN, "it generalises to other people, these tasks and test examples", (CROSS,)),
-    (PLAN, "From ten people in each arm of each task on, a bootstrap", (CROSS,)),
+    (PLAN, "Its 95 % interval: the delta method with Satterthwaite's degrees of freedom over all"
+     " tasks, Fieller's for a single task; it", (CROSS,)),
+    (PLAN, "Its 95 % interval: Fieller's; it", ()),
+    (PLAN, "people in both arms of each task on, a bootstrap", ()),
     (PLAN, "No p value is computed for a gain.", (CROSS,)),
     (PLAN, "A base at or below zero", (CROSS,)),
     (PLAN, "There is then no ARG, as the mean over the other tasks would select those", (CROSS,)),
@@ -288,7 +300,9 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "Answers are scored by S1", UNSCREENED),
     (REPORT, "Single answers are scored by S1", (CHOICE,)),
     (REPORT, "For labels, S1 is 1 if the label is correct", (CLUES, CROSS, SEATED)),
-    (REPORT, "For one option, number or text, S1 is 1", (CHOICE,)),
+    (REPORT, "S1 is 1 for the gold option, and 0 otherwise.", (CHOICE,)),
+    (REPORT, "a number equal to the gold number", ()),
+    (REPORT, "exactly the gold text", ()),
     (REPORT, "The score of a test set is that of its task's metric: ACC on own-choice.", (CHOICE,)),
     (REPORT, "ACC is computed as in CrossFit (Ye et al., 2021,", (CHOICE,)),
     (REPORT, "over annotators of their mean S1 on the test examples", UNSCREENED),
@@ -296,6 +310,9 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "The recipe below the table of human performance", ALL),
     (REPORT, "Intervals of means take annotators and test examples as samples", ALL),
     (REPORT, "Such an interval is the wider of the t interval over annotators", ALL),
+    (REPORT, "As sensitivity we report percentile bootstraps of the means (10,000 resamples).",
+     ALL),
+    (REPORT, "Agreement among annotators and the scores of their aggregated answers are", ALL),
     (REPORT, "We tested 2 differences between numbers of shots", (CLUES, SEATED)),
     (REPORT, "We tested 1 difference between numbers of shots", one_pair_is_tested),
     (REPORT, "We tested 4 differences of people and a model", (SEATED,)),
@@ -314,6 +331,8 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "of which all is recorded as paid so far.", ()),
     (REPORT, "Paid time was capped at", PAID),
     (REPORT, "Earnings per participation were capped at", PAID),
+    (REPORT, "including top-ups but not bonuses.", PAID),
+    (REPORT, "including top-ups and waiting time", ()),
     (REPORT, "The budget for all annotators was", PAID),
     (REPORT, "The reward on Prolific for completing a study there was", (PROLIFIC,)),
     (REPORT, "based on active time (n = 13, of which 1 ended before completion).", (CLUES,)),
@@ -328,7 +347,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "Not all of an imported test file: own-choice, 4 of 10 test examples", (CHOICE,)),
     (REPORT, "Uploaded models are scored on the same examples.", (CHOICE,)),
     (REPORT, "tables by task and shots count the direct arm alone", (CROSS,)),
-    (REPORT, "Cross-task compares the arms.", (CROSS,)),
+    (REPORT, "6 and 6 annotators over all tasks), ", (CROSS,)),
     (REPORT, "Transfer: the upstream arm gains", (CROSS,)),
     (REPORT, "Transfer and practice: the upstream arm gains", (CROSS,)),
     (REPORT, "Practice: the sham arm gains", (CROSS,)),
@@ -427,6 +446,71 @@ def test_people_minus_models_stands_there_whatever_way_models_came_in(documents)
         assert {row[:3] for row in map(tuple, tables["Models"].rows)} == {
             (model, task, shots) for model, task, shots, *_rest in differences.rows
         }
+
+
+# Words of the preregistration -> (caption, heading) of what the report shows for it.
+PLANNED = {
+    "percentile bootstraps over contexts": ("Bootstrap intervals of the means", "Other examples"),
+    "from 10 annotators on, over annotators": (
+        "Bootstrap intervals of the means", "Bootstrap, people",
+    ),
+    "over annotators and over both": ("Bootstrap intervals of the means", "Bootstrap, both"),
+    "Agreement: Krippendorff's alpha": ("Agreement", "α nominal"),
+    "mean pairwise S1": ("Agreement", "Pairwise S1"),
+    "Aggregated answers": ("Aggregated answers", "Majority"),
+    "Dawid-Skene on labels": ("Aggregated answers", "Dawid-Skene"),
+    "A sensitivity table shows": ("Sensitivity to inclusion criteria", "Criterion"),
+    "the average relative gain (ARG)": ("Gains of the arms", "Relative gain"),
+    "Manipulation check": ("Manipulation check", "Mean"),
+    "learning curve within an upstream task": ("Learning curve within an upstream task", "Mean"),
+    "Differences between shots: one family": ("Differences between shots", "p Holm"),
+    "exact permutation test": ("Differences between shots", "p exact"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", PLANNED)
+def test_the_report_has_what_was_planned_and_nothing_else(documents, words):
+    caption, heading = PLANNED[words]
+    for name in ALL:
+        is_planned = any(words in sentence for sentence in sentences(documents[PLAN, name]))
+        found = grids(documents[REPORT, name]).items()
+        shown = [it for named, it in found if named.split(":")[0] == caption]
+        assert is_planned == any(heading in it.columns for it in shown), name
+
+
+def test_equivalence_is_judged_where_the_design_has_a_margin(documents):
+    for name in (CLUES, CHOICE, SEATED, PROLIFIC):
+        table = grids(documents[REPORT, name])["Differences between shots"]
+        assert ("Equivalence" in table.columns) == (name == CLUES)
+        assert "Smallest margin" in table.columns
+
+
+def captions(document: blocks.Document) -> dict[str, str]:
+    """Name of each figure -> its caption."""
+    pictures = [b for section in document.sections for b in section.blocks if b.kind == "picture"]
+    return {picture.name: picture.caption for picture in pictures}
+
+
+def test_a_caption_names_only_what_the_figure_shows(documents):
+    for name in ALL:
+        shown = captions(documents[REPORT, name])
+        assert ("uploaded models" in shown["models"]) == (name == CHOICE)
+        assert "CLUES printed" not in shown["models"]
+        assert "Dashed lines: trivial baselines." in shown["shots"]
+
+
+def test_no_document_sends_its_reader_to_a_page_of_the_server(documents):
+    for made in documents.values():
+        words = blocks.as_markdown(made)
+        assert not re.search(r"on the page|the page (Analysis|Sensitivity|Gold audit)", words)
+
+
+def test_a_criterion_without_effect_has_no_row(db, five, documents):
+    table = grids(documents[REPORT, CHOICE])["Sensitivity to inclusion criteria: own-choice"]
+    reported, *others = [row[1:] for row in table.rows]
+    assert others
+    assert reported not in others
+    assert table.rows[1][0] == "no exclusions by hand"
 
 
 def test_the_score_of_a_seated_model_is_that_of_its_answers(db, five, documents):
@@ -754,10 +838,7 @@ def test_equivalence_is_said_not_to_be_corrected_beside_the_word(documents):
     told = "two one-sided tests, each at .05, not corrected for several"
     for name in TWO_SHOTS:
         notes = grids(documents[REPORT, name])["Differences between shots"].notes
-        assert any(told in note for note in notes)
-    assert any(
-        told in note for note in grids(documents[REPORT, SEATED])["People minus models"].notes
-    )
+        assert any(told in note for note in notes) == (name == CLUES)
 
 
 def test_a_study_without_results_tells_of_no_test(researcher):
