@@ -55,7 +55,8 @@ def planned(manifest: Manifest) -> list[Block]:
                 f"Its 95 % interval: {interval(manifest)}; it generalises to {cross_task.QUESTION}."
                 f"{_bootstrap(manifest)} No p value is computed for a gain.",
                 "A base at or below zero, below 0.01, or less than four standard errors from zero"
-                " is refused by name, as is an undefined mean. There is then no ARG, as the mean"
+                " is reported as not computable, with its task and the reason, as is an undefined"
+                " mean. There is then no ARG, as the mean"
                 " over the other tasks would select those with a high base. The absolute difference"
                 " is reported for all tasks.",
                 "Manipulation check: S1 over upstream tasks in their order, the learning curve"

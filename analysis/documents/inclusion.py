@@ -3,6 +3,7 @@
 from analysis.documents.blocks import Block, Grid, Paragraph
 from analysis.documents.differences import meanings
 from analysis.documents.study_record import StudyRecord
+from analysis.documents.wording import Manifest, shots_of
 from analysis.tables import attrition, selection, sensitivity
 from analysis.tables.columns import ASSUMES, FEW
 from annotation.models import Kind
@@ -35,16 +36,36 @@ def of_admission(record: StudyRecord) -> list[Block]:
 
 def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
     """For each task its cells as reported and under each criterion that changes one of them."""
-    blocks: list[Block] = []
-    cells = sensitivity.table(record.study, Kind.PERSON, record.frame)
-    for table in sensitivity.task_tables(cells):
-        (words, reported), *further = table.lines
-        changed = [line for line in further if any(moved for _text, moved in line[1])]
-        shown = [(words, reported), *changed]
-        rows = [[words, *(text for text, _moved in cells)] for words, cells in shown]
-        few = f"; {ASSUMES}" if any(FEW in cell for row in rows for cell in row) else ""
-        others = "Further criteria change no cell." if changed else "No criterion changes a cell."
-        note = f"Mean ± SD over annotators (n), 95 % interval{few}. {others}"
-        headings = ["Criterion", *(f"{shots} shots" for shots in table.shots)]
-        blocks.append(Grid(f"{SENSITIVITY}: {table.task}", headings, rows, [note]))
-    return blocks
+    tables = sensitivity.task_tables(sensitivity.table(record.study, Kind.PERSON, record.frame))
+    unused = _unused(record.manifest)
+    return [_criteria(table, unused, _silence(record)) for table in tables]
+
+
+def _unused(manifest: Manifest) -> set[str]:
+    """The words of criteria that cannot change a cell of this design."""
+    has_training = any(shots_of(manifest))
+    return {
+        rule.words
+        for rule in sensitivity.RULES
+        if (rule.name == "passed_checks" and not manifest["attention_checks"])
+        or (rule.name.startswith("training") and not has_training)
+    }
+
+
+def _silence(record: StudyRecord) -> str:
+    """That there are no criteria by the exit questionnaire, as nobody answered it."""
+    is_asked = bool(record.manifest.get("exit_questionnaire"))
+    is_silent = is_asked and not any(record.exit_answers.values())
+    return " The exit questionnaire has no answers." if is_silent else ""
+
+
+def _criteria(table: sensitivity.TaskTable, unused: set[str], silence: str) -> Grid:
+    reported, *further = table.lines
+    changed = [line for line in further if any(moved for _text, moved in line[1])]
+    rows = [[words, *(text for text, _moved in cells)] for words, cells in [reported, *changed]]
+    same = [line[0] for line in further if line not in changed and line[0] not in unused]
+    few = f"; {ASSUMES}" if any(FEW in cell for row in rows for cell in row) else ""
+    others = f" No cell changes by: {'; '.join(same)}." if same else ""
+    note = f"Mean ± SD over annotators (n), 95 % interval{few}.{others}{silence}"
+    headings = ["Criterion", *(f"{shots} shots" for shots in table.shots)]
+    return Grid(f"{SENSITIVITY}: {table.task}", headings, rows, [note])

@@ -51,7 +51,7 @@ def per_browser(record: StudyRecord) -> str:
     if not number:
         return ""
     people = count(number, "participation")
-    return f" For the {people} by an open link, this was enforced per browser only."
+    return f" For the {people} via an open link, this was enforced per browser only."
 
 
 def _design(record: StudyRecord) -> str:
@@ -126,7 +126,7 @@ def _steps(record: StudyRecord) -> str:
             f"{subject} {when} completed a training step of k examples{of}"
             f"{wording.per_label(manifest)} ({training_splits(manifest)}), presented one at a time"
             f" ({order(manifest['training_order'])}); after each answer, which could not be"
-            " changed, the gold answer was revealed."
+            " changed, the gold answer and the score were revealed."
         )
     sentences.append(
         "In the annotation step, annotators answered all of the study's test examples for the task"

@@ -105,9 +105,9 @@ def _models(manifest: Manifest) -> str:
         " scored by the same functions on the same examples. The difference of people and a model"
         f" is the same two-way estimate, on {compared}; interval and p generalise to {RUNS}. Its"
         " two-sided p is Holm-corrected over one family: all differences of people and a model, at"
-        " each task and number of shots, of the models in a seat and of the files of predictions"
-        " of the study's own team. The family is frozen when the study is closed. A sign-flip test"
-        " over contexts is reported as sensitivity."
+        " each task and number of shots, of the models in a seat and of prediction files"
+        " uploaded by the study's team. The family is frozen when the study is closed. A sign-flip"
+        " test over contexts is reported as sensitivity."
     )
 
 

@@ -27,6 +27,7 @@ from analysis.documents.wording import (
     data_warnings,
     help_at_zero_shots,
     interface_language,
+    is_paid,
     minutes_of,
     moment,
     order,
@@ -42,11 +43,12 @@ from analysis.documents.wording import (
     way,
 )
 from analysis.tables.performance import FAMILY_NAMES
+from analysis.tables.sensitivity import SECONDS, TRAINING
 from annotation.models import Study
 from annotation.study import gates
 from tasks.paper import place
 
-NO_HYPOTHESES = " The design contains no hypotheses: add yours where you register this document."
+NO_HYPOTHESES = " The design contains no hypotheses."
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def _what(manifest: Manifest, opening: Opening) -> list:
         Paragraph(
             "The hash is that of manifest.json in every export of the study. Later changes to the"
             " study (pauses, added seats, entries in its access lists, exclusions) are logged"
-            " outside the design and listed in the report as deviations."
+            " outside the design and listed in the report."
         ),
     ]
 
@@ -173,6 +175,13 @@ def _assignment(manifest: Manifest) -> str:
     return f"{recruitment.choice()} {recruitment.assignment(of=recruitment.ELSEWHERE)}"
 
 
+def _tasks_each(manifest: Manifest) -> str:
+    if manifest.get("cross_task"):
+        return "one unseen task"
+    limit = manifest["tasks_per_worker"]
+    return "one task" if limit == 1 else f"up to {limit} tasks"
+
+
 def _scenarios(manifest: Manifest) -> list:
     scenarios = sorted(
         manifest["scenarios"], key=lambda s: (place(s["task"]), s["shots"], s["split"] or 0)
@@ -191,7 +200,6 @@ def _scenarios(manifest: Manifest) -> list:
     ]
     told = cross_task.arms(manifest)
     total = count(sum(scenario["seats"] for scenario in scenarios), "seat")
-    limit = manifest["tasks_per_worker"]
     recruited = [
         recruitment.rehearsal(manifest),
         recruitment.programs(manifest),
@@ -206,7 +214,7 @@ def _scenarios(manifest: Manifest) -> list:
             " completion, withdrawn, excluded) is reassigned. No person participates in the same"
             " task twice,"
             " regardless of version, shots or study; each person may do"
-            f" {'one task' if limit == 1 else f'up to {limit} tasks'} of this study. For people"
+            f" {_tasks_each(manifest)} of this study. For people"
             " who arrive by the study's open"
             " link, this is enforced per browser only."
         ),
@@ -254,7 +262,8 @@ def _procedure(manifest: Manifest) -> list:
     shots = shots_of(manifest)
     items = [
         f"Training step: one example at a time ({order(manifest['training_order'])}); the gold"
-        " answer is revealed once the annotator's answer is stored. Answers cannot be changed."
+        " answer and the score are revealed once the annotator's answer is stored. Answers cannot"
+        " be changed."
         if any(shots)
         else "There is no training step.",
         f"Annotation step: {order(manifest['annotation_order'])}; neither gold answers nor scores"
@@ -312,8 +321,9 @@ def _rules(manifest: Manifest) -> list:
         " excludes no one. The results table is then shown without and with those excluded.",
         "A sensitivity table shows the results under other rules of inclusion:"
         f" {_sensitivity(manifest)}.",
-        "Payment and inclusion in the analysis are decided independently of each other.",
     ]
+    if is_paid(manifest):
+        items.append("Payment and inclusion in the analysis are decided independently.")
     items += filter(None, [stopping(manifest)])
     blocks: list = [Bullets(items[:1] + pausing(manifest) + items[1:])]
     if questions:
@@ -326,8 +336,10 @@ def _sensitivity(manifest: Manifest) -> str:
     """The rules of the sensitivity table that this design can tell apart."""
     told = "answers to the exit questionnaire" if manifest.get("exit_questionnaire") else ""
     checks = "attention checks" if manifest["attention_checks"] else ""
-    training = "score in the training step" if any(shots_of(manifest)) else ""
-    rules = ["with those excluded", training, "median active time on an example", checks, told]
+    training, seconds = (", ".join(map(str, least)) for least in (TRAINING, SECONDS))
+    trained = f"mean training S1 (x 100) of at least {training}" if any(shots_of(manifest)) else ""
+    slow = f"median active time on an example of at least {seconds} s"
+    rules = ["with those excluded", trained, slow, checks, told]
     return ", ".join(filter(None, [*rules, "quality flags"]))
 
 
@@ -353,9 +365,10 @@ def _pay(manifest: Manifest) -> list:
 def _consent(manifest: Manifest, opening: Opening) -> list:
     return [
         Paragraph(
-            "Consent is requested after a seat is assigned; of people who decline, only their"
-            " number"
-            " is stored. Annotators can withdraw at any time; their answers are then erased."
+            "Consent is requested after a seat is assigned. Of people who decline, the scenario and"
+            " the time of the assignment are stored without a pseudonym and, for a day, a keyed"
+            " hash that recognises their return. Annotators can withdraw at any time; their answers"
+            " are then erased."
         ),
         Quote(f"Consent text, version {opening.consent_version}", manifest["consent_text"]),
         *_besides(manifest, "ethics_contact", "Ethics board, as annotators are told"),

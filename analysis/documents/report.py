@@ -101,7 +101,7 @@ def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
         *_sample(record),
         Section("Pay and time", _pay(record)),
         Section("Consent, withdrawals, exclusions", _consent(record)),
-        Section("Deviations from the frozen design", _deviations(record)),
+        Section("Changes since the design was frozen", _changes(record)),
         *_checklists(record, answers),
         Section("Reproducibility", _provenance(record)),
     ]
@@ -156,12 +156,13 @@ def _stage(name: str, meaning: str) -> Column:
     return Column(name, name.capitalize(), meaning, get=lambda row: getattr(row[1], name))
 
 
+AT_ZERO = " (at zero shots: saw the first example)"
 # Of (scenario, Funnel).
 FUNNEL = [
     Column("scenario", "Scenario", get=itemgetter(0)),
     _stage("arrived", "took a seat"),
     _stage("consented", "agreed to take part"),
-    _stage("trained", "completed the training step (at zero shots: saw the first example)"),
+    _stage("trained", f"completed the training step{AT_ZERO}"),
     _stage("qualified", "admitted to the annotation step"),
     _stage("completed", "answered all test examples and did not withdraw"),
     _stage("analysed", "completed and not excluded"),
@@ -199,13 +200,18 @@ def _funnel(record: StudyRecord) -> list[Block]:
             FUNNEL,
             [*record.funnels, ("Total", whole)],
             [
-                " ".join(f"{column.heading}: {column.meaning}." for column in FUNNEL[1:]),
+                _meanings_of_funnel(record),
                 *_counted(record),
                 *([LANDING] if record.refused_arrivals else []),
             ],
         ),
         Bullets([line for line in left if not line.endswith(": 0")] or ["Nobody dropped out."]),
     ]
+
+
+def _meanings_of_funnel(record: StudyRecord) -> str:
+    text = " ".join(f"{column.heading}: {column.meaning}." for column in FUNNEL[1:])
+    return text if 0 in record.study.shots else text.replace(AT_ZERO, "")
 
 
 def _counted(record: StudyRecord) -> list[str]:
@@ -240,12 +246,12 @@ def _pay(record: StudyRecord) -> list[Block]:
     early = sum(each.participation.status != Status.COMPLETED for each in record.settled)
     ended = f", of which {early:,} ended before completion" if early else ""
     if unpaid := len(record.settled) - len(record.wages):
-        ended += f"; {unpaid:,} left without pay by a decision and in no amount below"
+        ended += f"; {unpaid:,} unpaid by a decision (in the times below, in no amount)"
     if record.withdrawn_with_pay:
-        ended += f"; {record.withdrawn_with_pay:,} more withdrew and are in the amounts alone"
+        ended += f"; {record.withdrawn_with_pay:,} more withdrew (in the amounts alone)"
     rule = record.manifest["qualification"]["rule"]
     waited = ", waiting included" if rule == Qualification.RESEARCHER else ""
-    settled = Fact("Participations with settled earnings", f"{len(record.settled):,}{ended}")
+    settled = Fact("Settled participations", f"{len(record.settled):,}{ended}")
     times = [
         Fact(f"Total active time{waited}", in_words(timedelta(seconds=active))),
         Fact(
@@ -254,7 +260,7 @@ def _pay(record: StudyRecord) -> list[Block]:
         ),
         Fact("Median elapsed minutes", _minutes(record.median("elapsed_seconds", record.settled))),
         Fact(
-            "Mean active seconds per test answer of those in the analysis",
+            "Mean seconds on a test example, without idle time, of those in the analysis",
             columns.points(record.seconds_per_answer),
         ),
     ]
@@ -322,7 +328,7 @@ def _consent(record: StudyRecord) -> list[Block]:
     return blocks
 
 
-def _deviations(record: StudyRecord) -> list[Block]:
+def _changes(record: StudyRecord) -> list[Block]:
     items = [(at, what) for at, what in record.changes]
     items += [
         (
@@ -378,10 +384,10 @@ def _provenance(record: StudyRecord) -> list[Block]:
         ),
         Paragraph(
             "The release bundle contains the design (manifest.json), every answer with its times"
-            " except those of people who withdrew, and verify.py, which recomputes the tables from"
-            " the CSVs alone and prints what it does not recompute. The bundle's own report states"
-            " the SHA-256 of its SHA256SUMS; published elsewhere too, it shows whether data and"
-            " sums were changed together."
+            " except those of people who withdrew, and verify.py, which recomputes most tables from"
+            " the CSVs and manifest.json and prints what it does not recompute. The bundle's own"
+            " report states the SHA-256 of its SHA256SUMS; published elsewhere too, it shows"
+            " whether data and sums were changed together."
         ),
     ]
 

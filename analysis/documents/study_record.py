@@ -400,7 +400,7 @@ class StudyRecord:
     @property
     def sources(self) -> str:
         """Where people came from, in words; of those who declined, only the number is stored."""
-        sources = [f"{n} by {name}" for name, n in self.platforms]
+        sources = [f"{n} via {name}" for name, n in self.platforms]
         if self.whole.declined:
             sources.append(f"{self.whole.declined} who declined, source not stored")
         return ", ".join(sources)

@@ -288,14 +288,14 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     if pay.get("cap") is not None and float(pay["cap"]):
         sentences.append(
             f"Earnings per participation {v.are} capped at {pay['cap']} {currency}, including"
-            f" top-ups{waiting} but not bonuses."
+            f" top-ups for time{waiting} but not bonuses that a researcher gives."
         )
     if pay.get("budget") is not None:
         sentences.append(
             f"The budget for all annotators {v.is_} {pay['budget']} {currency}; seats {v.are}"
             " assigned only with sufficient funds left for earnings to date, possible further"
             " earnings of"
-            " annotators at work, and one further cap."
+            " annotators at work, and the cap of one more annotator."
         )
     return sentences
 
@@ -323,7 +323,7 @@ def reward_on_prolific(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     least = ", at least the base reward" if float(manifest["pay"]["base_reward"]) else ""
     return [
         f"For participants from Prolific, the reward there {v.is_} {same}: the hourly rate for"
-        f" {time}{least}."
+        f" {time}{least}. It {v.is_} the least for completing the study there."
     ]
 
 

@@ -177,7 +177,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "worked_seconds": "time that is paid, from arrival to the last sign of work; empty until"
         " its pay is settled",
         "waited_seconds": "time waited for a researcher's decision, which is paid too",
-        "elapsed_seconds": "time from arrival to the end; empty until its pay is settled",
+        "elapsed_seconds": "time from arrival to the end; empty until its pay is settled, and of a"
+        " returned or expired seat, whose end is not known",
         "browser": "B1, B2, ...: equal labels share one random cookie; empty if there was none",
         "too_fast": "number of answers given in under max(1 s, 0.3 of the annotator's median) or"
         " in under"

@@ -192,7 +192,7 @@ def wages_rows(study: Study) -> Iterator[list[Any]]:
                 )
             ),
             number(math.fsum(wage.active_seconds for wage in record.wages)),
-            number(math.fsum(wage.elapsed_seconds for wage in record.wages)),
+            number(math.fsum(wage.elapsed_seconds or 0 for wage in record.wages)),
         ]  # fmt: skip
 
 

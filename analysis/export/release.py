@@ -319,7 +319,7 @@ def _rounded(study: Study, text: str, unit: str) -> str:
 def _write_materials(study: Study, folder: Path) -> None:
     folder.mkdir()
     _text(folder / "consent.md", study.consent_text + "\n")
-    for task in study.tasks.order_by("name"):
+    for task in [*study.tasks.order_by("name"), *study.trained_tasks]:
         card = task.card
         text = json.dumps(card.as_dict(), ensure_ascii=False, indent=1)
         _text(folder / f"{task.name}.json", text + "\n")

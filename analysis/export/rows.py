@@ -150,7 +150,7 @@ def _settled(study: Study) -> dict[int, list[Any]]:
         waited = waiting_time(person).total_seconds()
         worked = "" if person.worked_seconds is None else number(person.worked_seconds)
         arrival = "" if person.arrival is None else person.arrival
-        elapsed = number(elapsed_seconds(person)) if worked else ""
+        elapsed = cell(elapsed_seconds(person)) if worked else ""
         rows[person.pk] = [arrival, worked, number(waited) if worked else "", elapsed]
     return rows
 

@@ -3462,8 +3462,8 @@ def check_wages(export, check):
     for row in read(export.folder, "annotators.csv"):
         if None not in row and row["kind"] == "person" and row["worked_seconds"]:
             active = real(row["worked_seconds"]) + real(row["waited_seconds"])
-            elapsed = real(row["elapsed_seconds"])
-            if not elapsed >= 0:
+            elapsed = real(row["elapsed_seconds"]) if row["elapsed_seconds"] else None
+            if elapsed is not None and not elapsed >= 0:
                 check.wrong(row, "elapsed_seconds", "a number from 0")
             wages.append((earned[row["annotator"]], active, elapsed))
     for row in export.rows("wages.csv", check):
@@ -3471,6 +3471,7 @@ def check_wages(export, check):
             check.wrong(row, "n", "no row")
             continue
         per_active = [3600 * cents / active for cents, active, _elapsed in wages if active]
+        known = [elapsed for _cents, _active, elapsed in wages if elapsed is not None]
         per_elapsed = [3600 * cents / elapsed for cents, _active, elapsed in wages if elapsed]
         check.numbers(
             row,
@@ -3478,9 +3479,9 @@ def check_wages(export, check):
             per_active_hour=statistics.median(per_active) if per_active else None,
             per_elapsed_hour=statistics.median(per_elapsed) if per_elapsed else None,
             median_active_seconds=statistics.median(own[1] for own in wages),
-            median_elapsed_seconds=statistics.median(own[2] for own in wages),
+            median_elapsed_seconds=statistics.median(known) if known else None,
             total_active_seconds=math.fsum(own[1] for own in wages),
-            total_elapsed_seconds=math.fsum(own[2] for own in wages),
+            total_elapsed_seconds=math.fsum(known),
         )
     if check.count != bool(wages):
         check.differs("wages.csv", "-", "n", f"{check.count} rows", int(bool(wages)))

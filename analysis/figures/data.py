@@ -263,23 +263,22 @@ TEXTS = {
         "Drift over the annotation step",
         "Mean S1 x 100 of single answers in each tenth of the annotation step (at each example of"
         " a step of fewer than ten); thin lines are individual annotators."
-        " The order was randomised for each annotator, so the difficulty of examples does not"
-        " depend on position.",
+        " The order was randomised for each annotator, so on average the difficulty of examples"
+        " does not depend on position.",
     ),
     "speed": (
         "Speed over the annotation step",
         "Median active seconds per example in each twentieth of the annotation step (at each"
         " example of a step of fewer than twenty), over all answers of the group. Idle time is"
-        " excluded, as it is for pay.",
+        " excluded.",
     ),
     "time": (
         "Time of each annotator",
         "Active minutes of each annotator on the examples of both steps (dots) and their median"
-        " (ticks). Idle time is excluded, as it is for pay; time spent reading reveals is not"
-        " counted.",
+        " (ticks). Idle time and time spent reading reveals are excluded.",
     ),
 }
-BASELINE = " Dashed lines: trivial baselines."
+BASELINE = " Dashed lines: the best score without reading (trivial baseline or floor)."
 OF_UPLOADED = f" Those of uploaded models, from three splits on, generalise to {OVER_SPLITS}."
 PRINTED = (
     " Open marks: figures that CLUES printed, quoted without an interval, as the paper does not"

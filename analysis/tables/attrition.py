@@ -40,9 +40,9 @@ class Attrition:
 NAME = "attrition"
 TITLE = "Attrition by number of shots"
 INTRO = (
-    "Whether people left one arm more often than the other, for each difference between shots."
-    " Began: consented and not at work any more. Those who were screened out, left, expired or"
-    " withdrew did not complete. Lee's bounds say how far the difference can be"
+    "Whether people left one group more often than the other, for each difference between shots:"
+    " completed, of those who consented and are not at work any more. Those who were screened out,"
+    " left, expired or withdrew did not complete. Lee's bounds say how far the difference can be"
     " due to who left, if the arm with fewer completions only loses people. They are no confidence"
     " interval: the error of sampling comes on top."
 )

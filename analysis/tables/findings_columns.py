@@ -147,7 +147,7 @@ COLUMNS: dict[str, list[Column]] = {
             "annotators",
             OVER_PEOPLE[0],
             f"bootstrap over annotators, which generalises to {PEOPLE}; from"
-            f" {FEWEST_FOR_BOOTSTRAP} annotators on, as of three it covers about 75 %",
+            f" {FEWEST_FOR_BOOTSTRAP} annotators on: of three, it covers about 75 %",
         ),
         *_interval(
             "both",

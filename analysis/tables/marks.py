@@ -42,8 +42,8 @@ def sentences(study: Study) -> list[str]:
         marks.append(f"Not all of an imported test file: {'; '.join(told)}.{same}")
     if study.is_cross_task:
         marks.append(
-            "A cross-task study: tables by task and shots count the direct arm alone, which had"
-            " nothing before the task."
+            "A cross-task study: tables and figures by task and shots, with their n, show the"
+            " direct arm alone, which had nothing before the task."
         )
     if scenarios_were_chosen(study):
         marks.append(

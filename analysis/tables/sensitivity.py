@@ -89,7 +89,7 @@ RULES = (
     Rule("reported", "as reported", lambda people: people["analysed"]),
     Rule(
         "with_excluded",
-        "no exclusions by hand",
+        "with those excluded by a researcher",
         lambda people: pd.Series(True, index=people.index),
     ),
     Rule(
@@ -118,7 +118,11 @@ RULES = (
         _not("by_program"),
         _has_programs,
     ),
-    Rule("none_of_these", "without any of these signs", _unspoilt),
+    Rule(
+        "none_of_these",
+        "no “yes” in the questionnaire, no failed check, no flag, no program",
+        _unspoilt,
+    ),
     *map(_training, TRAINING),
     *map(_seconds, SECONDS),
 )

@@ -155,7 +155,7 @@ def p_columns(family: str, corrected: str) -> list[Column]:
         Column(
             "p",
             "p",
-            "two-sided p of that interval's own t; a t test has no smallest p",
+            "two-sided p of that interval's own t",
             "0 to 1",
             p_value,
         ),

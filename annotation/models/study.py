@@ -561,6 +561,12 @@ class Study(models.Model):
         return self.upstream_examples is not None
 
     @property
+    def trained_tasks(self) -> list[Task]:
+        """The upstream tasks and the sham task; [] of an ordinary study."""
+        sham = [self.sham_task] if self.sham_task else []
+        return [*self.upstream_tasks.all(), *sham]
+
+    @property
     def is_draft(self) -> bool:
         return self.status == StudyStatus.DRAFT
 

@@ -293,7 +293,7 @@ class Wage:
 
     participation: Participation
     active_seconds: float
-    elapsed_seconds: float
+    elapsed_seconds: float | None
     earned: int
     paid: int
 
@@ -325,10 +325,10 @@ def wages(participations: Iterable[Participation]) -> list[Wage]:
     return rows
 
 
-def elapsed_seconds(participation: Participation) -> float:
-    """From its arrival to its end."""
-    end = participation.finished_at or participation.decided_at or participation.arrived_at
-    return max((end - participation.arrived_at).total_seconds(), 0.0)
+def elapsed_seconds(participation: Participation) -> float | None:
+    """From its arrival to its end; None where it was returned or expired, whose end is unknown."""
+    end = participation.finished_at or participation.decided_at
+    return max((end - participation.arrived_at).total_seconds(), 0.0) if end else None
 
 
 def _is_paid(entry: LedgerEntry) -> bool:

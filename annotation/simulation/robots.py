@@ -126,8 +126,7 @@ class Knowledge:
             for number, question in enumerate(asked, start=1)
         }
         trains = set(study.upstream_tasks.values_list("pk", flat=True))
-        sham = [study.sham_task] if study.sham_task else []
-        for task in [*study.tasks.all(), *study.upstream_tasks.all(), *sham]:
+        for task in [*study.tasks.all(), *study.trained_tasks]:
             card = task.card
             rows = Example.objects.filter(split__task=task)
             fields = rows.values_list("context", "question", "gold", "options")

@@ -28,8 +28,7 @@ def warning(rule: str, shots: Sequence[int], screening: int) -> str:
         f"The rule of admission judges annotators with {others} shots and nobody at 0 shots."
         " Annotators who are screened out are replaced by others who pass, so the judged arms can"
         " end with better annotators even if nobody learns: a difference between 0 and more shots"
-        " can contain that gain. A design can give zero-shot annotators a screening set, so that"
-        " all arms are judged."
+        " can contain that gain."
     )
 
 

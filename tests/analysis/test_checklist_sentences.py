@@ -80,8 +80,9 @@ SAYS = [
     ("1.9", "upon which their answers were erased", {"cross-task"}),
     ("2.2", "Crowdsource", {"prolific"}),
     ("2.2", "least filled", set(FIVE)),
-    ("2.3", "Yes", {"multiple choice", "prolific"}),
-    ("2.3", "Partial", {"clues", "cross-task", "seated models"}),
+    ("2.3", "Yes", {"cross-task", "multiple choice", "prolific"}),
+    ("2.3", "Partial", {"clues", "seated models"}),
+    ("2.3.1", "no person was in two arms", {"cross-task"}),
     ("2.3.1", "mean training S1", {"multiple choice"}),
     ("2.3.1", "1 question about the instructions", {"multiple choice"}),
     ("2.3.1", "desktop or laptop", {"prolific"}),
@@ -101,7 +102,7 @@ SAYS = [
     ("2.7.3", "amounts follow active time", {"clues", "cross-task"}),
     ("2.7.3", "or the fixed amount if that is more", {"multiple choice", "prolific"}),
     ("2.6.2.1", "At least", {"multiple choice", "prolific"}),
-    ("2.7.3.1", "left without pay by a decision: 1 person", {"prolific"}),
+    ("2.7.3.1", "unpaid by a decision: 1 person", {"prolific"}),
     ("3.1", "10 to 16 |", {"cross-task"}),
     ("3.1", "6 to 16 |", {"seated models"}),
     ("3.1", "one after the other: 6 to 8;", {"seated models", "prolific"}),
@@ -110,7 +111,7 @@ SAYS = [
     ("3.1.1", "Upstream step", {"cross-task"}),
     ("3.2", "Partial", set(FIVE) - {"multiple choice"}),
     ("3.2.1", "a researcher excluded with a stated reason: 1.", {"multiple choice"}),
-    ("3.2.2", "excluded by a researcher with a reason: 1;", {"multiple choice"}),
+    ("3.2.2", "excluded by a researcher with a reason: 1.", {"multiple choice"}),
     ("3.2.2", "excluded by a rejection", set()),
     ("3.2.2", "Test answers outside the analysis: 4 ", {"multiple choice"}),
     ("3.3", "No |", {"multiple choice"}),
@@ -119,7 +120,7 @@ SAYS = [
     ("3.3.1", "No model was run.", {"clues", "cross-task", "prolific"}),
     ("3.3.2", "N/A", {"clues", "cross-task", "prolific"}),
     ("3.3.2", "Partial", {"seated models"}),
-    ("3.4", "Yes", {"seated models"}),
+    ("3.4", "Partial | Models in the annotator's seat", {"seated models"}),
     ("3.4", "Unknown", {"multiple choice"}),
     (
         "3.4",
@@ -143,7 +144,8 @@ SAYS = [
     ("4.5", "Yes", {"multiple choice", "seated models"}),
     ("4.6", "shown without and with", {"multiple choice"}),
     ("5.1.1", "No |", set(FIVE)),
-    ("5.1.2", "sequence labelling", {"clues", "seated models", "multiple choice", "prolific"}),
+    ("5.1.2", "Named Entity Recognition", set(FIVE) - {"cross-task"}),
+    ("5.1.2", "Of 5 tasks (", {"cross-task"}),
     ("5.1.4", "answered by 0 of 12 who completed", {"clues"}),
     ("5.1.5", "12 of 14", {"clues"}),
     ("5.1.5", "2 ended early.", {"clues"}),
@@ -432,9 +434,9 @@ def test_who_was_taken_back_is_not_excluded(studies, researcher):
     out = study.participations.get(status=Status.COMPLETED, in_analysis=False)
     other = study.participations.filter(scenario=out.scenario, in_analysis=True).first()
     exclusion.decide(other, False, "Also asleep.", researcher)
-    assert "by a researcher with a reason: 2;" in wei(study)["3.2.2"].evidence
+    assert "by a researcher with a reason: 2." in wei(study)["3.2.2"].evidence
     exclusion.decide(out, True, "Awake.", researcher)
-    assert "by a researcher with a reason: 1;" in wei(study)["3.2.2"].evidence
+    assert "by a researcher with a reason: 1." in wei(study)["3.2.2"].evidence
 
 
 def test_what_models_outside_got_is_for_the_researcher_to_say(studies):

@@ -145,7 +145,7 @@ def test_pay_is_summed_and_names_nobody(study):
     assert earned > 0
     assert facts["Total earned"] == f"{ledger.in_currency(earned)} USD"
     assert facts["Paid so far"] == "0.00 USD"
-    assert facts["Participations with settled earnings"] == "4"
+    assert facts["Settled participations"] == "4"
     grid = block(study, "Pay and time", Grid)
     assert grid.rows[-1][-1] == ledger.in_currency(earned)
 
@@ -157,7 +157,7 @@ def test_the_methods_are_filled_from_the_design_and_from_what_happened(study):
     assert "by highlighting spans" in text
     assert "At more than zero shots, annotators first completed a training step" in text
     assert "At zero shots there was no training step" in text
-    sources = "4 by an open link, 1 who declined, source not stored"
+    sources = "4 via an open link, 1 who declined, source not stored"
     assert f"Of 5 people who took a seat ({sources}), 4 consented" in text
     assert "4 completed the study, and 4 are included in the analysis." in text
     assert "Annotators were promised 12.00 USD per hour of active time" in text
@@ -230,7 +230,7 @@ def test_it_is_stated_first_if_no_person_has_completed_the_study(researcher):
 
 def test_exclusivity_per_browser_is_stated_if_somebody_came_by_an_open_link(study, researcher):
     assert (
-        "For the 4 participations by an open link, this was enforced per browser only."
+        "For the 4 participations via an open link, this was enforced per browser only."
         in methods_of(study)
     )
     assert "open link, this was enforced per browser only." in items(study)["2.5"].evidence
@@ -243,7 +243,7 @@ def test_exclusivity_per_browser_is_stated_if_somebody_came_by_an_open_link(stud
         study=other, name="Connect", id_parameter="who", completed_code="DONE1234"
     )
     Client().post(reverse("start", args=[panel.code], query={"who": "one"}))
-    assert "Of 1 person who took a seat (1 by Connect)" in methods_of(other)
+    assert "Of 1 person who took a seat (1 via Connect)" in methods_of(other)
     assert "per browser" not in methods_of(other)
 
 
@@ -271,7 +271,7 @@ def test_screening_by_the_rule_is_no_deviation_and_no_exclusion_by_hand(research
     bad = factories.seat(study.scenarios.get())
     factories.work_through(bad, lambda turn: ["train"], limit=2)
     factories.go_on(bad.token)
-    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
+    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Changes since")]
     assert "None: the study has not been changed" in section.blocks[0].text
     grid = block(study, "Consent, withdrawals, exclusions", Grid, "Exclusion decisions")
     assert [row[2] for row in grid.rows] == ["by the design"]
@@ -291,7 +291,7 @@ def test_who_withdrew_is_in_no_score_but_still_counted(study):
 
 def test_one_added_seat_is_reported_in_the_singular(researcher, study):
     lifecycle.add_seats(study.scenarios.first(), 1, researcher, confirmed=True)
-    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
+    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Changes since")]
     assert (
         section.blocks[1]
         .items[0]
@@ -323,7 +323,7 @@ def test_each_consent_text_is_counted(study):
 
 def test_an_untouched_study_has_no_deviations(researcher):
     study = factories.make_study(researcher, factories.make_task())
-    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
+    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Changes since")]
     assert "None: the study has not been changed" in section.blocks[0].text
 
 
@@ -335,7 +335,7 @@ def test_what_was_done_after_opening_is_a_deviation(researcher, study):
     eligibility.add_rule(study, "deny", "task", "toy-places", by=researcher)
     participation = study.participations.filter(status="completed", kind="person").first()
     exclusion.decide(participation, False, "a reason", researcher)
-    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
+    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Changes since")]
     lines = [line.split("UTC: ")[1] for line in section.blocks[1].items]
     assert lines == [
         "paused",
@@ -354,7 +354,7 @@ def test_the_log_of_the_team_is_no_deviation_and_unknown_sentences_are_not_repea
     team.change(study, study.members.get().pk, "payer", researcher, was="analyst")
     team.remove(study, study.members.get().pk, researcher)
     study.events.create(what="grace looked at the moon", by=researcher)
-    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
+    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Changes since")]
     (line,) = section.blocks[1].items
     assert line.endswith("UTC: another change (see the study's log)")
 
@@ -455,6 +455,4 @@ def test_earnings_of_people_who_withdrew_are_told_beside_those_of_the_others(res
     gone = study.participations.filter(status="completed", kind="person").first()
     withdrawal.withdraw(gone.token)
     facts = {row.name: row.text for row in block(study, "Pay and time", Facts).rows}
-    assert facts["Participations with settled earnings"] == (
-        "3; 1 more withdrew and are in the amounts alone"
-    )
+    assert facts["Settled participations"] == ("3; 1 more withdrew (in the amounts alone)")

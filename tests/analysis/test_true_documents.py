@@ -17,6 +17,7 @@ from django.urls import reverse
 
 from analysis.documents import blocks, methods, preregistration, report
 from analysis.documents.study_record import StudyRecord
+from analysis.export import release
 from analysis.tables import rendering
 from analysis.tables.performance import performance
 from annotation.models import Decision, Kind, LedgerEntry, Status, Study
@@ -87,7 +88,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     # Frozen design, tasks
     (PLAN, "This document states the frozen design of the study in words.", ALL),
     (PLAN, "nothing in it depends on any answer.", ALL),
-    (PLAN, "The design contains no hypotheses:", (CHOICE, CROSS, SEATED, PROLIFIC)),
+    (PLAN, "The design contains no hypotheses.", (CHOICE, CROSS, SEATED, PROLIFIC)),
     (PLAN, "The hash is that of manifest.json", ALL),
     (PLAN, "Later changes to the study", ALL),
     (PLAN, "SST-2: Find the places", (CLUES,)),
@@ -107,7 +108,8 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "Each arrival is assigned to the least filled scenario", ALL),
     (PLAN, "Participants choose their scenario on Prolific", ()),
     (PLAN, "A seat that becomes free (declined, returned,", ALL),
-    (PLAN, "each person may do one task of this study.", (CLUES, CHOICE, CROSS, PROLIFIC)),
+    (PLAN, "each person may do one task of this study.", (CLUES, CHOICE, PROLIFIC)),
+    (PLAN, "each person may do one unseen task of this study.", (CROSS,)),
     (PLAN, "each person may do up to 2 tasks of this study.", (SEATED,)),
     (PLAN, "this is enforced per browser only.", ALL),
     (PLAN, "The study is a cross-task study", (CROSS,)),
@@ -146,8 +148,10 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "are excluded from the analysis only by a decision of a researcher", ALL),
     (PLAN, "The results table is then shown without and with those excluded.", ALL),
     (PLAN, "answers to the exit questionnaire, quality flags.", (CLUES,)),
-    (PLAN, "median active time on an example, quality flags.", (CHOICE, CROSS, SEATED, PROLIFIC)),
-    (PLAN, "Payment and inclusion in the analysis are decided independently", ALL),
+    (PLAN, "with those excluded, mean training S1 (x 100) of at least 50, 60, 70, 80, 90, median"
+     " active time on an example of at least 1, 2, 5, 10 s, ", ALL),
+    (PLAN, "at least 1, 2, 5, 10 s, quality flags.", (CHOICE, CROSS, SEATED, PROLIFIC)),
+    (PLAN, "Payment and inclusion in the analysis are decided independently", PAID),
     (PLAN, "test scores of people are visible to the researchers while data are collected.",
      (CLUES, CROSS, PROLIFIC)),
     (PLAN, "test scores of people are hidden from the researchers until the study is closed.",
@@ -163,10 +167,12 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "Paid time is capped at 0.5 h.", (PROLIFIC,)),
     (PLAN, "Earnings per participation are capped at", PAID),
     (PLAN, "The budget for all annotators is", PAID),
+    (PLAN, "It is the least for completing the study there.", PAID),
     (PLAN, "For participants from Prolific, the reward there is fixed in advance and the same in"
      " all scenarios: the hourly rate for the announced time of the shortest", PAID),
     (PLAN, "No payment is promised.", (SEATED,)),
     (PLAN, "Consent is requested after a seat is assigned", ALL),
+    (PLAN, "Of people who decline, the scenario and the time of the assignment are stored", ALL),
     (PLAN, "Annotators can withdraw at any time", ALL),
     # Planned analysis
     (PLAN, "S1 of an answer: the harmonic mean", ALL),
@@ -203,7 +209,6 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "The design has no equivalence margin", (CHOICE, SEATED, PROLIFIC)),
     (PLAN, "The rule of admission judges annotators with 5 shots", (CHOICE,)),
     (PLAN, "the judged arms can end with better annotators", (CHOICE,)),
-    (PLAN, "A design can give zero-shot annotators a screening set", (CHOICE,)),
     (PLAN, "Each task has a single number of shots; no differences between shots", (CROSS,)),
     (PLAN, "one family of 2 contrasts", (CLUES, SEATED)),
     (PLAN, "one family of 1 contrast ", (CHOICE, PROLIFIC)),
@@ -251,7 +256,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "Each arrival was assigned to the least filled scenario", assigned),
     (REPORT, "Participants chose their scenario on Prolific", chose),
     (REPORT, "No person could participate in the same task twice.", ALL),
-    (REPORT, "participations by an open link, this was enforced per browser only.", BY_LINK),
+    (REPORT, "participations via an open link, this was enforced per browser only.", BY_LINK),
     (REPORT, "The study was a cross-task study", (CROSS,)),
     (REPORT, "the upstream arm completed 3 examples of each of up-one, up-two", (CROSS,)),
     (REPORT, "The examples were drawn by the seed from frozen pools", (CROSS,)),
@@ -282,12 +287,13 @@ SENTENCES: list[tuple[str, str, Where]] = [
      (CLUES, CROSS, PROLIFIC)),
     (REPORT, "were hidden from the researchers until the study was closed.", (CHOICE, SEATED)),
     # Methods: participants
-    (REPORT, "Of 14 people who took a seat (13 by an open link, 1 who declined, source not stored)",
+    (REPORT,
+     "Of 14 people who took a seat (13 via an open link, 1 who declined, source not stored)",
      (CLUES,)),
-    (REPORT, "Of 25 people who took a seat (25 by an open link)", (CHOICE,)),
-    (REPORT, "Of 19 people who took a seat (19 by an open link)", (CROSS,)),
-    (REPORT, "In total, 6 people took 12 seats (12 by an open link)", (SEATED,)),
-    (REPORT, "Of 4 people who took a seat (4 by Prolific)", (PROLIFIC,)),
+    (REPORT, "Of 25 people who took a seat (25 via an open link)", (CHOICE,)),
+    (REPORT, "Of 19 people who took a seat (19 via an open link)", (CROSS,)),
+    (REPORT, "In total, 6 people took 12 seats (12 via an open link)", (SEATED,)),
+    (REPORT, "Of 4 people who took a seat (4 via Prolific)", (PROLIFIC,)),
     (REPORT, "A person could take part in several tasks", (SEATED,)),
     (REPORT, "In total, 1 annotator withdrew, and their answers were erased.", (CROSS,)),
     (REPORT, "1 annotator was excluded by a researcher, with reasons given below.", (CHOICE,)),
@@ -331,8 +337,8 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "of which all is recorded as paid so far.", ()),
     (REPORT, "Paid time was capped at", PAID),
     (REPORT, "Earnings per participation were capped at", PAID),
-    (REPORT, "including top-ups but not bonuses.", PAID),
-    (REPORT, "including top-ups and waiting time", ()),
+    (REPORT, "including top-ups for time but not bonuses that a researcher gives.", PAID),
+    (REPORT, "including top-ups for time and waiting time", ()),
     (REPORT, "The budget for all annotators was", PAID),
     (REPORT, "The reward on Prolific for completing a study there was", (PROLIFIC,)),
     (REPORT, "based on active time (n = 13, of which 1 ended before completion).", (CLUES,)),
@@ -343,10 +349,10 @@ SENTENCES: list[tuple[str, str, Where]] = [
     # Uncertainty, gains, marks
     (REPORT, "The rule of admission judges annotators with 5 shots", (CHOICE,)),
     (REPORT, "the judged arms can end with better annotators", (CHOICE,)),
-    (REPORT, "A design can give zero-shot annotators a screening set", (CHOICE,)),
     (REPORT, "Not all of an imported test file: own-choice, 4 of 10 test examples", (CHOICE,)),
     (REPORT, "Uploaded models are scored on the same examples.", (CHOICE,)),
-    (REPORT, "tables by task and shots count the direct arm alone", (CROSS,)),
+    (REPORT, "tables and figures by task and shots, with their n, show the direct arm alone",
+     (CROSS,)),
     (REPORT, "6 and 6 annotators over all tasks), ", (CROSS,)),
     (REPORT, "Transfer: the upstream arm gains", (CROSS,)),
     (REPORT, "Transfer and practice: the upstream arm gains", (CROSS,)),
@@ -494,9 +500,10 @@ def captions(document: blocks.Document) -> dict[str, str]:
 def test_a_caption_names_only_what_the_figure_shows(documents):
     for name in ALL:
         shown = captions(documents[REPORT, name])
-        assert ("uploaded models" in shown["models"]) == (name == CHOICE)
-        assert "CLUES printed" not in shown["models"]
-        assert "Dashed lines: trivial baselines." in shown["shots"]
+        assert ("models" in shown) == (name in (CHOICE, SEATED))
+        assert ("uploaded models" in shown.get("models", "")) == (name == CHOICE)
+        assert "CLUES printed" not in shown.get("models", "")
+        assert "Dashed lines: the best score without reading" in shown["shots"]
 
 
 def test_no_document_sends_its_reader_to_a_page_of_the_server(documents):
@@ -505,12 +512,27 @@ def test_no_document_sends_its_reader_to_a_page_of_the_server(documents):
         assert not re.search(r"on the page|the page (Analysis|Sensitivity|Gold audit)", words)
 
 
+def test_a_returned_seat_has_no_elapsed_time(db, five):
+    record = StudyRecord(Study.objects.get(pk=five[CLUES]))
+    known = {wage.participation.status: wage.elapsed_seconds for wage in record.settled}
+    assert known.pop(Status.RETURNED) is None
+    assert known[Status.COMPLETED] > 0
+    assert record.median("elapsed_seconds", record.settled) > 0
+
+
+def test_materials_have_the_tasks_of_every_step(db, five, tmp_path):
+    study = Study.objects.get(pk=five[CROSS])
+    assert "Everything agrees." in release.write_release(study, tmp_path / "out")
+    names = {path.stem for path in (tmp_path / "out" / "materials").glob("*.json")}
+    assert names == {"unseen-a", "unseen-b", "up-one", "up-two", "sham"}
+
+
 def test_a_criterion_without_effect_has_no_row(db, five, documents):
     table = grids(documents[REPORT, CHOICE])["Sensitivity to inclusion criteria: own-choice"]
     reported, *others = [row[1:] for row in table.rows]
     assert others
     assert reported not in others
-    assert table.rows[1][0] == "no exclusions by hand"
+    assert table.rows[1][0] == "with those excluded by a researcher"
 
 
 def test_the_score_of_a_seated_model_is_that_of_its_answers(db, five, documents):
@@ -683,8 +705,8 @@ def test_every_total_of_earnings_is_that_of_the_entries_that_are_paid(db, five, 
     assert list(table[-1]) == ["total", str(number), earned]
     assert f"Total earnings: {earned} {study.currency}." in of_checklist(documents, name, "1.7")
     is_prolific = name == PROLIFIC
-    settled = facts_of(documents, name)["Participations with settled earnings"]
-    assert ("1 left without pay by a decision" in settled) == is_prolific
+    settled = facts_of(documents, name)["Settled participations"]
+    assert ("1 unpaid by a decision" in settled) == is_prolific
 
 
 def test_who_withdrew_later_is_not_said_to_have_failed_to_complete(documents):

@@ -57,8 +57,8 @@ def plain(answer: Status) -> Status:
 def instructions(facts: Facts) -> str:
     """Where the instructions are, in a sentence."""
     return (
-        "Instructions, consent text and the pages as annotators saw them are verbatim in the"
-        " release bundle (materials/, seen/)."
+        "Instructions and consent text are verbatim in the release bundle (materials/), with pages"
+        " as annotators saw them (seen/)."
     )
 
 
@@ -74,8 +74,8 @@ def _consent(facts: Facts) -> tuple[Status, str]:
     return Status.YES, joined(
         [
             consent(facts),
-            f"The consent text ({wording.count(versions, 'version')}) is in the report and in the"
-            " release bundle.",
+            f"The consent text ({wording.count(versions, 'version')}) is in the preregistration and"
+            " in the release bundle.",
         ]
     )
 

@@ -7,7 +7,7 @@ from analysis.documents.checklists.short_form import Answers, verdict
 from analysis.documents.checklists.wei_recruitment import unanswered
 from analysis.documents.wording import count
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
-from tasks.cards import FAMILIES
+from analysis.tables.performance import FAMILY_NAMES
 
 NA = Status.NOT_APPLICABLE
 NO_MODEL = "No model was run: there is nothing to compare with."
@@ -115,7 +115,8 @@ def _uncertainty(facts: Facts) -> list[Entry]:
         smallest = min(facts.by_arm.values())
         enough = "There is" if smallest >= FEWEST_FOR_BOOTSTRAP else "There is no"
         told.append(
-            f"{enough} bootstrap of the ARG over people; the smallest arm of a task has {smallest}."
+            f"{enough} bootstrap of the ARG over people; the smallest arm of a task has {smallest}"
+            f" (from {FEWEST_FOR_BOOTSTRAP})."
         )
     return [
         status("4.2", "Uncertainty of the results", Status.YES, *told),
@@ -168,21 +169,23 @@ def _robustness(facts: Facts) -> Entry:
 
 def _reported(facts: Facts) -> list[Entry]:
     record, whole = facts.record, facts.record.whole
-    families = {task.card.family for task in record.tasks}
-    named = ", ".join(name.replace("_", " ") for name in FAMILIES if name in families)
+    shown = [*record.tasks, *facts.study.trained_tasks]
+    families, number = {task.card.family for task in shown}, len(shown)
+    named = ", ".join(words for name, words in FAMILY_NAMES.items() if name in families)
     active = record.seconds_per_answer
     share = f" ({whole.completed / whole.arrived:.0%})" if whole.arrived else ""
     return [
         demographics(facts, "5.1.1", "Description of the sample"),
         status(
             "5.1.2", "Instructions", Status.YES,
-            f"Of {count(len(record.tasks), 'task')} ({named}), verbatim in the release bundle.",
+            f"Of {count(number, 'task')} ({named}), verbatim in the release bundle.",
         ),
         status(
             "5.1.3", "Time", Status.NO if active is None else Status.YES,
             "No test answers yet."
             if active is None
-            else f"Mean active time per test answer: {active:.1f} s; all times are in answers.csv.",
+            else f"Mean time on a test example, without idle time: {active:.1f} s; all times are in"
+            " answers.csv.",
         ),
         _ai(facts),
         status(

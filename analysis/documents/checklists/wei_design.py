@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from analysis.documents import wording
+from analysis.documents import methods, wording
 from analysis.documents.checklists.entries import NOT_STATED, Entry, Reply, Status, status, text
 from analysis.documents.checklists.facts import (
     Facts,
@@ -185,7 +185,8 @@ def _per_item(facts: Facts) -> str:
         f"{task}, {shots} shots{f', {arm} arm' if arm else ''}: {n}"
         for (task, shots, arm), n in facts.by_arm.items()
     ]
-    apart = "The groups of a task are different people. " if _has_groups(facts) else ""
+    alone = f"No person is in two groups of a task.{methods.per_browser(facts.record)} "
+    apart = alone if _has_groups(facts) else ""
     return f"{apart}In the analysis: {'; '.join(named)}."
 
 
@@ -198,7 +199,9 @@ def _effort(facts: Facts, answers: Answers) -> Entry:
             " what their runs report is recorded."
         )
     if record.seconds_per_answer is not None:
-        evidence.append(f"Mean active time per test answer: {record.seconds_per_answer:.1f} s.")
+        evidence.append(
+            f"Mean time on a test example, without idle time: {record.seconds_per_answer:.1f} s."
+        )
     if record.earned:
         earned = in_currency(record.earned)
         evidence.append(f"Total earnings: {earned} {facts.manifest['currency']}.")

@@ -97,8 +97,8 @@ def _quality(facts: Facts) -> list[Entry]:
         text("3.2.1", "Criteria of quality", joined([*controls, FLAGS])),
         text(
             "3.2.2", "Excluded by these criteria", count(out, "participation"),
-            f"Completed, then excluded by a researcher with a reason: {by_researcher}; rejected on"
-            f" the platform while at work: {facts.rejected}.",
+            f"Completed, then excluded by a researcher with a reason: {by_researcher}.",
+            f"Rejected on the platform while at work: {facts.rejected}." if facts.rejected else "",
             f"Completed, then excluded by a rejection there: {by_rule}." if by_rule else "",
             f"Test answers outside the analysis: {facts.answers_left_out} (of these participations"
             " and of those that ended early; of people who withdrew none are stored).",
@@ -185,7 +185,7 @@ def _adjustment(facts: Facts, answers: Answers) -> tuple[Status, list[str]]:
     if facts.seated:
         how.append(
             "In the seat a model got one example at a time and its reveals, in an order drawn as"
-            " for people, and its answers were read as theirs."
+            " for people, and its answers were scored in the same way."
         )
     if facts.uploaded:
         how.append(prose(answers["3.4"]))
@@ -203,7 +203,7 @@ def _instructions(facts: Facts, answers: Answers) -> list[Entry]:
     if facts.uploaded and facts.seated:
         answer = Status.YES if given == Status.YES else Status.PARTIAL
     else:
-        answer = given if facts.uploaded else Status.YES
+        answer = given if facts.uploaded else Status.PARTIAL
     evidence = [facts.who_ran, *seat]
     if facts.uploaded:
         stated = prose(answers["3.4"] or NOT_STATED)
@@ -226,8 +226,8 @@ def _of_seats(facts: Facts) -> list[str]:
     if not facts.seated:
         return []
     told = [
-        "The API gave models in the annotator's seat the annotators' instructions; the template"
-        " around them is in the export."
+        "The API gave models in the annotator's seat the annotators' instructions; the template in"
+        " the export shows whether a prompt contained them."
     ]
     if runs := [run for run in facts.runs if run.participation.scenario.shots]:
         shown = sum(run.examples == ModelRun.Examples.SHOWN for run in runs)

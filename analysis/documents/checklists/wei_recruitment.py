@@ -109,6 +109,11 @@ def _rules(facts: Facts) -> list[str]:
         any(facts.shots) or rule.get("screening_examples", 0)
     ):
         found.append(wording.rule_text(manifest, REPORTED))
+    if facts.upstream:
+        found.append(
+            "People who had met an upstream or sham task before were eligible for no arm, and no"
+            " person was in two arms."
+        )
     if manifest.get("computer_only"):
         found.append("A desktop or laptop computer was required.")
     if lists := facts.study.access_rules.count():
@@ -322,7 +327,7 @@ def _structure(facts: Facts, paid: bool) -> list[Entry]:
     if number:
         differing.append(f"bonuses given by hand: {number}, together {total}")
     if facts.unpaid:
-        differing.append(f"left without pay by a decision: {people(facts.unpaid)}")
+        differing.append(f"unpaid by a decision: {people(facts.unpaid)}")
     if not float(facts.manifest["hourly_rate"]):
         rule = "One set of amounts for all."
     elif facts.record.has_fixed_amounts:
