@@ -41,7 +41,13 @@ from annotation.models.participation import (
 )
 from annotation.models.preferences import Preferences
 from annotation.models.qualification import SCALES, Qualification
-from annotation.models.recruiting import Panel, ProlificStudy, Submission, WebhookEvent
+from annotation.models.recruiting import (
+    Panel,
+    ProlificAccount,
+    ProlificStudy,
+    Submission,
+    WebhookEvent,
+)
 from annotation.models.refused import Reason, RefusedArrival
 from annotation.models.reporting import ReportAnswer
 from annotation.models.scenario import MODEL_SEATS, AddedSeats, ArmTaken, Scenario, UpstreamExample
@@ -115,6 +121,7 @@ __all__ = [
     "PaymentBatch",
     "PersonalLink",
     "Preferences",
+    "ProlificAccount",
     "ProlificReward",
     "ProlificStudy",
     "Qualification",

@@ -1,9 +1,11 @@
 """Platforms: their studies, submissions and events, and panels."""
 
-from django.db import models
+from django.conf import settings
+from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from annotation.models.audit import AuditEntry, Topic
 from annotation.models.participation import Participation
 from annotation.models.scenario import Scenario
 from annotation.models.study import Study, new_code
@@ -40,6 +42,52 @@ class Panel(models.Model):
         return self.name
 
 
+class ProlificAccount(models.Model):
+    """A researcher's account on Prolific: the API token, and where the token creates studies.
+
+    A removed token leaves the row: studies on Prolific belong to the account that drafted them.
+    """
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="prolific_accounts"
+    )
+    # Prolific's id of the account; empty once the owner's account here was erased.
+    external_id = models.CharField(max_length=40, blank=True)
+    token = models.TextField(blank=True)  # encrypted (recruitment/identities.py)
+    last_characters = models.CharField(max_length=4, blank=True)
+    workspace = models.CharField(max_length=40, blank=True)
+    project = models.CharField(max_length=40, blank=True)
+    set_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-set_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(token="", last_characters="")
+                | ~Q(token="") & ~Q(last_characters="") & ~Q(external_id=""),
+                name="a_prolific_token_is_shown_by_its_last_characters",
+            ),
+            models.UniqueConstraint(
+                fields=["owner", "external_id"],
+                condition=~Q(external_id=""),
+                name="an_account_on_prolific_is_stored_once_for_each_owner",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Prolific account {self.external_id}"
+
+    def remove_token(self) -> None:
+        """Empty the row, and enter that into the audit log."""
+        stored = ProlificAccount.objects.filter(pk=self.pk).exclude(token="")
+        with transaction.atomic():
+            if stored.update(token="", last_characters="", workspace="", project=""):
+                AuditEntry.objects.record(
+                    f"removed Prolific token ending {self.last_characters}", Topic.ACCOUNT,
+                    about=str(self.owner),
+                )  # fmt: skip
+
+
 class ProlificStudy(models.Model):
     """One study on Prolific: it leads to all scenarios, or to one part of them.
 
@@ -50,6 +98,10 @@ class ProlificStudy(models.Model):
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="prolific_studies")
+    # The account that drafted it; null: the token of the environment (PROLIFIC_TOKEN).
+    account = models.ForeignKey(
+        ProlificAccount, null=True, on_delete=models.PROTECT, related_name="studies"
+    )
     scenarios = models.ManyToManyField(Scenario, related_name="prolific_studies")
     part = models.PositiveSmallIntegerField(default=0)
     until = models.PositiveIntegerField(null=True)

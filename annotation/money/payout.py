@@ -18,6 +18,7 @@ from django.db import transaction
 from annotation.models import PaymentBatch, PersonalLink, Study, Submission
 from annotation.money import batches, holds, ledger
 from annotation.money.batches import Method, PaymentError, State, prepare, total
+from annotation.platforms.prolific.accounts import client_of
 from annotation.platforms.prolific.client import Client
 from annotation.platforms.prolific.door import ProlificDoor
 from annotation.platforms.prolific.errors import ProlificError, undocumented
@@ -49,7 +50,7 @@ def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch
         return batch
     if batch.state == State.CANCELLED or batch.method in (Method.HAND, Method.EXIT):
         raise PaymentError("This batch is not paid through Prolific.")
-    client = client or Client()
+    client = client or client_of(batch.prolific_study)
     client.has_acted |= batch.state == State.PAYING
     if batch.method == Method.APPROVAL:
         _claim(batch, State.PREPARED, State.PAYING)

@@ -84,9 +84,14 @@ def mail() -> Iterator[Finding]:
 
 def prolific() -> Iterator[Finding]:
     """Is the token known there, and are workspace and project clear?"""
+    studies = ProlificStudy.objects.exclude(external_id=None)
+    if removed := studies.filter(account__token="").count():
+        yield warn(
+            f"{removed} studies are on Prolific whose token was removed: they are not synced.",
+            "The pages Platforms of these studies name the account that can set it again.",
+        )
     if not settings.PROLIFIC_TOKEN:
-        there = ProlificStudy.objects.exclude(external_id=None).count()
-        if there:
+        if there := studies.filter(account=None).count():
             yield fail(
                 f"{there} studies are on Prolific, and there is no token to sync or pay them.",
                 "Set PROLIFIC_TOKEN (docs/prolific.md).",

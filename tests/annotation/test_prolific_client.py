@@ -82,8 +82,8 @@ def test_every_odd_reply_is_a_prolific_error(odd, call):
     bodies = [MAINTENANCE, b"null", b'"yes"', b"7", DEEP, b"", b'{"results": null, "status": null}']
     bodies += [b'{"results": [7], "id": 7, "status": []}']
     for body in bodies:
-        if (call, body) in (("me", bodies[-1]), ("me", bodies[-2]), ("keys", bodies[-1])):
-            continue  # an object is all that these ask for
+        if (call, body) == ("keys", bodies[-1]):
+            continue  # an object is all that it asks for
         if call in ("keys", "publish") and body.startswith(b"{"):
             continue
         if call == "list" and body == bodies[-1]:

@@ -37,6 +37,7 @@ TOLD = {
     "what researchers did": "AuditEntry",
     "notices": "Notice",
     "name, last characters": "ApiToken",
+    "API token for Prolific": "ProlificAccount",
     "e-mail addresses in": "Invitation",
     "who belongs": "Member tasks.TaskMember NoticeSwitch Preferences auth.User_groups"
     " auth.User_user_permissions",

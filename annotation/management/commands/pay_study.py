@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotation import key_check
 from annotation.models import Study
 from annotation.money import batches, ledger, payout
-from annotation.platforms.prolific.client import Client
+from annotation.platforms.prolific.accounts import client_of
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.sync import sync
 
@@ -32,9 +32,9 @@ class Command(BaseCommand):
             self._dry_run(study)
             return
         client, problems = None, []
-        if study.prolific_studies.exclude(external_id=None).exists():
+        if there := study.prolific_studies.exclude(external_id=None).first():
             try:
-                client = Client(patient=True)
+                client = client_of(there, patient=True)
                 problems = sync(study, client).problems
             except ProlificError as error:
                 raise CommandError(f"Nothing was paid: {error}") from None

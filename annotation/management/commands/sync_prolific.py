@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation import key_check
 from annotation.models import Study
-from annotation.platforms.prolific.client import Client
+from annotation.platforms.prolific import every
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.rows import Synced
 from annotation.platforms.prolific.sync import sync
@@ -30,15 +30,16 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         key_check.require_for_command()
-        studies = Study.objects.filter(prolific_studies__external_id__isnull=False).distinct()
+        studies = every.to_sync()
         if options["study"]:
+            studies = Study.objects.filter(prolific_studies__external_id__isnull=False).distinct()
             studies = studies.filter(name__in=options["study"])
             missing = set(options["study"]) - set(studies.values_list("name", flat=True))
             if missing:
                 raise CommandError(f"Not on Prolific: {', '.join(sorted(missing))}")
-        failed = self._run("events", lambda: handle_events())
+        failed = self._run("events", handle_events)
         for study in () if options["events"] else studies:
-            failed |= self._run(study, lambda study=study: sync(study, Client(patient=True)))
+            failed |= self._run(study, lambda study=study: sync(study, patient=True))
         if failed:
             raise CommandError("Not everything could be synced; run it again.")
 

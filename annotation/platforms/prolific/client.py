@@ -9,6 +9,7 @@ several ways there and in one way here: APPROVED, AWAITING_REVIEW, TIMED_OUT, SC
 import logging
 import threading
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
 from annotation.platforms.prolific.errors import (
+    NO_TOKEN,
     NOT_REACHED,
     REPLY_LOST,
     ProlificError,
@@ -48,19 +50,31 @@ def status_of(text: object) -> str:
     return text.strip().upper().replace(" ", "_").replace("-", "_")[:MAX_STATUS]
 
 
-class Client:
-    """One researcher's access. Reads are tried again when Prolific stumbles, writes are not."""
+@dataclass(frozen=True)
+class Access:
+    """An API token, and the workspace and project that it works in ("": the only one there is)."""
 
-    def __init__(self, patient: bool = False) -> None:
-        """`patient` is for commands; without it a page waits for the reply."""
-        if not settings.PROLIFIC_TOKEN:
-            raise ProlificError("Set PROLIFIC_TOKEN to an API token of your Prolific workspace.")
+    token: str = field(repr=False)
+    workspace: str = ""
+    project: str = ""
+    names: tuple[str, str] = ("Workspace", "Project")  # what people know these two by
+
+
+class Client:
+    """The calls with one token. Reads are tried again when Prolific stumbles, writes are not."""
+
+    def __init__(self, access: Access | None = None, patient: bool = False) -> None:
+        """Without `access` the token is the environment's; accounts.py has those of accounts.
+
+        `patient` is for commands; without it a page waits for the reply. Raises ProlificError.
+        """
+        self.access = access or environment()
         self.root = f"{settings.PROLIFIC_URL}/api/v1"
         self.timeout = PATIENT if patient else HURRIED
         # Prolific may have done something for this client, or for an earlier one of the same work.
         self.has_acted = False
         self.session = requests.Session()
-        self.session.headers["Authorization"] = f"Token {settings.PROLIFIC_TOKEN}"
+        self.session.headers["Authorization"] = f"Token {self.access.token}"
         again = Retry(
             total=4 if patient else 1,
             read=4 if patient else 0,
@@ -117,23 +131,19 @@ class Client:
 
     # Account -------------------------------------------------------------------------------------
 
-    def me(self) -> Json:
-        """Whose token this is."""
-        return self._call("GET", "users/me/")
+    def me(self) -> str:
+        """Prolific's id of the account that the token belongs to."""
+        return _text(self._call("GET", "users/me/"), "id")
 
     def workspace(self) -> str:
-        """The workspace to work in: PROLIFIC_WORKSPACE, or the only one. Raises ProlificError."""
-        return _chosen(
-            "PROLIFIC_WORKSPACE", settings.PROLIFIC_WORKSPACE, self._listed("workspaces/")
-        )
+        """The workspace to work in: as the access says, or the only one. Raises ProlificError."""
+        known = self._listed("workspaces/")
+        return _chosen(self.access.names[0], self.access.workspace, known)
 
     def project(self, workspace: str) -> str:
-        """The project that studies belong to: PROLIFIC_PROJECT, or the only one of the workspace.
-
-        Raises ProlificError.
-        """
+        """The project that studies belong to, as `workspace` chooses it. Raises ProlificError."""
         known = self._listed(f"workspaces/{workspace}/projects/")
-        return _chosen("PROLIFIC_PROJECT", settings.PROLIFIC_PROJECT, known)
+        return _chosen(self.access.names[1], self.access.project, known)
 
     def _listed(self, path: str) -> dict[str, str]:
         """Ids and titles of a list of Prolific's."""
@@ -318,6 +328,18 @@ class Client:
             raise undocumented("answer to a subscription", reply.text[:200])
         confirmation = {"secret": reply.headers.get("X-Hook-Secret", "")}
         self._send("POST", f"hooks/subscriptions/{_text(told, 'id')}/", confirmation)
+
+
+def environment() -> Access:
+    """The access that the server's environment gives. Raises ProlificError without one."""
+    if not settings.PROLIFIC_TOKEN:
+        raise ProlificError(NO_TOKEN)
+    return Access(
+        settings.PROLIFIC_TOKEN,
+        settings.PROLIFIC_WORKSPACE,
+        settings.PROLIFIC_PROJECT,
+        ("PROLIFIC_WORKSPACE", "PROLIFIC_PROJECT"),
+    )
 
 
 def _rows(page: Json, path: str) -> list[Json]:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
@@ -31,7 +30,7 @@ from annotation.models import (
     Topic,
 )
 from annotation.money.ledger import cents, for_time, in_currency
-from annotation.platforms.prolific.client import Client
+from annotation.platforms.prolific.accounts import account_of, client_of_account
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.recruitment.codes import new_code
 from annotation.recruitment.doors import OUTCOMES
@@ -94,11 +93,11 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
             f"Prolific pays in {' or '.join(LEAST_HOURLY)}, this study in {study.currency}: design"
             " a new one in the currency of your workspace."
         )
-    if settings.PROLIFIC_TOKEN:
-        # Where Prolific does not answer now, it is compared when the study is created.
-        with suppress(ProlificError):
-            client = Client()
-            check_currency(study, client.currency(client.workspace()))
+    account = account_of(by)
+    # Without a token or an answer, it is compared when the study is created.
+    with suppress(ProlificError):
+        client = client_of_account(account)
+        check_currency(study, client.currency(client.workspace()))
     with transaction.atomic():
         Study.objects.locked().get(pk=study.pk)
         earlier = study.prolific_studies.filter(external_id=None, status=NOT_CREATED)
@@ -107,6 +106,7 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
         earlier.delete()
         drafts = []
         for draft, scenarios in planned(study, annotation_parts):
+            draft.account = account
             draft.save()
             draft.scenarios.set(scenarios)
             drafts.append(draft)
@@ -119,9 +119,8 @@ def check_currency(study: Study, currency: str) -> None:
     """Raise PlanError where the account pays in another currency than the study promises."""
     if study.currency != currency:
         raise PlanError(
-            f"Your workspace on Prolific pays in {currency}, this study in {study.currency}: use a"
-            " workspace of that currency (PROLIFIC_WORKSPACE), or design a new study in"
-            f" {currency}."
+            f"Your workspace on Prolific pays in {currency}, this study in {study.currency}: choose"
+            f" a workspace of that currency with the token, or design a new study in {currency}."
         )
 
 

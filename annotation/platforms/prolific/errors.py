@@ -21,6 +21,10 @@ REPLY_LOST = (
     "Prolific could not be reached, or its reply was lost: it may have done a part of what was"
     " requested. Try again in a few minutes: nothing is published or paid twice."
 )
+NO_TOKEN = (
+    "There is no API token for Prolific: set yours on the page Prolific token, then draft the"
+    " studies. Or the server has one for everybody (PROLIFIC_TOKEN)."
+)
 UNKNOWN_TOKEN = (
     "Prolific does not accept the API token: it was deleted there, or it was copied incompletely."
 )
@@ -62,7 +66,7 @@ def complaint(reply: requests.Response) -> ProlificError:
         detail = error.get("detail") or error.get("title")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         detail = None
-    if detail and status < 500:
+    if detail and status < 500 and status != 401:
         sentence = f"Prolific answered {status}: {str(detail)[:400]}"
         return ProlificError(sentence, status, refused=status in REFUSALS)
     logger.warning("Prolific answered %s: %.200r", status, reply.text[:200])

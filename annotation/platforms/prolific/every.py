@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from annotation.models import Study
-from annotation.platforms.prolific.client import Client
+from django.db.models import QuerySet
+
+from annotation.models import ProlificStudy, Study
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.rows import Synced
 from annotation.platforms.prolific.sync import sync
@@ -20,14 +21,19 @@ def handle_waiting_events() -> str:
     return _told([("events", handle_events)])
 
 
+def to_sync() -> QuerySet[Study]:
+    """The studies on Prolific, but those whose token was removed: their pages say so."""
+    there = ProlificStudy.objects.exclude(external_id=None).exclude(account__token="")
+    return Study.objects.filter(prolific_studies__in=there).distinct()
+
+
 def sync_all() -> str:
     """The statuses of all studies on Prolific, each for itself. Raises NotSynced after the last."""
-    there = Study.objects.filter(prolific_studies__external_id__isnull=False).distinct()
 
     def work(study: Study) -> Callable[[], Synced]:
-        return lambda: sync(study, Client(patient=True))
+        return lambda: sync(study, patient=True)
 
-    return _told([(study.name, work(study)) for study in there])
+    return _told([(study.name, work(study)) for study in to_sync()])
 
 
 def _told(works: list[tuple[str, Callable[[], Any]]]) -> str:

@@ -10,6 +10,7 @@ from annotation.models import (
     Topic,
 )
 from annotation.money import budget
+from annotation.platforms.prolific.accounts import client_of
 from annotation.platforms.prolific.client import Client, status_of
 from annotation.platforms.prolific.drafts import PlanError
 from annotation.platforms.prolific.rows import Found, Row, Synced
@@ -106,7 +107,7 @@ def start_by_hand(prolific_study: ProlificStudy) -> None:
     """
     if not prolific_study.external_id or prolific_study.status != "PAUSED":
         raise PlanError(f"{prolific_study.name} is not paused on Prolific.")
-    start(prolific_study, Client())
+    start(prolific_study, client_of(prolific_study))
     AuditEntry.objects.record(
         "started again on Prolific", Topic.PLATFORM, study=prolific_study.study,
         about=prolific_study.name, before={"status": "PAUSED"},

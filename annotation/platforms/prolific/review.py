@@ -18,6 +18,7 @@ from annotation.models import (
     Submission,
     Topic,
 )
+from annotation.platforms.prolific.accounts import client_of
 from annotation.platforms.prolific.client import Client
 from annotation.platforms.prolific.submissions import sync_submission
 from annotation.recruitment import identities
@@ -58,7 +59,7 @@ def ask_to_return(participation: Participation, reason: str, client: Client | No
     submission = _one(participation)
     if not reason.strip():
         raise ReviewError("Give the reason: Prolific shows it to the participant.")
-    client, reference = client or Client(), _reference(submission)
+    client, reference = client or client_of(submission.prolific_study), _reference(submission)
     client.ask_to_return(reference, reason.strip())
     participation.study.events.record(
         "asked on Prolific to return the work", Topic.PEOPLE, study=participation.study,
@@ -96,7 +97,7 @@ def reject(
         )
     if participation.ledger.filter(payment__isnull=False).exists():
         raise ReviewError("It is being paid or has already been paid.")
-    client, reference = client or Client(), _reference(submission)
+    client, reference = client or client_of(submission.prolific_study), _reference(submission)
     client.reject(reference, message, category)
     participation.study.events.create(
         what=f"rejected on Prolific ({CATEGORIES[category]}): {participation}",

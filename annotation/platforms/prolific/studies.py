@@ -25,6 +25,7 @@ from annotation.models import (
 )
 from annotation.money import ledger, promises
 from annotation.platforms.prolific import audience
+from annotation.platforms.prolific.accounts import client_of
 from annotation.platforms.prolific.client import Client
 from annotation.platforms.prolific.drafts import (
     CREATING,
@@ -50,7 +51,7 @@ def create(draft: ProlificStudy, root: str, client: Client | None = None) -> Non
     Asked again it goes on where it stopped. Raises ProlificError, and PlanError where pay or
     currency are not Prolific's, or while somebody else is creating it.
     """
-    client = client or Client()
+    client = client or client_of(draft)
     if draft.external_id:
         client.has_acted = True  # whether an earlier request published it is not known
     else:
@@ -176,7 +177,7 @@ class Asked:
 
 def ask(study: Study, client: Client | None = None) -> list[Asked]:
     """Ask about the drafts that are not created yet. Raises ProlificError, and PlanError."""
-    client = client or Client()
+    client = client or client_of(study.prolific_studies.first())
     workspace = client.workspace()
     eligible = client.eligible(audience.filters(study, client, workspace), workspace)
     return [

@@ -14,6 +14,7 @@ from annotation.models import (
     Submission,
 )
 from annotation.money import ledger
+from annotation.platforms.prolific.accounts import client_of
 from annotation.platforms.prolific.client import Client
 from annotation.platforms.prolific.door import ProlificDoor
 from annotation.platforms.prolific.errors import ProlificError
@@ -28,11 +29,17 @@ NOT_CONFIRMED = "Prolific does not confirm that this submission belongs to this 
 
 
 def sync_submission(session: str, client: Client | None = None) -> bool:
-    """Sync one submission; False where it is not of a study here. Raises ProlificError."""
+    """Sync one submission; False where it is not of a study here. Raises ProlificError.
+
+    `client` is for a page that waits; without it the study's own one is patient.
+    """
     key = arrivals.submission_key(ProlificDoor.platform, session.lower())
-    if not Submission.objects.filter(key=key).exists():
+    known = Submission.objects.select_related("prolific_study__account__owner")
+    submission = known.filter(key=key).first()
+    if submission is None:
         return False
-    told = (client or Client()).submission(session)
+    client = client or client_of(submission.prolific_study, patient=True)
+    told = client.submission(session)
     # It is the one that was asked for, whatever it calls itself.
     return take_over(Row.read({**told, "id": session}), Synced())
 

@@ -16,6 +16,7 @@ from annotation.models import (
     Submission,
     Worker,
 )
+from annotation.platforms.prolific.accounts import client_of
 from annotation.platforms.prolific.client import Client, status_of
 from annotation.platforms.prolific.door import ProlificDoor
 from annotation.platforms.prolific.places import fit_places, note_pause
@@ -28,13 +29,13 @@ from annotation.steps import qualification
 AUTO_APPROVAL = timedelta(days=21)
 
 
-def sync(study: Study, client: Client | None = None) -> Synced:
-    """Sync everything of a study.
+def sync(study: Study, client: Client | None = None, patient: bool = False) -> Synced:
+    """Sync everything of a study, whose studies there all belong to one account.
 
     What is odd is in `problems`. Raises ProlificError where Prolific cannot be reached; what
     was done stays done.
     """
-    client, done = client or Client(), Synced()
+    client, done = client or client_of(study.prolific_studies.first(), patient), Synced()
     expiry.expire_idle(study)
     for waiting in study.participations.filter(status=Status.WAITING):
         qualification.move_on(waiting.token)

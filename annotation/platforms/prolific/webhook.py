@@ -12,7 +12,6 @@ from datetime import timedelta
 from django.utils import timezone
 
 from annotation.models import WebhookEvent
-from annotation.platforms.prolific.client import Client
 from annotation.platforms.prolific.rows import Synced
 from annotation.platforms.prolific.submissions import sync_submission
 
@@ -26,7 +25,7 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
     return base64.b64encode(digest).decode()
 
 
-def handle_events(client: Client | None = None) -> Synced:
+def handle_events() -> Synced:
     """Look up what the stored events tell of, and drop those that no replay can bring again.
 
     Raises ProlificError where Prolific cannot be reached; the rest waits for the next run.
@@ -36,9 +35,8 @@ def handle_events(client: Client | None = None) -> Synced:
     for resource in dict.fromkeys(waiting.values_list("resource", flat=True)):
         events = list(waiting.filter(resource=resource).values_list("pk", flat=True))
         with done.noting(f"event about {resource}"):
-            client = client or Client(patient=True)
             done.submissions += 1
-            done.changed += sync_submission(resource, client)
+            done.changed += sync_submission(resource)
             # Those that came meanwhile tell of something newer.
             WebhookEvent.objects.filter(pk__in=events).update(handled_at=timezone.now())
     old = timezone.now() - timedelta(seconds=2 * OLDEST)
