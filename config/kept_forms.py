@@ -30,6 +30,7 @@ from config.addresses import is_of_researchers, page_above
 
 MOST = 200_000  # characters that are kept
 SALT = "kept form"
+NEVER_KEPT = ("password", "token")  # in the name of a field
 # Their POST with `show_again` shows the form filled, and stores nothing.
 SHOWN_AGAIN = {"study_new", "study_edit", "report"}
 
@@ -61,7 +62,7 @@ def keep(request: HttpRequest) -> Kept | None:
         (name, value)
         for name, values in request.POST.lists()
         for value in values
-        if name not in ("csrfmiddlewaretoken", "kept", "show_again") and "password" not in name
+        if name not in ("kept", "show_again") and not any(word in name for word in NEVER_KEPT)
     ]
     files = [file.name or "" for _field, sent in request.FILES.lists() for file in sent]
     length = sum(len(name) + len(value) for name, value in fields) + sum(map(len, files))

@@ -72,6 +72,8 @@ def erase(user: User) -> str:
         name = f"{DELETED}{user.pk}"
         _end_what_it_made(user)
         ApiToken.objects.filter(owner=user).delete()
+        user.prolific_accounts.filter(studies=None).delete()
+        user.prolific_accounts.update(external_id="")
         for model in (Member, TaskMember, Notice, NoticeSwitch, Preferences):
             model._default_manager.filter(user=user).delete()
         for signing_in in (Authenticator, EmailAddress):
@@ -90,6 +92,8 @@ def erase(user: User) -> str:
 
 def _end_what_it_made(user: User) -> None:
     revoke_tokens(user)
+    for account in user.prolific_accounts.all():
+        account.remove_token()
     ended = Invitation.objects.unused().filter(made_by=user).update(revoked_at=database_now())
     if ended:
         what = f"invitations revoked: {ended}"

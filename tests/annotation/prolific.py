@@ -10,8 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Participation
-from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import drafts, rows, studies, submissions, webhook
+from annotation.platforms.prolific import accounts, drafts, rows, studies, submissions, webhook
 from annotation.recruitment import consent
 from annotation.simulation.fake_prolific.platform import FakeProlific
 from annotation.steps import training_step
@@ -68,7 +67,7 @@ def arrive(fake, on_prolific, person=IDA, **options):
     reply = Client().post(f"{address.path}start/?{address.query}")
     assert reply.status_code == 302, reply.content.decode()
     seat = Participation.objects.get(token=reply.url.split("/")[2])
-    submissions.verify(seat.study, prolific_client.Client(), rows.Synced())
+    submissions.verify(seat.study, accounts.client_of(on_prolific), rows.Synced())
     return arrival["session_id"], seat
 
 

@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import resolve, reverse
 
 from analysis.export import audit_log
-from annotation.models import ApiToken, AuditEntry, Study, Topic, Worker
+from annotation.models import ApiToken, AuditEntry, ProlificAccount, Study, Topic, Worker
 from annotation.money import budget
 from annotation.recruitment import expiry
 from annotation.recruitment.identities import worker_key
@@ -167,7 +167,7 @@ def tasks_are_imported(watched, tmp_path):
     watched.post(reverse("task_edit", args=its), sent | {"title": "Another title"})
 
 
-def models_and_tokens(watched, task, monkeypatch):
+def models_and_tokens(watched, fake, task, monkeypatch):
     monkeypatch.setattr(upload_job, "SMALL", 0)
     name = f"{task.name}_2_1.jsonl"
     sent = SimpleUploadedFile(name, factories.prediction_lines(task))
@@ -183,6 +183,8 @@ def models_and_tokens(watched, task, monkeypatch):
     factories.confirm_password(watched)
     watched.post(reverse("tokens"), {"name": "nightly", "scopes": ["read"], "days": "7"})
     watched.post(reverse("token_revoke", args=[ApiToken.objects.get().pk]))
+    watched.post(reverse("prolific_token"), {"token": fake.token})
+    watched.post(reverse("prolific_token_remove", args=[ProlificAccount.objects.get().pk]))
 
 
 def accounts(watched, mail, settings):
@@ -257,7 +259,8 @@ TASKS = {
 }  # fmt: skip
 MODELS = {
     "models", "model_upload_run", "prediction_file_delete", "model_delete", "tokens",
-    "token_revoke", "model_archive", "model_unarchive", "model_tags",
+    "token_revoke", "prolific_token", "prolific_token_remove",
+    "model_archive", "model_unarchive", "model_tags",
 }  # fmt: skip
 ACCOUNTS = {
     "mfa_activate_totp", "mfa_generate_recovery_codes", "password_change", "logout",
@@ -309,8 +312,9 @@ def test_every_post_about_tasks_leaves_an_entry(watched, other_researcher, tmp_p
     assert left_an_entry(watched) == TASKS
 
 
-def test_every_post_about_models_and_tokens_leaves_an_entry(watched, monkeypatch):
-    models_and_tokens(watched, factories.make_task(), monkeypatch)
+def test_every_post_about_models_and_tokens_leaves_an_entry(watched, fake, monkeypatch):
+    fake.token = "token-of-the-researcher"
+    models_and_tokens(watched, fake, factories.make_task(), monkeypatch)
     assert left_an_entry(watched) == MODELS
 
 

@@ -16,7 +16,8 @@ FILES = {
     "figure_numbers", "pay_batch_file", "release_zip", "export_zip",
 }  # fmt: skip
 POST_ALONE = {
-    "first_study", "token_revoke", "study_clone", "study_archive", "study_unarchive",
+    "first_study", "token_revoke", "prolific_token_remove",
+    "study_clone", "study_archive", "study_unarchive",
     "study_delete", "robots_run",
     "people_decide", "participation_decide", "participation_score", "participation_bonus",
     "participation_free_seat", "participation_withdraw", "participation_review",

@@ -18,6 +18,7 @@ _PAGES = {
     "researchers/designs/#cross-task-studies": ("cross_task",),
     "platforms/": ("platforms", "panel_new", "panel_visit"),
     "platforms/#personal-links": ("personal_links",),
+    "prolific/#set-up": ("prolific_token",),
     "prolific/#who-arrives": ("prolific_plan", "prolific_study"),
     "researchers/pay/#paying": ("pay",),
     "researchers/ethics/#the-audit-log": ("audit_log", "site_log"),

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError, transaction
@@ -18,6 +17,7 @@ from annotation.pages.fields import OnPage, by_key
 from annotation.pages.researcher.forms.platforms import DraftForm, PanelForm, PlanForm
 from annotation.platforms import panel
 from annotation.platforms.prolific import drafts, studies
+from annotation.platforms.prolific.accounts import account_of, token_of
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.places import start_by_hand
 from annotation.platforms.prolific.sync import sync
@@ -44,10 +44,12 @@ def _page(
     def address(code: str) -> str:
         return request.build_absolute_uri(reverse("landing", args=[code]))
 
+    of_drafts = token_of(account_of(request.user))
+    first = study.prolific_studies.select_related("account__owner").first()
     preset = panel.PRESETS.get(request.GET.get("preset", ""), panel.PRESETS["other"])
     forms = {draft.pk: sent} if draft else {}
     asked = _asked(request, study)
-    first = {name: getattr(preset, name) for name in panel.PRESET_FIELDS} | {"name": preset.title}
+    proposed = {name: getattr(preset, name) for name in panel.PRESET_FIELDS}
     context = {
         "study": study,
         "sent": sent,
@@ -64,14 +66,15 @@ def _page(
             for there in study.prolific_studies.all()
         ],
         "to_publish": request.GET.get("publish", ""),
-        "has_token": bool(settings.PROLIFIC_TOKEN),
+        "token": token_of(first.account) if first else of_drafts,
+        "token_of_drafts": of_drafts,
         "may_draft": study.status == "open"
         and not study.prolific_studies.exclude(external_id=None).exists(),
         "costs": drafts.costs(study),
         **asked,
         "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
     }
-    context |= by_key(PanelForm(initial=first), PlanForm(), sent=sent)
+    context |= by_key(PanelForm(initial=proposed | {"name": preset.title}), PlanForm(), sent=sent)
     status = status if sent or problem else 200
     return render(request, "researcher/platforms.html", context, status=status)
 

@@ -31,6 +31,12 @@ urlpatterns = [
     path("invitation/<str:token>/", invitations.invitation, name="invitation"),
     path("tokens/", tokens.tokens, name="tokens"),
     path("tokens/<int:pk>/revoke/", tokens.token_revoke, name="token_revoke"),
+    path("tokens/prolific/", tokens.prolific_token, name="prolific_token"),
+    path(
+        "tokens/prolific/<int:pk>/remove/",
+        tokens.prolific_token_remove,
+        name="prolific_token_remove",
+    ),
     path("first-study/", first_study.first_study, name="first_study"),
     path("new-study/", studies.study_new, name="study_new"),
     path("studies/<str:name>/", studies.study, name="study"),

@@ -3,9 +3,11 @@
 `client_of` gives every client for a study there; nothing else reads a stored token.
 """
 
+from typing import NamedTuple
+
 from django.contrib.auth.models import User
 
-from annotation.models import AuditEntry, ProlificAccount, ProlificStudy, Study, Topic
+from annotation.models import AuditEntry, ProlificAccount, ProlificStudy, Topic
 from annotation.platforms.prolific.client import Access, Client
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.recruitment import identities
@@ -30,14 +32,22 @@ def account_of(user: User) -> ProlificAccount | None:
     return ProlificAccount.objects.filter(owner=user).exclude(token="").first()
 
 
-def missing_token(study: Study, user: User) -> str:
-    """Why nothing can be sent to Prolific for this study, in a sentence; "" where it can."""
-    there = study.prolific_studies.select_related("account__owner").first()
+class Token(NamedTuple):
+    """Which token is used, or the problem why none can be."""
+
+    words: str
+    problem: str
+
+
+def token_of(account: ProlificAccount | None) -> Token:
+    """The token of an account, or that of the environment, for people."""
     try:
-        client_of_account(there.account if there else account_of(user))
+        client_of_account(account)
     except ProlificError as error:
-        return str(error)
-    return ""
+        return Token("", str(error))
+    if account is None:
+        return Token("the token of the server", "")
+    return Token(f"the token of {account.owner} ending {account.last_characters}", "")
 
 
 def set_token(owner: User, token: str, workspace: str, project: str) -> ProlificAccount:

@@ -1,10 +1,11 @@
-"""The form of a new API token."""
+"""The forms of tokens: a new API token of ours, and the one of an account on Prolific."""
 
 from datetime import timedelta
 from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
+from django.core.validators import RegexValidator
 
 from annotation.models import ApiToken, Study
 from annotation.pages.fields import PageForm, RowField, row_field
@@ -56,3 +57,30 @@ class TokenForm(PageForm):
         row.expires_at = database_now() + timedelta(days=sent["days"])
         row.save()
         return token, row
+
+
+class ProlificTokenForm(PageForm):
+    """A token of Prolific's; it is never shown again, nor kept over a lost session."""
+
+    key = "prolific"
+    token = forms.CharField(
+        label="API token",
+        min_length=8,
+        max_length=500,
+        widget=forms.PasswordInput({"autocomplete": "off"}),
+        help_text="On Prolific: Settings, Go to API token page.",
+        # Anything else in a header would be refused with the header in the error.
+        validators=[RegexValidator(r"\A[!-~]+\Z", "Copy the token alone, without blanks.")],
+    )
+    workspace = forms.CharField(
+        label="Workspace",
+        max_length=40,
+        required=False,
+        help_text="Its id, needed only if the token sees several.",
+    )
+    project = forms.CharField(
+        label="Project",
+        max_length=40,
+        required=False,
+        help_text="Its id, needed only if the workspace has several.",
+    )
