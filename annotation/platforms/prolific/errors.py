@@ -23,7 +23,7 @@ REPLY_LOST = (
 )
 NO_TOKEN = (
     "There is no API token for Prolific: set yours on the page Prolific token, then draft the"
-    " studies. Or the server has one for everybody (PROLIFIC_TOKEN)."
+    " studies. An administrator can set one for the server (PROLIFIC_TOKEN)."
 )
 UNKNOWN_TOKEN = (
     "Prolific does not accept the API token: it was deleted there, or it was copied incompletely."
