@@ -73,7 +73,7 @@ def colleague(study, other_researcher):
 # Setting it --------------------------------------------------------------------------------------
 
 
-def test_a_study_uses_the_token_of_who_drafted_it_whoever_opens_it(own, payer, study, colleague):
+def test_a_study_uses_the_token_of_its_drafter_for_all_its_owners(own, payer, study, colleague):
     assert "There is no API token for Prolific" in platforms_page(payer, study)
     assert set_token(payer).status_code == 302
     page = payer.get(PAGE).content.decode()
@@ -100,6 +100,10 @@ def test_tick_webhooks_and_payments_use_the_same_token(own, payer, study):
     assert event(changed(session)).status_code == 202
     assert webhook.handle_events().problems == []
     assert every.sync_all() == "1 synced"
+    program = Client(headers=factories.bearer(study.owner, "run"))
+    reply = program.post(reverse("api_prolific_sync", args=[study.name]), {}, "application/json")
+    assert reply.status_code == 200
+    assert "Not synced" not in reply.json()["done"]
     ledger.add_bonus(ida, 100, "thanks", None)
     call_command("pay_study", study.name, stdout=io.StringIO())
     batches.prepare(study, None)

@@ -433,6 +433,15 @@ def test_studies_on_prolific_without_a_token(published, settings):
     ]
 
 
+def test_studies_on_prolific_whose_token_was_removed(published, researcher):
+    account = researcher.prolific_accounts.create(external_id="a", set_at=database_now())
+    published.study.prolific_studies.update(account=account)
+    state, what = found("prolific")[0]
+    assert (state, what) == (
+        "warn", "1 studies are on Prolific whose token was removed: they are not synced.",
+    )  # fmt: skip
+
+
 def proxy_of(target: str, headers: dict[str, str]) -> ThreadingHTTPServer:
     """A proxy that adds or replaces these headers."""
 

@@ -6,6 +6,8 @@
 from typing import NamedTuple
 
 from django.contrib.auth.models import User
+from django.db import transaction
+from django.views.decorators.debug import sensitive_variables
 
 from annotation.models import AuditEntry, ProlificAccount, ProlificStudy, Topic
 from annotation.platforms.prolific.client import Access, Client
@@ -50,6 +52,7 @@ def token_of(account: ProlificAccount | None) -> Token:
     return Token(f"the token of {account.owner} ending {account.last_characters}", "")
 
 
+@sensitive_variables("token")
 def set_token(owner: User, token: str, workspace: str, project: str) -> ProlificAccount:
     """Store a token that Prolific accepts, with the workspace and the project that it works in.
 
@@ -59,19 +62,24 @@ def set_token(owner: User, token: str, workspace: str, project: str) -> Prolific
     client = Client(Access(token, workspace, project))
     external_id = client.me()[:40]
     workspace = client.workspace()
-    account, _created = ProlificAccount.objects.update_or_create(
-        owner=owner,
-        external_id=external_id,
-        defaults={
-            "token": identities.encrypt(token),
-            "last_characters": token[-4:],
-            "workspace": workspace,
-            "project": client.project(workspace),
-            "set_at": database_now(),
-        },
-    )
-    what = f"set Prolific token ending {account.last_characters}"
-    AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(owner), by=owner)
+    project = client.project(workspace)
+    with transaction.atomic():
+        # An account that is closed meanwhile waits for this, or this finds it closed.
+        if not User.objects.select_for_update(no_key=True).filter(pk=owner.pk, is_active=True):
+            raise ProlificError("Your account was closed: the token was not stored.")
+        account, _created = ProlificAccount.objects.update_or_create(
+            owner=owner,
+            external_id=external_id,
+            defaults={
+                "token": identities.encrypt(token),
+                "last_characters": token[-4:],
+                "workspace": workspace,
+                "project": project,
+                "set_at": database_now(),
+            },
+        )
+        what = f"set Prolific token ending {account.last_characters}"
+        AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(owner), by=owner)
     return account
 
 
