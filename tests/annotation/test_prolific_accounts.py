@@ -222,8 +222,14 @@ def test_a_draft_without_a_token_can_be_drafted_again_with_ones_own(own, payer, 
     assert publish(payer, plan(payer, study)).status_code == 302
 
 
-@pytest.mark.parametrize("how", [accounts.close, accounts.erase])
-def test_a_closed_account_leaves_no_token(own, payer, study, colleague, researcher, how):
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        (accounts.close, ", as the account ada was closed"),
+        (accounts.erase, " with the account of its owner"),
+    ],
+)
+def test_a_closed_account_leaves_no_token(own, payer, study, colleague, researcher, how, why):
     set_token(payer)
     publish(payer, plan(payer, study))
     accounts.close(researcher)
@@ -232,7 +238,9 @@ def test_a_closed_account_leaves_no_token(own, payer, study, colleague, research
     account = ProlificAccount.objects.get()
     assert (account.token, account.last_characters) == ("", "")
     assert bool(account.external_id) == (how is accounts.close)
-    assert f"{REMOVED} when the account" in platforms_page(colleague, study)
+    page = platforms_page(colleague, study)
+    assert f"{REMOVED}{why}. Finish the studies on Prolific itself" in page
+    assert ("ask an administrator" in page) == (how is accounts.close)
     assert sync(colleague, study).status_code == 409
     assert AuditEntry.objects.filter(what="removed Prolific token ending 1234").count() == 1
 

@@ -15,6 +15,8 @@ from annotation.platforms.prolific.errors import ProlificError
 from annotation.recruitment import identities
 from tasks.clock import database_now
 
+FINISH_THERE = "Finish the studies on Prolific itself"
+
 
 def client_of(there: ProlificStudy | None, patient: bool = False) -> Client:
     """The client for a study on Prolific; for None the environment's.
@@ -86,10 +88,12 @@ def set_token(owner: User, token: str, workspace: str, project: str) -> Prolific
 def _access(account: ProlificAccount) -> Access:
     """The access that the stored token gives. Raises ProlificError."""
     owner, gone = account.owner, "The API token of these studies on Prolific was removed"
+    if not account.external_id:
+        raise ProlificError(f"{gone} with the account of its owner. {FINISH_THERE}.")
     if not owner.is_active:
         raise ProlificError(
-            f"{gone} when the account {owner} was closed: finish the studies on Prolific itself, or"
-            " ask an administrator to open the account, so that its owner can set the token again."
+            f"{gone}, as the account {owner} was closed. {FINISH_THERE}, or ask an administrator to"
+            " open the account, so that its owner can set the token again."
         )
     if not account.token:
         raise ProlificError(f"{gone}. {owner} can set it again, on the page Prolific token.")
