@@ -571,6 +571,10 @@ class Study(models.Model):
         return self.status == StudyStatus.DRAFT
 
     @property
+    def is_closed(self) -> bool:
+        return self.status == StudyStatus.CLOSED
+
+    @property
     def is_running(self) -> bool:
         """Is it open or paused? Seats and budget can be raised then."""
         return self.status in (StudyStatus.OPEN, StudyStatus.PAUSED)

@@ -43,18 +43,20 @@ class Money:
             for name, amount in amounts.items()
         }
 
-    def bar(self, budget: Decimal | None) -> list[tuple[str, str, str, float, float]]:
+    def bar(
+        self, budget: Decimal | None, is_closed: bool
+    ) -> list[tuple[str, str, str, float, float]]:
         """A picture of the money against the budget, or against its own sum where there is none.
 
-        (name, what it is, amount, start in %, width in %) of each part.
+        (name, what it is, amount, start in %, width in %) of each part. A closed study gives out
+        no seat, but people at work may finish.
         """
         whole = self.earned - self.held_back + self.promised
         limit = max(whole, ledger.cents(budget or Decimal(0)), 1)
-        parts = [
-            ("paid", "Paid", self.paid),
-            ("due", "To pay", self.due),
-            ("open", "Open seats, at least", self.promised),
-        ]
+        parts = [("paid", "Paid", self.paid), ("due", "To pay", self.due)]
+        if not is_closed or self.promised:
+            seats = "Seats at work" if is_closed else "Open seats"
+            parts.append(("open", f"{seats}, at least", self.promised))
         if budget is not None:
             parts.append(("left", "Left of the budget", ledger.cents(budget) - whole))
         start, bars = 0.0, []

@@ -85,7 +85,12 @@ class Progress:
 
     @property
     def full_on(self) -> date | None:
-        """The day on which the last seat is completed, at the pace of the last days."""
+        """The day on which the last seat is completed, at the pace of the last days.
+
+        A closed study does not fill.
+        """
+        if self.status == StudyStatus.CLOSED:
+            return None
         return self.pace.full_on(sum(row.open_seats for row in self.seats))
 
     @property

@@ -141,3 +141,27 @@ def test_seats_are_drawn_one_by_one(ada, study):
     shown = ada.get(reverse("study", args=[study.name])).content.decode()
     assert shown.count("seat seat-done") == 2  # one of them in the legend
     assert "0 of 3<span" in shown
+
+
+def test_a_closed_study_does_not_recruit_in_words(ada, study):
+    factories.work_through(factories.seat(study.scenarios.get(shots=0)))
+    recruiting = ("Link for annotators", "Open seats, at least", "Full about", "Left:", "so far")
+    opened = ada.get(reverse("study", args=[study.name])).content.decode()
+    assert [words for words in recruiting if words not in opened] == []
+    lifecycle.change_status(study, "close")
+    closed = ada.get(reverse("study", args=[study.name])).content.decode()
+    assert [words for words in recruiting if words in closed] == []
+    for page in ("report", "release", "pay"):
+        assert f'id="next-{page}" href="{reverse(page, args=[study.name])}"' in closed
+    recruit = ada.get(reverse("recruit", args=[study.name])).content.decode()
+    assert "The study is closed" in recruit
+    assert study.link_code not in recruit
+
+
+def test_a_closed_study_names_what_people_at_work_may_still_cost(ada, study):
+    factories.seat(study.scenarios.get(shots=0))
+    lifecycle.change_status(study, "close")
+    closed = ada.get(reverse("study", args=[study.name])).content.decode()
+    assert "Seats at work, at least" in closed
+    assert "Left:" in closed
+    assert "Full about" not in closed

@@ -180,7 +180,7 @@ def _live(study: Study) -> dict[str, Any]:
         "study": study,
         "progress": current,
         "needs": todo.needs(study, current, database_now()),
-        "money_bar": current.money.bar(study.budget),
+        "money_bar": current.money.bar(study.budget, study.is_closed),
     }
 
 
