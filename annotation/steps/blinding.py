@@ -4,6 +4,8 @@ Excluding frees the seat for somebody else: whoever sees the score first can cho
 So the score of a person stays hidden until a decision on them, with its reason, is stored; whoever
 asks for it before that can still decide, and the decision says that the score was seen.
 
+A rehearsal decides nothing, so it hides nothing.
+
 Where the design hides test scores nobody sees one of a person before the study is closed: no page
 of one person, no table, file or export (optional stopping).
 """
@@ -53,6 +55,8 @@ def check_uncovered(study: Study) -> None:
 
 def undecided(study: Study) -> set[int]:
     """Keys of the people about whose place in the analysis nobody has decided, or seen a score."""
+    if study.rehearsal:
+        return set()
     decided = Decision.objects.filter(_BY_HAND, participation=OuterRef("pk"))
     shown = ScoreShown.objects.filter(participation=OuterRef("pk"))
     people = study.participations.filter(~Exists(decided), ~Exists(shown), kind=Kind.PERSON)
@@ -71,6 +75,7 @@ def is_undecided(participation: Participation) -> bool:
     """Is it a person about whom `undecided` holds?"""
     return (
         participation.kind == Kind.PERSON
+        and not participation.study.rehearsal
         and not participation.decisions.filter(_BY_HAND).exists()
         and not ScoreShown.objects.filter(participation=participation).exists()
     )

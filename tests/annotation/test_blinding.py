@@ -93,6 +93,39 @@ def test_the_list_of_people_hides_the_same_scores(ada, study, seats):
     assert shown() == (1, 1)
 
 
+def test_the_list_says_why_scores_are_hidden_and_how_to_see_them(ada, study, seats):
+    def shown():
+        return ada.get(reverse("people", args=[study.name])).content.decode()
+
+    assert "so that the decision cannot depend on it" in shown()
+    lifecycle.change_status(study, "close")
+    assert "so that the decision cannot depend on it" in shown()
+    for seat in seats:
+        show(ada, seat)
+    assert "so that the decision cannot depend on it" not in shown()
+
+
+def test_a_rehearsal_hides_nothing(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], rehearsal=True, hide_test_scores=True
+    )
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat)
+    assert says_the_score(page_of(ada, seat))
+    people = ada.get(reverse("people", args=[study.name])).content.decode()
+    assert ">100.0</td>" in people
+    assert ">hidden<" not in people
+    assert "Mean S1 is hidden" not in people
+    example = study.tasks.get().test_split.examples.first()
+    page = ada.get(reverse("example", args=[study.name, example.pk])).content.decode()
+    assert seat.pseudonym in page
+    address = reverse("api_answers", args=[study.name])
+    rows = ada.get(address).json()["results"]
+    assert {row["hidden"] for row in rows} == {False}
+    exclude(ada, seat)
+    assert seat.decisions.get().score_seen  # it could be
+
+
 def test_on_the_page_of_an_example_nobody_hidden_is_named(ada, study, seats):
     example = study.tasks.get().test_split.examples.first()
     address = reverse("example", args=[study.name, example.pk])

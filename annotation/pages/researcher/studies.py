@@ -230,11 +230,13 @@ def people_page(
     )
     if listing.wants_csv(request.GET):
         return shown.as_csv(f"{study.name}-people.csv")
+    participations = participants.participation_rows(study, list(shown.page))
     context = {
         "study": study,
         "progress": progress.for_study(study),
         "listing": shown,
-        "participations": participants.participation_rows(study, list(shown.page)),
+        "participations": participations,
+        "hides": any(row["is_hidden"] for row in participations if row["mean_s1"] is not None),
         "together": form or TogetherForm(),
         "ticked": request.POST.getlist("annotators"),
         "problems": list((problems or {}).values()),
