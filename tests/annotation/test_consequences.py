@@ -43,6 +43,18 @@ def test_seats_minutes_and_cost_follow_from_what_is_typed_and_nothing_is_stored(
     assert not AuditEntry.objects.filter(topic="design").exists()
 
 
+def test_the_page_of_a_draft_has_the_work_and_the_cost_of_the_panel(ada, researcher, task):
+    draft = factories.make_study(
+        researcher, task, status="draft", shots=[0, 2], annotators=5, estimated_minutes=20,
+        hourly_rate=Decimal(12),
+    )  # fmt: skip
+    sums = consequences.for_study(draft)
+    page = words(ada.get(reverse("study", args=[draft.name])))
+    assert f"<dt>Expected cost</dt><dd>{sums.expected_cost}</dd>" in page
+    assert f"<dt>Work in all</dt><dd>{sums.hours:.1f} hours</dd>" in page
+    assert "<dt>Minutes of one seat</dt><dd>3 at most; announced: 20</dd>" in page
+
+
 def test_without_javascript_a_button_calculates_and_keeps_what_was_typed(ada, task):
     reply = ada.post(reverse("study_new"), fields(task, title="Typed", calculate="1"))
     assert reply.status_code == 200

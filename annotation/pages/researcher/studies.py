@@ -160,11 +160,13 @@ def study(request: ResearcherRequest, name: str) -> HttpResponse:
 def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
     """What the page of a study shows, in a fixed number of queries."""
     rule = (study.qualification, study.shots, study.screening_examples)
+    sums = consequences.for_study(study) if study.is_draft else None
     return _live(study) | {
         "actions": lifecycle.allowed_actions(study),
         "missing": design.missing(study) if study.is_draft else [],
         "doubts": minutes.doubts(study, list(study.tasks.all())) if study.is_draft else [],
-        "sum": consequences.for_study(study).sum_in_words if study.is_draft else "",
+        "sums": sums,
+        "sum": sums.sum_in_words if sums else "",
         "unequal": admission.warning(*rule),
         "screened": admission.screened(*rule),
         "notice": budget.notice(study),
