@@ -53,7 +53,7 @@ FACTS = {
 # Of Seats; the page has the task before these, and a link to the preview behind them.
 SEATS = [
     Column("shots", "Shots", get=lambda row: row.scenario.shots),
-    Column("split", "Training split", get=lambda row: row.scenario.split_number or "none"),
+    Column("split", "Training split", get=lambda row: row.scenario.split_number or "–"),
     Column(
         "seats",
         "Seats",

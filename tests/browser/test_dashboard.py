@@ -1,8 +1,11 @@
 """The study's page updates itself while people answer, and disturbs nobody who reads it."""
 
+from decimal import Decimal
+
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotation.money import batches
 from annotation.study import lifecycle
 from tests import factories
 
@@ -69,6 +72,52 @@ def test_without_javascript_a_reload_shows_the_same(open_browser, study):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
     page.reload()
     expect(page.locator("#progress-completed")).to_have_text("1 of 4")
+
+
+# Numbers are to the right, under their heads ------------------------------------------------------
+
+# Columns of all tables in which every cell is a number, and what is wrong with their alignment.
+MISALIGNED = r"""() => [...document.querySelectorAll("table:has(thead th)")].flatMap(table => {
+    const heads = [...table.tHead.rows].at(-1).cells;
+    const rows = [...table.tBodies].flatMap(body => [...body.rows]);
+    return [...heads].map((head, index) => {
+        const cells = rows.map(row => row.cells[index]).filter(cell => cell?.tagName === "TD");
+        const texts = cells.map(cell => cell.textContent.trim());
+        const number = /^([-−<] ?)?\d[\d.,]*( (of|±|to) [\d.,]+)*( (USD|min|s|%))?$|^–$/;
+        if (!texts.some(text => /\d/.test(text))) return "";
+        if (!texts.every(text => number.test(text))) return "";
+        const aligned = [head, ...cells].map(cell => getComputedStyle(cell).textAlign);
+        return aligned.every(align => align === "end" || align === "right")
+            ? "" : `${head.textContent.trim()}: ${texts[0]}: ${aligned.slice(0, 2)}`;
+    }).filter(Boolean);
+})"""
+
+
+def test_heads_are_over_their_numbers_on_every_page(page, researcher):
+    task = factories.make_task()
+    study = factories.make_study(
+        researcher, task, shots=[0, 2], annotators=2, base_reward=Decimal(5)
+    )
+    for scenario in study.scenarios.all():
+        for _ in range(2):
+            factories.work_through(factories.seat(scenario))
+    factories.predict(researcher, "frog", task, 2, 1)
+    batches.prepare(study, researcher)
+    visit(page, study)
+    example = task.test_split.examples.first()
+    own = [
+        "", "recruit", "people", "pay", "analysis", "sensitivity", "leaderboard", "report",
+        "training", "examples", f"examples/{example.pk}", "models", "preregistration",
+    ]  # fmt: skip
+    wrong = {}
+    for address in [
+        *(f"/studies/{study.name}/{each}{'/' if each else ''}" for each in own),
+        "/studies/", "/models/frog/", f"/tasks/{task.name}/{task.version}/", "/planner/",
+    ]:  # fmt: skip
+        assert page.goto(address).status == 200, address
+        if found := page.evaluate(MISALIGNED):
+            wrong[address] = found
+    assert wrong == {}
 
 
 # What a number means -----------------------------------------------------------------------------
