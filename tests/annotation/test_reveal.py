@@ -12,7 +12,9 @@ from django.utils import timezone
 from annotation import guards
 from annotation.models import Activity, Answer, Reading, Turn
 from annotation.steps import answering, training_step
+from tasks.cards import load_card
 from tasks.formats import Record
+from tasks.importing import CARDS
 from tests import factories
 
 KINDS = [
@@ -285,6 +287,14 @@ def test_the_gap_of_a_question_is_filled_in_the_reveal_alone(client, researcher)
     assert "data-filling" not in page
     reply = answer(client, seat, ["far"])
     assert reply.count('class="turn-gap" data-filling="Oslo &lt;b&gt;"') == 2
+
+
+def test_the_card_of_record_speaks_of_the_gap_that_annotators_see():
+    card = load_card(CARDS / "record.toml")
+    helps = [text for each in card.help for text in (each.definition, each.example)]
+    assert "a gap in place of one name" in card.instructions
+    told = " ".join([card.description, card.instructions, card.submit_hint, *helps])
+    assert told.replace("a screen reader says “@placeholder”", "").count("@placeholder") == 0
 
 
 # How long a reveal was read --------------------------------------------------------------------
