@@ -1,11 +1,11 @@
-"""The studies of a researcher at a glance: state, seats, people at work, result, money."""
+"""The studies of a researcher at a glance: state, seats, people at work, money."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Avg, Count, Max, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 
 from annotation.models import (
@@ -29,10 +29,9 @@ from tasks.tags import in_words
 
 @dataclass(frozen=True)
 class Summary:
-    """One study among others: seats of people, who works now, the result, money in cents.
+    """One study among others: seats of people, who works now, money in cents.
 
-    `mean_s1` is over the people who count, each with the mean of their test answers, in [0, 1];
-    None without any, and for who may not read results, and while the study hides test scores.
+    No result: a mean over tasks and numbers of shots would be of nothing.
     """
 
     study: Study
@@ -42,7 +41,6 @@ class Summary:
     waiting: int
     earned: int
     due: int
-    mean_s1: float | None
     last_active_at: datetime | None
 
     @property
@@ -52,10 +50,6 @@ class Summary:
     @property
     def earned_in_words(self) -> str:
         return f"{ledger.in_currency(self.earned)} {self.study.currency}"
-
-    @property
-    def percent(self) -> float | None:
-        return None if self.mean_s1 is None else 100 * self.mean_s1
 
     @property
     def shows_money(self) -> bool:
@@ -85,14 +79,6 @@ COLUMNS = [
         "Waiting for a decision",
         "Annotators who finished the training step and continue only when an owner decides so.",
         "people",
-    ),
-    Column(
-        "mean_s1",
-        "Mean S1",
-        "S1 x 100, mean over the people who completed and are in the analysis, of all tasks."
-        " The table of a study has it by task and shots, under the metric of each task.",
-        "S1 x 100",
-        get=lambda row: row.percent,
     ),
     Column(
         "earned",
@@ -131,11 +117,11 @@ def text(row: Summary) -> str:
 
 
 def for_studies(studies: QuerySet[Study]) -> list[Summary]:
-    """The overview, in four queries."""
+    """The overview, in three queries."""
     studies = studies.defer("consent_text", "comprehension_questions").select_related("owner")
     scenarios = Scenario.objects.filter(study=OuterRef("pk")).order_by().values("study")
     seats = Subquery(scenarios.annotate(seats=Sum("seats")).values("seats"))
-    counts, money, means = _counts(studies), _money_of(studies), _means(studies)
+    counts, money = _counts(studies), _money_of(studies)
     nobody = {"completed": 0, "now": 0, "waiting": 0, "last": None}
     nothing = {"earned": 0, "paid": 0, "held_back": 0}
     rows = []
@@ -150,7 +136,6 @@ def for_studies(studies: QuerySet[Study]) -> list[Summary]:
                 waiting=count["waiting"],
                 earned=sums["earned"],
                 due=sums["earned"] - sums["paid"] - sums["held_back"],
-                mean_s1=means.get(study.pk) if "read" in study.rights else None,
                 last_active_at=count["last"],
             )
         )
@@ -182,10 +167,3 @@ def _money_of(studies: QuerySet[Study]) -> dict[int, dict[str, int]]:
     by_study = of_people(entries).order_by().values("participation__study")
     rows: Iterable[Any] = by_study.annotate(**sums_by_status())
     return {row["participation__study"]: row for row in rows}
-
-
-def _means(studies: QuerySet[Study]) -> dict[int, float]:
-    """Study -> mean over the people who count of their mean S1, where it may be seen."""
-    shown = studies.exclude(pk__in=Study.objects.covering_test_scores().values("pk"))
-    people = Participation.objects.analysed().filter(study__in=shown.values("pk"), kind=Kind.PERSON)
-    return dict(people.order_by().values_list("study").annotate(mean=Avg("test_s1")))
