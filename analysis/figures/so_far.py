@@ -102,7 +102,10 @@ def for_study(study: Study) -> Result | None:
     counted = frames.counted(frame, kinds[0]).groupby(["task", "shots"])["score"]
     scores: dict[Any, np.ndarray] = {cell: own.to_numpy(dtype=float) for cell, own in counted}
     limits = zip(table.tasks, table.bounds, strict=True)
-    panels = [_panel(table, task, scores, models, bound.line) for task, bound in limits]
+    drawn = [_lines(table, task, scores, models, bound.line) for task, bound in limits]
+    # One scale for all panels: the steeper line is the larger gain.
+    lowest = _lowest([value for lines in drawn for value in lines.values])
+    panels = [_panel(table, lines, lowest) for lines in drawn]
     shown = [panel for panel in panels if any(series.dots for series in panel.series)]
     return Result(kinds[0], shown, table.metrics, table.has_published)
 
@@ -117,13 +120,28 @@ def _models(table: PerformanceTable) -> dict[str, dict[tuple[int, int], float]]:
     return {name: scores[name] for name in most}
 
 
-def _panel(
+@dataclass(frozen=True)
+class _Lines:
+    """What a panel draws, as scores: rows of (name, style, means, counts), ends of intervals."""
+
+    task: Task
+    rows: list[tuple[str, str, list[float], list[int]]]
+    ends: list[tuple[float, float]]
+    floor: float
+
+    @property
+    def values(self) -> list[float]:
+        lows = [low for low, _high in self.ends]
+        return [self.floor, *lows, *(mean for row in self.rows for mean in row[2])]
+
+
+def _lines(
     table: PerformanceTable,
     task: Task,
     scores: dict[tuple[str, int], np.ndarray],
     models: dict[str, dict[tuple[int, int], float]],
     floor: float,
-) -> Panel:
+) -> _Lines:
     cells = [table.cells[task.name, shots] for shots in table.shots]
     ends = [_interval(scores.get((task.name, shots))) for shots in table.shots]
     rows = [
@@ -136,8 +154,11 @@ def _panel(
         ("CLUES", "published", [c.published.mean if c.published else math.nan for c in cells], []),
     ]  # fmt: skip
     rows = [row for row in rows if row[1] == "people" or not all(map(math.isnan, row[2]))]
-    shown = [floor, *(low for low, _high in ends), *(mean for row in rows for mean in row[2])]
-    lowest = _lowest(shown)
+    return _Lines(task, rows, ends, floor)
+
+
+def _panel(table: PerformanceTable, lines: _Lines, lowest: int) -> Panel:
+    """The picture of these lines, on a scale from `lowest` to 100."""
 
     def place(index: int, score: float) -> tuple[float, float]:
         x = WIDTH * (2 * index + 1) / (2 * len(table.shots))
@@ -155,19 +176,19 @@ def _panel(
             ],
             [str(count) for count in counts],
         )
-        for name, style, means, counts in rows
+        for name, style, means, counts in lines.rows
     ]
-    known = [(i, low, high) for i, (low, high) in enumerate(ends) if not math.isnan(low)]
+    known = [(i, low, high) for i, (low, high) in enumerate(lines.ends) if not math.isnan(low)]
     edge = [place(i, high) for i, _low, high in known]
     edge += [place(i, low) for i, low, _high in reversed(known)]
     return Panel(
-        task.name,
-        task.card.metric,
+        lines.task.name,
+        lines.task.card.metric,
         list(table.shots),
         series,
         _joined(edge) if len(known) > 1 else "",
         [(value, place(0, value)[1]) for value in range(lowest, 101, STEP)],
-        None if math.isnan(floor) else place(0, floor)[1],
+        None if math.isnan(lines.floor) else place(0, lines.floor)[1],
     )
 
 

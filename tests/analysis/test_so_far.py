@@ -65,6 +65,18 @@ def test_better_is_higher_and_the_scale_holds_every_score(study):
     assert panel.scale[-1] == (100, so_far.TOP)
 
 
+def test_all_panels_have_one_scale(researcher):
+    tasks = [factories.make_task(name="low"), factories.make_task(name="high")]
+    study = factories.make_study(researcher, *tasks, shots=[0], annotators=2)
+    for scenario in study.scenarios.select_related("task"):
+        texts = (lambda turn: ["home"]) if scenario.task.name == "low" else None
+        factories.work_through(factories.seat(scenario), texts)
+    high, low = so_far.for_study(study).panels
+    assert [high.series[0].texts, low.series[0].texts] == [["100.0"], ["0.0"]]
+    assert high.scale == low.scale
+    assert high.scale[0][0] == 0
+
+
 def test_models_stand_beside_people_under_their_own_names(study, researcher):
     work(study, 2, 1)
     task = study.tasks.get()
