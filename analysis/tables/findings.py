@@ -46,7 +46,10 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Aggregates:
-    """S1 x 100 of the group's one answer; `dawid_skene` is NaN where answers are no labels."""
+    """S1 x 100 of the group's one answer.
+
+    `dawid_skene` is NaN where answers are no labels, and of one annotator.
+    """
 
     task: str
     shots: int
@@ -163,7 +166,7 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Aggregates]:
             chosen = [aggregation.plurality(unit) or frozenset() for unit in units.values()]
         else:
             chosen = [aggregation.majority_set(unit) for unit in units.values()]
-        if part["is_label"].all():
+        if n > 1 and part["is_label"].all():
             likeliest = 100 * _mean_s1(_likeliest(part, list(units)), golds)
         rows.append(
             Aggregates(

@@ -112,6 +112,15 @@ def test_labels_have_a_plurality_and_dawid_skene(researcher):
     assert row.majority == row.dawid_skene == pytest.approx(100)
 
 
+def test_one_annotator_has_no_dawid_skene(researcher):
+    task = factories.make_task(labels=factories.LABELS)
+    study = factories.make_study(researcher, task, shots=[0])
+    factories.work_through(factories.seat(study.scenarios.get()))
+    (row,) = findings.aggregates(findings.answered(study, Kind.PERSON))
+    assert (row.n, row.majority) == (1, 100)
+    assert math.isnan(row.dawid_skene)
+
+
 def test_a_contrast_says_how_little_four_people_can_show(study):
     (row,) = findings.contrasts(findings.answered(study, Kind.PERSON), seed=1)
     assert (row.from_shots, row.to_shots, row.difference) == (0, 2, 0)
