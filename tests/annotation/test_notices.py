@@ -1,10 +1,12 @@
 """Notices: each event once to each researcher, on the page and by mail, as they have chosen."""
 
+import io
 from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from django.core import mail as outgoing
+from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
@@ -125,6 +127,15 @@ def test_the_head_counts_what_is_unread_and_looking_marks_it(ada, study):
     assert '<span class="bell-count">1<span' in head()
     ada.post(reverse("notices"), {"all": "1"})
     assert "bell-count" not in head()
+
+
+def test_the_page_says_that_periodic_work_does_not_run(ada, study):
+    said = "python manage.py tick"
+    assert said in ada.get(reverse("notices")).content.decode()
+    call_command("tick", stdout=io.StringIO())
+    assert said not in ada.get(reverse("notices")).content.decode()
+    PeriodicPart.objects.update(started_at=timezone.now() - timedelta(hours=1))
+    assert said in ada.get(reverse("notices")).content.decode()
 
 
 def test_nobody_opens_a_notice_of_somebody_else(client, study, other_researcher):

@@ -13,6 +13,7 @@ from annotation.access import ResearcherRequest, study_of
 from annotation.models import AuditEntry, NoticeSwitch, Study, Topic
 from annotation.pages.researcher.forms.notices import SwitchForm
 from annotation.rights import right_to
+from tasks import periodic
 from tasks.clock import database_now
 
 PER_PAGE = 50
@@ -38,7 +39,8 @@ def notices(request: ResearcherRequest) -> HttpResponse:
         F("read_at").asc(nulls_first=True), "-created_at", "-pk"
     )
     page = Paginator(ordered, PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "researcher/notices.html", {"page": page})
+    context = {"page": page, "is_overdue": periodic.is_overdue()}
+    return render(request, "researcher/notices.html", context)
 
 
 @login_required
