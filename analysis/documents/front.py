@@ -43,6 +43,16 @@ def title(record: StudyRecord, answers: Mapping[str, str]) -> str:
     return " ".join(_lines(answers.get("title", ""))) or f"Report: {record.study.title}"
 
 
+def missing(study: Study, answers: Mapping[str, str]) -> list[str]:
+    """What a publication needs and is not stated, in words."""
+    needed = {
+        "authors": answers.get("authors"),
+        "licence": answers.get("licence"),
+        "ethics board": answers.get(ETHICS) or study.ethics_contact,
+    }
+    return [words for words, answer in needed.items() if not answer]
+
+
 def page_style(study: Study) -> str:
     """CSS of what stands below each printed page: the study, its design, the version of Handful.
 

@@ -244,7 +244,11 @@ def _release(
     job = bundle_job.job_of(study)
     rounding = bundle_job.rounding_of(job) if job else ""
     form = sent or BundleForm(initial={"round_times": rounding})
-    context: dict[str, object] = {"study": study, "job": job, "form": form}
+    answers = dict(study.report_answers.values_list("item", "text"))
+    context: dict[str, object] = {
+        "study": study, "job": job, "form": form, "missing": front.missing(study, answers),
+        "unanswered": sum(not answers.get(name) for name in short_form.FIELDS),
+    }  # fmt: skip
     archive = bundle_job.archive_of(job)
     if job is not None and archive is not None:
         context |= {

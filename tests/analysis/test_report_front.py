@@ -9,8 +9,9 @@ import pytest
 from django.urls import reverse
 
 from analysis.documents import blocks, preregistration, report
+from analysis.documents.checklists import short_form
 from analysis.export import release, screenshots
-from annotation.models import Study
+from annotation.models import ReportAnswer, Study
 from annotation.study import design
 from tests import factories
 from tests.analysis import reports
@@ -43,6 +44,23 @@ def test_the_head_names_authors_affiliation_ethics_and_licence(ada, study):
     assert reply.status_code == 422
     assert "Choose one of CC-BY-4.0" in reply.content.decode()
     assert study.report_answers.get(item="licence").text == "CC-BY-4.0"
+
+
+def test_the_page_of_the_bundle_says_what_is_not_stated(ada, study):
+    def said() -> str:
+        page = ada.get(reverse("release", args=[study.name])).content.decode()
+        return " ".join(page.partition('id="missing"')[2].partition("</div>")[0].split())
+
+    assert "Not stated: authors, licence, ethics board." in said()
+    assert f"{len(short_form.FIELDS)} questions of the checklists without an answer" in said()
+    address = reverse("report", args=[study.name])
+    assert ada.post(address, ITEMS | {"versions": "{}"}).status_code == 302
+    assert "Not stated" not in said()
+    assert f"{len(short_form.FIELDS) - 1} questions" in said()
+    for name in short_form.FIELDS:
+        defaults = {"text": "Yes", "by": study.owner}
+        ReportAnswer.objects.get_or_create(study=study, item=name, defaults=defaults)
+    assert said() == ""
 
 
 def test_a_program_fills_the_title_page_too(client, study, researcher):
