@@ -51,6 +51,11 @@ def text(person: Participation) -> str:
     return f"{person.pseudonym} {person.scenario} {person.get_status_display()} {person.kind}"
 
 
+def text_for_payers(person: Participation) -> str:
+    """The same, with the completion code of those who have ended."""
+    return text(person) if person.is_live else f"{text(person)} {person.completion_code}"
+
+
 def neighbours(annotator: Participation) -> tuple[str, str]:
     """Pseudonyms of who stands before and after them in the list of people, "" for nobody."""
     people = Participation.objects.filter(study=annotator.study_id)

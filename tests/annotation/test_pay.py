@@ -26,6 +26,7 @@ from annotation.platforms import personal_links
 from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent, seats
 from annotation.steps import active_time, qualification, training_step, withdrawal
+from annotation.study import team
 from tests import factories
 
 START = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
@@ -371,6 +372,25 @@ def test_the_pay_page_asks_the_same_number_of_queries_however_many_batches_there
     with django_assert_num_queries(len(three)):
         page = ada.get(address).content.decode()
     assert page.count("CSV of batch") == 12
+
+
+@pytest.mark.parametrize(("role", "finds"), [("payer", True), ("analyst", False)])
+def test_payers_find_a_completion_code_among_people_once_it_is_shown(
+    client, study, other_researcher, role, finds
+):
+    team.add(study, other_researcher.username, role, study.owner)
+    client.force_login(other_researcher)
+    seat = factories.seat(study.scenarios.get())
+
+    def seen() -> tuple[bool, bool]:
+        asked = {"q": seat.completion_code.lower()}
+        found = client.get(reverse("people", args=[study.name]), asked).context["participations"]
+        page = client.get(reverse("participation", args=[study.name, seat.pseudonym]))
+        return bool(found), seat.completion_code in page.content.decode()
+
+    assert seen() == (False, False)
+    factories.work_through(seat)
+    assert seen() == (finds, finds)
 
 
 # Waiting and breaks ------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ from annotation.pages.researcher.studies import people_page
 from annotation.pages.worker.reveal import reveal_page
 from annotation.platforms.prolific import review as prolific_review
 from annotation.platforms.prolific.errors import ProlificError
+from annotation.platforms.registry import current_exit
 from annotation.recruitment import expiry
 from annotation.rights import right_to
 from annotation.steps import (
@@ -259,6 +260,12 @@ def behaviour_exclude(request: ResearcherRequest, name: str) -> HttpResponse:
     return redirect("behaviour", name)
 
 
+def _code(annotator: Participation) -> str:
+    """The completion code that their last page shows; "" before their end."""
+    way_out = current_exit(annotator)
+    return way_out.code if way_out else ""
+
+
 def _page(
     request: ResearcherRequest, annotator: Participation, sent: PageForm | None = None
 ) -> HttpResponse:
@@ -293,6 +300,7 @@ def _page(
         "rows": [_row(annotator, turn, hides(turn)) for turn in page],
         "decisions": _decisions(annotator, may_read, may_pay),
         "flags": _flags(annotator) if may_read else [],
+        "completion_code": _code(annotator) if may_pay else "",
         "worked": in_words(ledger.active_time(annotator)),
         "entries": annotator.ledger.all() if may_pay else [],
         "checks": attention_checks.results(annotator) if may_read else (0, 0),

@@ -222,11 +222,12 @@ def people_page(
     rows = study.participations.select_related("scenario__task").defer(
         *ORDERS, "scenario__task__card_data"
     )
+    text = participants.text_for_payers if "pay" in study.rights else participants.text
     shown = listing.listing(
         request.GET,
         rows.order_by("-arrived_at", "-pk"),
         participants.COLUMNS,
-        participants.text,
+        text,
         participants.FILTERS,
         participants.PER_PAGE,
     )
