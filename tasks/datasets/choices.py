@@ -72,8 +72,7 @@ def named(
         listed = ", ".join(options.texts[:LISTED]) + (", …" if options.texts[LISTED:] else "")
         raise table.error(
             row, column, f"{gold[:60]!r} is none of the options {listed[:300]}; if the column holds"
-            " their places or letters, say so with --gold-is index (from 0), number (from 1) or"
-            " letter",
+            " their places, from 0 or from 1, or their letters, say so (--gold-is)",
         )  # fmt: skip
     if gold_is == LETTER:
         place = options.letters.index(gold) if gold in options.letters else -1

@@ -45,7 +45,7 @@ def decoded(path: Path, encoding: str = "") -> str:
         raise DatasetError(
             path.name, f"line {line}", "",
             f"not valid {name.upper()} (byte {start + 1} of the file): save the file as UTF-8, or"
-            " name its encoding, such as --encoding windows-1252",
+            " name its encoding (--encoding), such as windows-1252",
         ) from None  # fmt: skip
 
 
@@ -60,7 +60,8 @@ def read(
     name = path.name
     delimiter = WORDS.get(delimiter, delimiter) or usual.delimiter
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise DatasetError(name, "", "", f"--delimiter {delimiter!r}: expected one character")
+        problem = f"the separator (--delimiter) is {delimiter!r}: expected one character"
+        raise DatasetError(name, "", "", problem)
     dialect = Dialect(delimiter, quoted or usual.quoted)
     text = decoded(path, encoding)
     if "\0" in text:
@@ -126,8 +127,8 @@ def _check_delimiter(name: str, fields: list[str], dialect: Dialect) -> None:
             if other in fields[0]:
                 raise DatasetError(
                     name, "line 1", "",
-                    f"the fields seem to be separated by {called}: say so with --delimiter"
-                    f" {next(word for word, sign in WORDS.items() if sign == other)}",
+                    f"the fields seem to be separated by {called}: set the separator"
+                    f" (--delimiter) to {next(w for w, sign in WORDS.items() if sign == other)}",
                 )  # fmt: skip
 
 
@@ -139,6 +140,6 @@ def _quotation_marks(columns: list[str], rows: list[Row]) -> list[str]:
         if count:
             notes.append(
                 f"column {column}: {count:,} values begin and end with a quotation mark, which was"
-                " kept; --quoted reads such marks as those of a CSV"
+                " kept; if such marks enclose fields, as in a CSV, say so (--quoted)"
             )
     return notes

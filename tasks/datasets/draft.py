@@ -42,7 +42,9 @@ def card_of(
     names = [columns.name_of(label) for label in columns.labels]
     unknown = sorted(set(definitions) - set(names))
     if unknown:
-        raise CardError(f"--define {unknown[0]}: there is no such label; there are: {_or(names)}")
+        raise CardError(
+            f"there is no label {unknown[0]} to define (--define); there are: {_or(names)}"
+        )
     data = _usual(name, mapped, names)
     if ANSWERS[columns.kind] == LONG_TEXT:
         data |= card_words.guide([gold for item in trained for gold in item.records[0].gold])

@@ -41,7 +41,7 @@ def read(path: Path, *, encoding: str = "", kept: str = "") -> Table:
     if len(filters) > 1 and not kept:
         raise DatasetError(
             path.name, "", "filter",
-            f"the answers went through several: say which with --filter: {', '.join(filters)}",
+            f"the answers went through several: name one (--filter): {', '.join(filters)}",
         )  # fmt: skip
     rows = [row for row in table.rows if not kept or str(row.values.get("filter", "none")) == kept]
     return from_objects(path.name, "line", ((row.number, _sample(table, row)) for row in rows))

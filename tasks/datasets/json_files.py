@@ -40,11 +40,11 @@ def read(path: Path, *, encoding: str = "", records: str = "") -> Table:
         data = data[records]
     if isinstance(data, dict):
         lists = [key for key, value in data.items() if isinstance(value, list)]
-        advice = f", such as --records {lists[0]}" if lists else ""
+        advice = f", such as {lists[0]}" if lists else ""
         raise DatasetError(
             path.name, "", "",
-            "expected a list of objects, found one object; name its field that holds them with"
-            f" --records{advice}",
+            "expected a list of objects, found one object; name its field that holds them"
+            f" (--records){advice}",
         )  # fmt: skip
     if not isinstance(data, list):
         raise DatasetError(path.name, "", "", "expected a list of objects")

@@ -68,13 +68,15 @@ def check_kind(kind: str) -> None:
 def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
     """One label, the same few in every row."""
     if len(columns.gold) != 1:
-        raise table.error(None, "", "one label is one column; name one with --gold")
+        raise table.error(None, "", "one label is one column; name one (--gold)")
     (column,) = columns.gold
     value = table.value(row, column)
     if isinstance(value, list):
         if len(value) > 1:
             raise table.error(
-                row, column, f"{len(value)} labels; several are right together with --as options"
+                row,
+                column,
+                f"{len(value)} labels: one is expected, unless several can be right (--as options)",
             )
         value = value[0] if value else None
     if value is None or value == "":
@@ -101,7 +103,7 @@ def spans(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> lis
     gold, starts = _answers(table, row, columns)
     if not gold and not columns.no_answer:
         raise table.error(
-            row, columns.gold[0], "is empty: pass --no-answer where that is a right answer, or"
+            row, columns.gold[0], "is empty: say that no answer can be right (--no-answer), or"
             " leave the row out",
         )  # fmt: skip
     return [Asked(gold, starts)]

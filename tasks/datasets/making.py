@@ -64,8 +64,8 @@ def make(path: Path, wanted: Wanted) -> Made:
     """Make the task, all of it or nothing. Raises FormatError or CardError."""
     if not NAME.fullmatch(wanted.name):
         raise CardError(
-            f"--name {wanted.name[:60]!r}: expected 1 to 60 letters, digits, dots, hyphens or"
-            " underscores"
+            f"the name (--name) is {wanted.name[:60]!r}: expected 1 to 60 letters, digits, dots,"
+            " hyphens or underscores"
         )
     form = format_of(path, wanted.reading.format)
     columns = wanted.columns

@@ -114,7 +114,8 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
 
 def _check_options(table: Table, columns: Columns) -> None:
     if columns.options and columns.kind not in ("option", "options"):
-        raise table.error(None, columns.options[0], f"--as {columns.kind} has no options")
+        problem = f"such answers (--as {columns.kind}) have no options"
+        raise table.error(None, columns.options[0], problem)
     if columns.kind == "option" and not columns.options:
         raise table.error(None, "", "name the column with the options of each row (--options)")
 
@@ -142,11 +143,13 @@ def _check_labels(table: Table, columns: Columns, labels: Sequence[str]) -> None
     if len(labels) > MAX_LABELS:
         raise table.error(
             None, column, f"{len(labels):,} different values, at most {MAX_LABELS} can be labels;"
-            " is it the right column? (Options that differ between rows: --as option --options.)",
+            " is it the right column? (Options that differ between rows: --as option and"
+            " --options.)",
         )  # fmt: skip
     names = [columns.name_of(label) for label in labels]
     if unknown := sorted(set(columns.names) - set(labels)):
-        raise table.error(None, column, f"--label {unknown[0]}=…: no row has this value")
+        problem = f"no row has the value {unknown[0]!r}, which is given a name (--label)"
+        raise table.error(None, column, problem)
     alike: dict[str, str] = {}
     for name in names:
         if not name.strip() or len(name) > LONGEST_LABEL or len(name.splitlines()) > 1:

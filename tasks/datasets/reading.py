@@ -67,8 +67,8 @@ def format_of(path: Path, named: str = "") -> str:
     except KeyError:
         raise DatasetError(
             path.name, "", "",
-            f"the ending {path.suffix or '(none)'} says nothing about its format: name it with"
-            f" --format, one of {', '.join(READERS)}",
+            f"the ending {path.suffix or '(none)'} says nothing about its format: name it"
+            f" (--format), one of {', '.join(READERS)}",
         ) from None  # fmt: skip
 
 

@@ -80,9 +80,7 @@ def _sheet(book: Any, name: str, wanted: str) -> str:
     if wanted and wanted not in sheets:
         raise DatasetError(name, f"sheet {wanted}", "", f"is not there; the sheets are: {named}")
     if not wanted and len(sheets) != 1:
-        raise DatasetError(
-            name, "", "", f"has {len(sheets)} sheets: say which with --sheet NAME ({named})"
-        )
+        raise DatasetError(name, "", "", f"has {len(sheets)} sheets: name one (--sheet): {named}")
     return wanted or sheets[0]
 
 

@@ -59,7 +59,7 @@ class Table:
     def unlabelled(self, row: Row, column: str) -> Unlabelled:
         return Unlabelled(
             self.file, f"{self.unit} {row.number}", column,
-            "has no label; fill it in, or pass such rows by with --skip-unlabelled",
+            "has no label; fill it in, or pass such rows by (--skip-unlabelled)",
         )  # fmt: skip
 
     def check(self, column: str) -> None:

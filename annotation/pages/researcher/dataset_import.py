@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.access import ResearcherRequest, upload_of
-from annotation.pages.researcher.forms.datasets import ColumnsForm, DatasetForm
+from annotation.pages.researcher.forms.datasets import ColumnsForm, DatasetForm, in_fields, refuse
 from tasks import dataset_uploads, uploads
 from tasks.datasets.reading import Reading
 from tasks.formats import FormatError
@@ -34,7 +34,7 @@ def dataset_import(request: ResearcherRequest) -> HttpResponse:
                     form.cleaned_data["dataset"], form.reading, request.user
                 )
             except dataset_uploads.DatasetRefused as error:
-                form.add_error("dataset", str(error))
+                refuse(form, str(error), "dataset")
             else:
                 return redirect("dataset_columns", upload.pk)
     context = {"form": form, "usual": form["dataset"], "others": list(form)[1:]}
@@ -60,9 +60,10 @@ def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
             wanted = form.wanted(Reading(**seen["reading"]))
             dataset_uploads.make(upload, wanted, request.user)
         except (dataset_uploads.DatasetRefused, FormatError) as error:
-            form.add_error(None, str(error))
+            refuse(form, str(error))
         else:
             return redirect("task_upload", upload.pk)
-    context = {"form": form, "upload": upload, "seen": seen, "file": path.name}
+    notes = [in_fields(note) for note in seen["notes"]]
+    context = {"form": form, "upload": upload, "seen": seen, "notes": notes, "file": path.name}
     status = 422 if form.is_bound else 200
     return render(request, "researcher/dataset_columns.html", context, status=status)

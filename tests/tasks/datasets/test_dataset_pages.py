@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+from pathlib import Path
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -9,7 +11,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from tasks import checking, dataset_uploads, uploads
+from annotation.pages.researcher.forms.datasets import in_fields
+from tasks import checking, dataset_uploads, datasets, uploads
 from tasks.models import Job, Task, TaskUpload
 from tests.tasks.browser_import import act, settle, stored_folders, text
 from tests.tasks.datasets import files
@@ -18,6 +21,7 @@ from tests.tasks.datasets.test_make_task import MOODS, PLACES, make
 pytestmark = pytest.mark.long
 
 DRAW = {"shots": "2 4", "splits": "1", "test": "20", "seed": "7", "name": "moods"}
+OPTION = re.compile(r"--([a-z][a-z-]*[a-z])")
 CHOICE = {**DRAW, "kind": "choice", "text": ["text"], "gold": "mood"}
 
 
@@ -138,13 +142,13 @@ def test_columns_can_be_changed_until_it_is_confirmed(ada, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "how", "sentence"),
     [
-        ("x.dat", b"a", {}, "name it with --format"),
-        ("x.csv", b"a;b\n1;2\n", {}, "--delimiter semicolon"),
+        ("x.dat", b"a", {}, "name it (“Format”)"),
+        ("x.csv", b"a;b\n1;2\n", {}, "set the separator (“Separator”) to semicolon"),
         ("x.csv", b"a,b\n1\n", {}, "x.csv, line 2: has 1 fields"),
         ("x.xlsx", b"PK\3\4", {}, "cannot be read as XLSX"),
         ("x.parquet", b"PAR1" * 9, {}, "x.parquet: cannot be read"),
         ("x.csv", b"", {}, "The submitted file is empty."),
-        ("x.csv", b"a\n1\n", {"sheet": "A"}, "--sheet is not for the format csv"),
+        ("x.csv", b"a\n1\n", {"sheet": "A"}, "“Sheet” is not for the format csv"),
         ("x.csv", b"a\n1\n", {"format": "datasets"}, "Select a valid choice"),
     ],
 )
@@ -159,6 +163,36 @@ def test_a_file_that_cannot_be_read_is_refused_where_it_was_chosen(
     )
     assert not TaskUpload.objects.exists()
     assert not (var / "uploads").exists() or stored_folders(var) == []
+
+
+def test_errors_name_fields_and_are_at_them(ada, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"a;b\n1;2\n")
+    page = send(ada, path)
+    assert list(page.context["form"].errors) == ["delimiter"]
+    assert '<a href="#dataset-delimiter">Separator</a>' in page.content.decode()
+    rows = [{"q": f"Which {n}?", "o": ["Oslo", "Bonn", "Rome"], "g": 1} for n in range(40)]
+    page = send(ada, files.write_jsonl(tmp_path / "y.jsonl", rows))
+    address = reverse("dataset_columns", args=[page.context["upload"].pk])
+    sent = {**DRAW, "kind": "option", "text": ["q"], "gold": "g", "options": ["o"]}
+    for gold_is, said in (
+        ("text", "or their letters, say so (“The right option is named by”)"),
+        ("letter", "3 options (“The right option is named by”: its letter)"),
+    ):
+        errors = ada.post(address, {**sent, "gold_is": gold_is}).context["form"].errors
+        assert list(errors) == ["gold_is"]
+        assert said in errors["gold_is"][0]
+    errors = ada.post(address, {**sent, "test": "60"}).context["form"].errors
+    assert list(errors) == ["gold_is"]
+    errors = ada.post(address, {**sent, "gold_is": "index", "test": "60"}).context["form"].errors
+    assert "lower “Examples of the test”, “Training sets of each size” or" in errors["test"][0]
+
+
+def test_every_option_that_an_error_names_is_a_field():
+    sources = Path(datasets.__file__).parent.glob("*.py")
+    named = {f"--{option}" for file in sources for option in OPTION.findall(file.read_text())}
+    # Of a folder, which the browser does not take; and of lm-evaluation-harness itself.
+    assert {each for each in named if in_fields(each) == each} == {"--part", "--log"}
 
 
 @pytest.mark.parametrize(

@@ -216,7 +216,7 @@ def test_answers_to_a_question_keep_their_offsets_and_several_golds(tmp_path, db
 def test_no_answer_is_possible_where_that_is_said_alone(tmp_path, db):
     rows = [{"text": row["text"], "mood": "" if n == 7 else "Ada"} for n, row in enumerate(PLACES)]
     path = files.write_csv(tmp_path / "x.csv", rows)
-    assert "x.csv, line 9, column mood: is empty: pass --no-answer" in refusal(path, kind="spans")
+    assert "x.csv, line 9, column mood: is empty: say that no answer" in refusal(path, kind="spans")
     assert make(path, kind="spans", no_answer=True).card.no_answer
 
 
@@ -281,7 +281,7 @@ def test_the_gold_never_counts_as_another_name_of_an_option_than_was_said(tmp_pa
     given = {"kind": "option", "text": ["q"], "gold": ["g"], "options": ["o"]}
     told = refusal(path, **given)
     assert "x.jsonl, line 1, column g: '2' is none of the options Bonn, Oslo, Town 0" in told
-    assert "--gold-is index (from 0)" in told
+    assert "say so (--gold-is)" in told
     assert "line 1, column g: '2' names none of the 3 options" in refusal(
         path, **given, gold_is="letter"
     )
@@ -296,7 +296,9 @@ def test_the_gold_never_counts_as_another_name_of_an_option_than_was_said(tmp_pa
     assert "name the column with the options of each row" in refusal(
         path, **given | {"options": []}
     )
-    assert "column o: --as choice has no options" in refusal(path, **given | {"kind": "choice"})
+    assert "column o: such answers (--as choice) have no options" in refusal(
+        path, **given | {"kind": "choice"}
+    )
 
 
 def test_several_labels_of_a_row_are_chosen_together(tmp_path, db):
@@ -373,10 +375,10 @@ REFUSED = {
     "id twice": ({"id": "mood"}, [], "line 4, column mood: 'good' is the id of line 3 too"),
     "texts as labels": ({"gold": ["text"]}, [{"text": f"x{n}", "mood": "bad"} for n in range(60)],
                         "120 different values, at most 100 can be labels"),
-    "unknown name": ({"label": ["x=y"]}, [], "--label x=…: no row has this value"),
-    "unknown definition": ({"define": ["x=y"]}, [], "--define x: there is no such label"),
+    "unknown name": ({"label": ["x=y"]}, [], "no row has the value 'x', which is given a name"),
+    "unknown definition": ({"define": ["x=y"]}, [], "there is no label x to define (--define)"),
     "no pair": ({"label": ["good"]}, [], "--label good: expected VALUE=TEXT"),
-    "bad name": ({"name": "a b"}, [], "--name 'a b': expected 1 to 60 letters"),
+    "bad name": ({"name": "a b"}, [], "the name (--name) is 'a b': expected 1 to 60 letters"),
     "without spaces": ({"kind": "spans", "granularity": "word"},
                        [{"text": "东京都渋谷区东京都渋谷区", "mood": "东京"}] * 1, "has no spaces"),
 }  # fmt: skip
@@ -553,7 +555,7 @@ BAD_SAMPLES = {
     "nan": ([sample(1, filtered_resps=[["nan", ""]] * 2)], "expected the log-likelihood"),
     "choices": ([sample(1, arguments={})], "expected a choice for each of the 2 answers"),
     "prompts": ([sample(1, arguments=[["a", " x"], ["b", " x"]])], "the choices are the same text"),
-    "filters": ([sample(1), sample(1, filter="strict")], "say which with --filter: none, strict"),
+    "filters": ([sample(1), sample(1, filter="strict")], "name one (--filter): none, strict"),
 }  # fmt: skip
 
 

@@ -67,7 +67,7 @@ BAD = {
     "text behind a quotation": ("x.csv", b'a,b\n1,"2"3\n', "x.csv, line 2: cannot be read"),
     "same name twice": ("x.csv", b"a,b,a\n1,2,3\n", "column 3: is called 'a' as column 1 is"),
     "no name": ("x.csv", b",b\n1,2\n", "line 1, column 1: has no name"),
-    "other separator": ("x.csv", b"a;b\n1;2\n", "--delimiter semicolon"),
+    "other separator": ("x.csv", b"a;b\n1;2\n", "(--delimiter) to semicolon"),
     "not utf-8": ("x.csv", b"a,b\n1,2\n\xe4,4\n", "x.csv, line 3: not valid UTF-8"),
     "nul": ("x.csv", b"a,b\n1,\0\n", "x.csv, line 2: contains U+0000"),
     "half of utf-16": ("x.csv", b"\xff\xfea\0,", "not valid UTF-16"),
@@ -82,9 +82,9 @@ BAD = {
     "twice": ("x.jsonl", b'{"a": 1}\n{"a": 1, "a": 2}\n', "x.jsonl, line 2, field a: the field"),
     "no object": ("x.jsonl", b"[1]\n", "x.jsonl, line 1: expected an object, found list"),
     "columns of pandas": ("x.json", b'{"a": {"0": 1}}', "name its field that holds them"),
-    "inner list": ("x.json", b'{"data": [{"a": 1}]}', "--records data"),
+    "inner list": ("x.json", b'{"data": [{"a": 1}]}', "(--records), such as data"),
     "empty list": ("x.json", b"[]", "there are no rows"),
-    "unknown ending": ("x.dat", b"a", "name it with --format"),
+    "unknown ending": ("x.dat", b"a", "name it (--format)"),
     "no xlsx": ("x.xlsx", b"PK", "cannot be read as XLSX"),
     "no parquet": ("x.parquet", b"PAR1", "x.parquet: cannot be read"),
     "no tag": ("x.conll", b"Oslo B-LOC\nis it\n", "x.conll, line 2, column 2: 'it' is no tag"),
@@ -170,7 +170,7 @@ def test_formulas_errors_and_several_sheets_are_refused(tmp_path):
     book.save(tmp_path / "error.xlsx")
     assert "holds the error #REF!" in refusal(tmp_path / "error.xlsx")
     several = files.write_xlsx(tmp_path / "several.xlsx", files.ROWS, ("Notes",))
-    assert "has 2 sheets: say which with --sheet NAME (Sheet, Notes)" in refusal(several)
+    assert "has 2 sheets: name one (--sheet): Sheet, Notes" in refusal(several)
     assert len(read(several, Reading(sheet="Sheet")).rows) == 3
     assert "the sheets are: Sheet, Notes" in refusal(several, sheet="Other")
     assert "is empty" in refusal(several, sheet="Notes")

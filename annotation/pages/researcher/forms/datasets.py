@@ -1,5 +1,6 @@
 """The forms of a dataset: the file and how to read it; its columns, what is drawn, the card."""
 
+import re
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -223,3 +224,38 @@ class ColumnsForm(PageForm):
             {key: data[key] for key in keys if data[key] or type(data[key]) is float},  # 0 is said
             {name or value: meaning for value, name, meaning in labels if meaning},
         )
+
+
+# Sentences of tasks/datasets name the options of make_task. An option -> the field of a form, where
+# it has another name.
+_NAMED = {"as": "kind", "label": "labels", "define": "labels"}
+_OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: ([a-z-]+))?")
+_FIELDS: dict[str, Any] = {**DatasetForm.base_fields, **ColumnsForm.base_fields}
+_VALUES = {"kind": KIND_NAMES, "gold_is": GOLD_NAMES}
+
+
+def _field_of(option: str) -> str:
+    return _NAMED.get(option, option.replace("-", "_"))
+
+
+def in_fields(sentence: str) -> str:
+    """A sentence of tasks/datasets with the labels of fields in place of options."""
+
+    def label(match: re.Match[str]) -> str:
+        name, value = _field_of(match[1]), match[2] or ""
+        if name not in _FIELDS:
+            return match[0]
+        told = f"“{_FIELDS[name].label}”"
+        if value in _VALUES.get(name, {}):
+            return f"{told}: {_VALUES[name][value]}"
+        return f"{told} {value}" if value else told
+
+    return _OPTION.sub(label, sentence)
+
+
+def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
+    """Why a dataset was refused: at the first field that the sentence names, else at the usual."""
+    fields = (_field_of(match[1]) for match in _OPTION.finditer(sentence))
+    form.add_error(
+        next((name for name in fields if name in form.fields), usual), in_fields(sentence)
+    )
