@@ -7,13 +7,16 @@ say ``from __future__ import annotations``, so that a signature loads nothing.
 ``importlib.util.LazyLoader``, and lazy_loader with it, is not safe between threads before Python
 3.12.3: a second thread can see a module half loaded. Here the import itself is the ordinary one,
 with its lock.
+
+``scipy.stats`` is not here: its import took most of the first report of a process. Quantiles and
+tails are those of ``scipy.special``, which it uses itself.
 """
 
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["alt", "np", "optimize", "pd", "special", "stats"]
+__all__ = ["alt", "np", "optimize", "pd", "special"]
 
 
 class Heavy(ModuleType):
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     import altair as alt
     import numpy as np
     import pandas as pd
-    from scipy import optimize, special, stats
+    from scipy import optimize, special
 else:
     alt, np, pd = Heavy("altair"), Heavy("numpy"), Heavy("pandas")
-    optimize, special, stats = (Heavy(f"scipy.{name}") for name in ("optimize", "special", "stats"))
+    optimize, special = Heavy("scipy.optimize"), Heavy("scipy.special")

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from analysis.heavy import pd, stats
+from analysis.heavy import pd, special
 from analysis.stats.two_way import BOTH
 from analysis.tables import models as model_tables
 from analysis.tables.columns import SCORE, between, points
@@ -127,7 +127,7 @@ def _over_splits(score: Score) -> tuple[float, float]:
     """
     if score.n < 3 or math.isnan(score.sd_ddof1):
         return math.nan, math.nan
-    reach = stats.t.ppf(0.975, score.n - 1) * score.sd_ddof1 / math.sqrt(score.n)
+    reach = special.stdtrit(score.n - 1, 0.975) * score.sd_ddof1 / math.sqrt(score.n)
     return score.mean - reach, min(100.0, score.mean + reach)
 
 

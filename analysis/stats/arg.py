@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.heavy import np, stats
+from analysis.heavy import np, special
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, sd
 
 LOWEST_BASE = 0.01  # of a metric whose best is 1
@@ -178,7 +178,7 @@ def _t_interval(
     `parts` are (variance, degrees of freedom) of both arms of each task.
     """
     error = math.sqrt(sum(v for v, _df in parts)) / (tasks or len(parts) / 2)
-    reach = float(stats.t.ppf((1 + level) / 2, satterthwaite(parts))) * error
+    reach = float(special.stdtrit(satterthwaite(parts), (1 + level) / 2)) * error
     return value - reach, value + reach
 
 
@@ -193,7 +193,7 @@ def fieller(gain: TaskGain, level: float = 0.95) -> tuple[float, float]:
     The ratios r of the two means for which (new - r · base)² <= t² (var new + r² var base), minus
     1; t with Satterthwaite's degrees of freedom at the estimate (Fieller 1954).
     """
-    t = float(stats.t.ppf((1 + level) / 2, satterthwaite(gain.parts())))
+    t = float(special.stdtrit(satterthwaite(gain.parts()), (1 + level) / 2))
     (new_var, _), (base_var, _) = gain.parts_of_difference()
     leading = gain.base**2 - t * t * base_var
     if leading <= 0:
@@ -237,7 +237,7 @@ def half_width(plans: Sequence[TaskGain], people: int, level: float = 0.95, *, t
     """
     parts = _planned_parts(plans, people)
     tail = (1 + level) / 2
-    quantile = stats.t.ppf(tail, satterthwaite(parts)) if t else stats.norm.ppf(tail)
+    quantile = special.stdtrit(satterthwaite(parts), tail) if t else special.ndtri(tail)
     return float(quantile) * math.sqrt(sum(v for v, _df in parts)) / len(plans)
 
 
@@ -264,7 +264,7 @@ def people_needed(
     if not any(plan.base_sd > 0 or plan.new_sd > 0 for plan in plans):
         raise ValueError("without an SD between people nothing can be planned")
     unit = math.sqrt(sum(v for v, _df in _planned_parts(plans, 1))) / len(plans)
-    normal = float(stats.norm.ppf((1 + level) / 2)) * unit
+    normal = float(special.ndtri((1 + level) / 2)) * unit
     people = max(2, math.ceil((normal / width) ** 2 - 1e-9))
     # No t interval is narrower than the normal one: nothing below its number can do.
     while t and half_width(plans, people, level, t=True) > width:

@@ -9,19 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from analysis.heavy import stats
-
 
 def fisher(completed: tuple[int, int], began: tuple[int, int]) -> float:
     """The two-sided p of Fisher's exact test of two completion shares; NaN where an arm is empty.
+
+    The probability of all tables with these margins that are at most as probable as this one.
 
     >>> round(fisher((3, 1), (3, 4)), 3)
     0.143
     """
     if not all(began):
         return math.nan
-    rows = [[done, whole - done] for done, whole in zip(completed, began, strict=True)]
-    return float(stats.fisher_exact(rows).pvalue)
+    done, (first, second) = sum(completed), began
+    lowest, highest = max(0, done - second), min(first, done)
+    # Tables in whole numbers, so that equally probable ones are exactly equal.
+    tables = [math.comb(first, lowest) * math.comb(second, done - lowest)]
+    for one in range(lowest, highest):  # the next has one more of the first arm
+        more = (first - one) * (done - one)
+        tables.append(tables[-1] * more // ((one + 1) * (second - done + one + 1)))
+    observed = tables[completed[0] - lowest]
+    return sum(ways for ways in tables if ways <= observed) / sum(tables)
 
 
 def trimmed_share(first: float, second: float) -> float:

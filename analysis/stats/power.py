@@ -14,7 +14,7 @@ import bisect
 import functools
 import math
 
-from analysis.heavy import np, optimize, special, stats
+from analysis.heavy import np, optimize, special
 
 SHARES, SUMS, SDS = 12, 200, 60  # nodes of the integrals
 
@@ -75,6 +75,11 @@ def _shares(df: int) -> tuple[np.ndarray, np.ndarray]:
     return (nodes + 1) / 2, weights / weights.sum()
 
 
+def _chi2_quantile(shares: np.ndarray, freedom: int) -> np.ndarray:
+    """Of the distribution of chi squared."""
+    return 2 * special.gammaincinv(freedom / 2, shares)
+
+
 def sd_range(sd: float, n: int, level: float = 0.95) -> tuple[float, float]:
     """Between which SDs the true one lies, where n values have this SD; NaN for fewer than two.
 
@@ -82,7 +87,7 @@ def sd_range(sd: float, n: int, level: float = 0.95) -> tuple[float, float]:
     """
     if n < 2:
         return math.nan, math.nan
-    tails = stats.chi2.ppf([(1 + level) / 2, (1 - level) / 2], n - 1)
+    tails = _chi2_quantile(np.array([(1 + level) / 2, (1 - level) / 2]), n - 1)
     low, high = sd * np.sqrt((n - 1) / tails)
     return float(low), float(high)
 
@@ -98,7 +103,7 @@ def averaged_power(
 ) -> float:
     """Power averaged over the SDs that an SD from `known` annotators leaves open."""
     middles = (np.arange(SDS) + 0.5) / SDS
-    factors = np.sqrt((known - 1) / stats.chi2.ppf(middles, known - 1))
+    factors = np.sqrt((known - 1) / _chi2_quantile(middles, known - 1))
     rests = np.minimum(1, rest / factors)
     return float(_power(difference / factors, n, level, rests, contexts, ratio).mean())
 
@@ -158,7 +163,7 @@ def annotators_needed(half_width: float, sd: float, level: float = 0.95) -> int:
     if half_width <= 0 or sd < 0:
         raise ValueError("the half width must be above 0, and the SD not below")
     # No t interval is narrower than the normal one: nothing below its n can do.
-    n = max(2, math.ceil((stats.norm.ppf((1 + level) / 2) * sd / half_width) ** 2))
+    n = max(2, math.ceil((special.ndtri((1 + level) / 2) * sd / half_width) ** 2))
     while special.stdtrit(n - 1, (1 + level) / 2) * sd / math.sqrt(n) > half_width:
         n += 1
     return n
@@ -171,5 +176,5 @@ def examples_needed(half_width: float, mean: float, level: float = 0.95) -> int:
     """
     if half_width <= 0 or not 0 <= mean <= 1:
         raise ValueError("the half width must be above 0, and the mean in [0, 1]")
-    z = stats.norm.ppf((1 + level) / 2)
+    z = special.ndtri((1 + level) / 2)
     return max(1, math.ceil(z * z * mean * (1 - mean) / half_width**2))

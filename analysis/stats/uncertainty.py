@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from analysis.heavy import np, special, stats
+from analysis.heavy import np, special
 
 RESAMPLES = 10_000
 FEWEST_FOR_BOOTSTRAP = 10  # people; of three it covers 75 % (docs/statistics.md#coverage)
@@ -74,8 +74,13 @@ def wilson(right: int, total: int, level: float = 0.95) -> tuple[float, float]:
     """Wilson's interval of a share, such as one annotator's accuracy; ValueError without trials."""
     if not 0 <= right <= total or not total:
         raise ValueError(f"{right} of {total} is no share")
-    interval = stats.binomtest(right, total).proportion_ci(level, method="wilson")
-    return float(interval.low), float(interval.high)
+    share, z2 = right / total, float(special.ndtri((1 + level) / 2)) ** 2 / total
+    middle = (share + z2 / 2) / (1 + z2)
+    reach = math.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
+    return (
+        0.0 if right == 0 else middle - reach,
+        1.0 if right == total else middle + reach,
+    )
 
 
 def bootstrap(

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from analysis.stats import aggregation, agreement, significance, uncertainty
+from analysis.stats import aggregation, agreement, attrition, significance, uncertainty
 from tasks.metrics import s1
 
 MATRIX = np.array([[1, 1, 0, 1], [1, 0.5, 0, 1], [0, 1, 0, 1]])
@@ -279,6 +280,22 @@ def test_welch_tests_a_group_that_ties_against_one_that_does_not():
 def test_welch():
     assert significance.welch([80, 82, 87], [70, 71, 78]) == pytest.approx(0.0393, abs=5e-5)
     assert math.isnan(significance.welch([80], [70, 71]))
+
+
+def test_quantiles_and_tails_are_those_of_scipy():
+    draw = np.random.default_rng(5)
+    for _ in range(50):
+        began = draw.integers(1, 40, size=2)
+        done = [int(draw.integers(0, whole + 1)) for whole in began]
+        table = [[one, int(whole) - one] for one, whole in zip(done, began, strict=True)]
+        p = attrition.fisher((done[0], done[1]), (int(began[0]), int(began[1])))
+        assert p == pytest.approx(stats.fisher_exact(table).pvalue, rel=1e-12)
+        right, total = done[0], int(began[0])
+        interval = stats.binomtest(right, total).proportion_ci(method="wilson")
+        assert uncertainty.wilson(right, total) == pytest.approx(tuple(interval), abs=1e-12)
+        first, second = draw.random(draw.integers(2, 9)), 2 * draw.random(draw.integers(2, 9))
+        expected = stats.ttest_ind(first, second, equal_var=False).pvalue
+        assert significance.welch(first, second) == pytest.approx(expected, rel=1e-10)
 
 
 def test_holm():

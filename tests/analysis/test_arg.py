@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from analysis.stats import arg
 
@@ -101,7 +102,7 @@ def test_fieller_holds_just_the_ratios_that_a_t_test_does_not_refuse():
     result = arg.average_relative_gain([("a", base, new)])
     assert result.method == "Fieller"
     (gain,) = result.gains
-    t = arg.stats.t.ppf(0.975, arg.satterthwaite(gain.parts()))
+    t = stats.t.ppf(0.975, arg.satterthwaite(gain.parts()))
     for end in result.interval:
         ratio = 1 + end
         error = math.sqrt(new.var(ddof=1) / 8 + ratio**2 * base.var(ddof=1) / 8)

@@ -37,7 +37,14 @@ before = loaded()
 ada = Client(HTTP_HOST="localhost")
 ada.force_login(owner)
 page = ada.get("/studies/pilot/human-performance/")
-print(json.dumps([states, before, page.status_code, loaded()]))
+after = loaded()
+from analysis.stats import attrition, power, significance, uncertainty
+report = ada.get("/studies/pilot/report/")
+attrition.fisher((3, 1), (3, 4))
+power.sd_range(1, 3)
+significance.welch([1, 2], [2, 4])
+uncertainty.wilson(3, 4)
+print(json.dumps([states, before, page.status_code, after, "scipy.stats" in sys.modules]))
 """
 
 
@@ -51,9 +58,11 @@ def test_a_whole_participation_loads_none_of_them(tmp_path):
         [sys.executable, "-c", SERVED], cwd=ROOT, env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    states, before, status, after = json.loads(done.stdout)
+    states, before, status, after, has_scipy_stats = json.loads(done.stdout)
     assert states == ["completed"]
     assert HEAVY & set(before) == set()
     # The control: the same process does load them for a table.
     assert status == 200
     assert HEAVY & set(after) >= {"numpy", "pandas"}
+    # Its import took most of the first report of a process.
+    assert not has_scipy_stats
