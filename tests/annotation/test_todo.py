@@ -158,6 +158,18 @@ def test_a_closed_study_does_not_recruit_in_words(ada, study):
     assert study.link_code not in recruit
 
 
+@pytest.mark.parametrize("page", ["people", "personal_links", "platforms", "gold_audit"])
+def test_a_closed_study_gives_out_no_link_on_any_page(ada, study, page):
+    address = reverse(page, args=[study.name])
+    recruiting = ("Give out", "Make a link for each", study.link_code)
+    opened = ada.get(address).content.decode()
+    assert any(words in opened for words in recruiting)
+    lifecycle.change_status(study, "close")
+    closed = ada.get(address).content.decode()
+    assert "The study is closed" in closed
+    assert not any(words in closed for words in recruiting)
+
+
 def test_a_closed_study_names_what_people_at_work_may_still_cost(ada, study):
     factories.seat(study.scenarios.get(shots=0))
     lifecycle.change_status(study, "close")
