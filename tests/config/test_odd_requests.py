@@ -138,3 +138,17 @@ def test_an_address_without_an_account_gets_no_mail(db, settings):
     reply = Client().post(reverse("account_reset_password"), {"email": "stranger@example.org"})
     assert reply.status_code == 302
     assert mail.outbox == []
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-Host", "Forwarded", "X-Original-Host"])
+def test_no_header_of_a_client_names_the_host_of_a_link_in_a_mail(researcher, settings, header):
+    settings.EMAIL_HOST = "mail.example"
+    researcher.email = "ada@example.org"
+    researcher.save()
+    evil = "host=evil.example" if header == "Forwarded" else "evil.example"
+    address = reverse("account_reset_password")
+    Client().post(address, {"email": researcher.email}, headers={header: evil})
+    (sent,) = mail.outbox
+    assert "/password/reset/key/" in sent.body
+    assert "evil.example" not in sent.body
+    assert Client(HTTP_HOST="evil.example").get(address).status_code == 400
