@@ -87,7 +87,7 @@ def of_r(studies: list[dict[int, np.ndarray]], each: int) -> Iterator[tuple[floa
         with (folder / "mixed_model.csv").open(newline="") as file:
             for row in csv.DictReader(file):
                 if row["what"] == "10 - 0 shots":
-                    yield tuple(float(row[key]) for key in ("estimate", "se", "df", "low", "high"))
+                    yield tuple(float(row[key]) for key in ("estimate", "se", "df", "low_95", "high_95"))
 
 
 def ours(arms: dict[int, np.ndarray], each: int) -> tuple[float, ...]:

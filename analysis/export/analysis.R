@@ -49,7 +49,7 @@ combination <- function(model, weights) {
   reach <- qt(0.975, found[["df"]]) * found[["Std. Error"]]
   data.frame(
     estimate = 100 * estimate, se = 100 * found[["Std. Error"]], df = found[["df"]],
-    low = 100 * (estimate - reach), high = 100 * (estimate + reach), p = found[["Pr(>|t|)"]]
+    low_95 = 100 * (estimate - reach), high_95 = 100 * (estimate + reach), p = found[["Pr(>|t|)"]]
   )
 }
 

@@ -71,26 +71,20 @@ CHANNELS = {
 # Of the tables of findings; of the intervals, those that no bootstrap gives.
 _INTERVALS = meanings(findings_columns.COLUMNS["intervals"])
 _IN_CLOSED_FORM = (
-    "n", "examples", "contexts", "mean", "low", "high", "t_low", "t_high", "se", "df",
-    "no_interval", "sd_between_annotators", "sd_between_contexts", "sd_rest",
+    "n", "test_examples", "contexts", "mean", "low_95", "high_95", "t_low_95", "t_high_95", "se",
+    "df", "no_interval", "sd_between_annotators", "sd_between_contexts", "sd_rest",
 )  # fmt: skip
-INTERVALS = {
-    # In training.csv, `examples` are words.
-    "test_examples" if name == "examples" else name: _INTERVALS[name]
-    for name in _IN_CLOSED_FORM
-}
+INTERVALS = {name: _INTERVALS[name] for name in _IN_CLOSED_FORM}
 _CONTRASTS = meanings(findings_columns.COLUMNS["contrasts"])
-# `question` is the same in every row: it is part of what `low` means.
+# `question` is the same in every row: it is part of what `low_95` means.
 CONTRASTS = _without(_CONTRASTS, "task", "question")
-DIFFERENCES = {
-    "test_examples" if name == "examples" else name: meaning
-    for name, meaning in _without(meanings(models_columns.DIFFERENCES), "task", "question").items()
-}
+DIFFERENCES = _without(meanings(models_columns.DIFFERENCES), "task", "question")
 
 
 # File -> column -> meaning. The data dictionary and the header rows are generated from this.
 COLUMNS: dict[str, dict[str, str]] = {
-    "examples.csv": {
+    "examples.csv": STUDY
+    | {
         "task": "name of the task",
         "task_version": "version of the task",
         "file": "name of the published file",
@@ -144,8 +138,9 @@ COLUMNS: dict[str, dict[str, str]] = {
         "pastes": "number of paste events (reported by the browser)",
     }
     | CHANNELS,
-    "spans.csv": {
-        "task": "name of the task",
+    "spans.csv": STUDY
+    | SCENARIO
+    | {
         "step": "training, screening, annotation or check",
         "annotator": "pseudonym of the participation",
         "example": "id of the example in its file",
@@ -341,14 +336,14 @@ COLUMNS: dict[str, dict[str, str]] = {
     "pay.csv": STUDY
     | {
         "annotator": "pseudonym of the participation",
-        "kind": "base, screen_out, top_up, partial, waiting or bonus",
+        "earning": "base, screen_out, top_up, partial, waiting or bonus",
         "cents": "amount in hundredths of the currency",
         "currency": "three-letter currency code",
         "by_platform": "1 if the platform paid it itself (the reward of a study there), else 0",
     },
     "pay_totals.csv": STUDY
     | {
-        "kind": "kind of entry, as in pay.csv",
+        "earning": "as in pay.csv",
         "currency": "three-letter currency code",
         "entries": "number of entries of pay.csv",
         "cents": "sum of these entries, in hundredths of the currency",

@@ -16,12 +16,16 @@ from analysis.tables import (
     findings,
     gold_audit,
     means,
+    models_columns,
     sensitivity,
     tested,
 )
+from analysis.tables.columns import in_file
+from analysis.tables.findings_columns import COLUMNS as TABLES
 from analysis.tables.performance import kinds
 from analysis.values import cell
 from annotation.models import Study
+from tasks.columns import Column
 from tasks.models import Task
 
 FILES = (
@@ -45,28 +49,32 @@ def rows(study: Study) -> dict[str, list[list[Any]]]:
             agreement = _agreement(frame)
             for name, figures in (
                 ("agreement.csv", agreement),
-                ("intervals.csv", means.means(frame)),
-                ("ceilings.csv", ceilings.ceilings(frame)),
+                ("intervals.csv", _of("intervals.csv", TABLES["intervals"], means.means(frame))),
+                ("ceilings.csv", _of("ceilings.csv", ceilings.COLUMNS, ceilings.ceilings(frame))),
                 ("items.csv", _items(frame, shots, task)),
             ):
                 concluded[name] += _rows(name, [*head, task.name, task.version], figures)
             compared += contrasts.contrasts(frame, study.seed)
-        whole: tuple[tuple[str, Sequence[Any]], ...] = (
-            # Holm's correction is over the contrasts of all tasks.
-            ("contrasts.csv", tested.judged(compared, study.equivalence_margin)),
-            ("attrition.csv", attrition.rows(study, kind)),
-            ("sensitivity.csv", sensitivity.table(study, kind)),
-            ("model_differences.csv", differences.differences(study, kind)),
+        # Holm's correction is over the contrasts of all tasks.
+        judged = tested.judged(compared, study.equivalence_margin)
+        paired = differences.differences(study, kind)
+        whole: tuple[tuple[str, Sequence[Column], Sequence[Any]], ...] = (
+            ("contrasts.csv", TABLES["contrasts"], judged),
+            ("attrition.csv", attrition.COLUMNS, attrition.rows(study, kind)),
+            ("sensitivity.csv", sensitivity.COLUMNS, sensitivity.table(study, kind)),
+            ("model_differences.csv", models_columns.DIFFERENCES, paired),
         )
-        for name, of_tasks in whole:
-            for row in of_tasks:
-                concluded[name] += _rows(name, [*head, row.task, versions[row.task]], [row])
+        for name, columns, of_tasks in whole:
+            for row in _of(name, columns, of_tasks):
+                before = [*head, row["task"], versions[row["task"]]]
+                concluded[name] += _rows(name, before, [row])
     return concluded
 
 
 def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[str, Any]]:
     """Each test example over all annotators; then its mean at each number of shots."""
     units = {unit.example: unit for unit in gold_audit.units(frame)}
+    columns = difficulty.columns([])
     rows: list[dict[str, Any]] = []
     for item in difficulty.measured(frame, shots, task):
         unit = units.get(item.example)
@@ -74,7 +82,8 @@ def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[s
             "unanimous": int(unit is not None and unit.is_unanimous),
             "against_gold": int(unit is not None and unit.is_doubtful),
         }
-        rows.append(vars(item) | agreed | {"example": item.source_id, "shots": ""})
+        of_all = {"example": item.source_id, "shots": ""}
+        rows.append(in_file(columns, item) | agreed | of_all)
         rows += [
             {"example": item.source_id, "shots": number, "mean": mean}
             for number, mean in zip(shots, item.by_shots, strict=True)
@@ -86,13 +95,18 @@ def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[s
 def _agreement(frame: Any) -> list[dict[str, Any]]:
     """Agreement and the majority's answer of each cell."""
     pairs = zip(findings.agreements(frame), findings.aggregates(frame), strict=True)
-    return [vars(own) | vars(group) for own, group in pairs]
+    return [
+        in_file(TABLES["agreement"], own) | in_file(TABLES["aggregates"], group)
+        for own, group in pairs
+    ]
 
 
-def _rows(name: str, head: Sequence[Any], figures: Iterable[Any]) -> list[list[Any]]:
+def _of(name: str, columns: Sequence[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
+    """The rows by those columns that the file has."""
+    written = [column for column in columns if column.name in COLUMNS[name]]
+    return [in_file(written, row) for row in rows]
+
+
+def _rows(name: str, head: Sequence[Any], figures: Iterable[dict[str, Any]]) -> list[list[Any]]:
     columns = list(COLUMNS[name])[HEAD:]
-    values = (own if isinstance(own, dict) else vars(own) for own in figures)
-    return [[*head, *(cell(own.get(_FIELDS.get(c, c))) for c in columns)] for own in values]
-
-
-_FIELDS = {"holm_p": "p_holm", "test_examples": "examples"}  # column -> field
+    return [[*head, *(cell(own.get(column)) for column in columns)] for own in figures]

@@ -33,18 +33,18 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
         for split in splits.order_by("kind", "shots", "number"):
             of_file = [split.filename, split.kind, split.shots or "", split.number or ""]
             for example in split.examples.order_by("position").iterator(chunk_size=2000):
-                yield _example_row(task, [*of_file, example.position], example)
+                yield _example_row(study, task, [*of_file, example.position], example)
         for position, example in enumerate(screening.examples(study, task)):
             of_set = [example.split.filename, Step.SCREENING.value, "", "", position]
-            yield _example_row(task, of_set, example)
+            yield _example_row(study, task, of_set, example)
 
 
-def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:
+def _example_row(study: Study, task: Task, place: list[Any], example: Example) -> list[Any]:
     """`place` is its file, the kind of file, shots, split, and the position in it."""
     card = task.card
     question = card.selectable_question(example.question)
     return [
-        task.name, task.version, *place, example.source_id,
+        study.name, study.manifest_hash, task.name, task.version, *place, example.source_id,
         json_list(example.context), example.question, question or "",
         json_list(example.options) if example.options else "", json_list(example.gold),
         card.gold_rule, example.explanation, card.granularity if card.is_highlighted else "",
@@ -99,12 +99,18 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
 def spans_rows(study: Study) -> Iterator[list[Any]]:
     """One row per highlighted span."""
     rows = spans_in_order(study).values_list(
-        "answer__turn__participation__scenario__task__name", "answer__turn__step",
+        "answer__turn__participation__scenario__task__name",
+        "answer__turn__participation__scenario__task__version",
+        "answer__turn__participation__scenario__shots",
+        "answer__turn__participation__scenario__split_number", "answer__turn__step",
         "answer__turn__participation__pseudonym", "answer__turn__example__source_id",
         "answer__turn__example__content_hash", "segment", "start", "end", "text",
     )  # fmt: skip
-    for *before, segment, start, end, text in rows.iterator(chunk_size=2000):
-        yield [*before, "question" if segment == QUESTION else segment, start, end, text]
+    for task, version, shots, split, *of_turn, segment, start, end, text in rows.iterator(2000):
+        yield [
+            study.name, study.manifest_hash, task, version, shots, split or "", *of_turn,
+            "question" if segment == QUESTION else segment, start, end, text,
+        ]  # fmt: skip
 
 
 def _whole(value: float) -> int | str:

@@ -37,12 +37,13 @@ SCENARIO = "task task_version shots split"
 SPREAD = "mean sd_ddof1 sd_ddof0 n"
 # Every file with its columns, in any order.
 FILES = {
-    "examples.csv": "task task_version file file_kind shots split position example segments"
-    " question question_selectable options gold gold_rule explanation granularity hash reachable",
+    "examples.csv": f"{OF_STUDY} task task_version file file_kind shots split position example"
+    " segments question question_selectable options gold gold_rule explanation granularity hash"
+    " reachable",
     "answers.csv": f"{OF_STUDY} {SCENARIO} step position annotator kind status in_analysis example"
     " hash answer gold gold_rule s1 shown_at submitted_at seconds active_seconds reveal_seconds"
     " blurs away_seconds pastes shown_channel channel",
-    "spans.csv": "task step annotator example hash segment start end text",
+    "spans.csv": f"{OF_STUDY} {SCENARIO} step annotator example hash segment start end text",
     "annotators.csv": f"{OF_STUDY} {SCENARIO} arm annotator kind status in_analysis arrival stage"
     " mean_s1 sd_examples n training_s1 training_n seconds active_seconds worked_seconds"
     " waited_seconds elapsed_seconds browser too_fast modal_share longest_run longest_absence blurs"
@@ -52,18 +53,19 @@ FILES = {
     " remark splits split_sd_ddof1 split_sd_ddof0 set_mean set_sd_ddof1 set_sd_ddof0 set_ceiling"
     " set_recipe note baseline floor_random floor_frequent"
     " baseline_name ceiling published_mean published_spread late_seats by_program recipe",
-    "metrics.csv": f"{OF_STUDY} who name task task_version shots metric role {SPREAD} of low high"
-    " se df no_interval remark recipe",
-    "metric_values.csv": f"{OF_STUDY} who name task task_version shots split metric value remark",
+    "metrics.csv": f"{OF_STUDY} kind name task task_version shots metric role {SPREAD} of low_95"
+    " high_95 se df no_interval remark recipe",
+    "metric_values.csv": f"{OF_STUDY} kind name task task_version shots split metric value remark",
     "training.csv": f"{OF_STUDY} kind task task_version shots split examples in_shots not_in_shots"
     " mean_s1_x100 sd_ddof1 sd_ddof0 n nested",
     "agreement.csv": f"{OF_STUDY} kind task task_version shots n pairwise_s1 alpha_nominal"
     " alpha_jaccard alpha_masi alpha_s1 individuals majority",
     "intervals.csv": f"{OF_STUDY} kind task task_version shots n test_examples contexts mean"
-    " low high t_low t_high se df no_interval sd_between_annotators sd_between_contexts sd_rest",
+    " low_95 high_95 t_low_95 t_high_95 se df no_interval sd_between_annotators"
+    " sd_between_contexts sd_rest",
     "contrasts.csv": f"{OF_STUDY} kind task task_version from_shots to_shots n_from n_to difference"
-    " low high hedges_g p holm_p margin p_equivalence low_90 high_90 smallest_margin welch_p"
-    " permutation_p floor se df people_se people_df no_interval",
+    " low_95 high_95 hedges_g p p_holm margin p_equivalence low_90 high_90 smallest_margin"
+    " welch_p permutation_p smallest_p se df people_se people_df no_interval",
     "attrition.csv": f"{OF_STUDY} kind task task_version from_shots to_shots began_from"
     " completed_from share_from began_to completed_to share_to p_fisher difference trimmed lee_low"
     " lee_high",
@@ -72,8 +74,8 @@ FILES = {
     " best_annotator worst worst_annotator",
     "items.csv": f"{OF_STUDY} kind task task_version shots example mean n pairwise_s1 right"
     " right_models item_rest respondents unanimous against_gold",
-    "sensitivity.csv": f"{OF_STUDY} kind task task_version rule shots {SPREAD} completed low high"
-    " why_not",
+    "sensitivity.csv": f"{OF_STUDY} kind task task_version rule shots {SPREAD} completed"
+    " low_95 high_95 no_interval",
     "flow.csv": f"{OF_STUDY} {SCENARIO} arm kind seats arrived declined consented trained qualified"
     " completed analysed at_work screened_out returned expired refused withdrawn rejected",
     "refused_arrivals.csv": f"{OF_STUDY} reason number",
@@ -84,8 +86,8 @@ FILES = {
     "model_annotators.csv": f"{OF_STUDY} annotator model revision prompt_hash replicate harness"
     " examples context retries temperature seed input_tokens output_tokens cost_usd answers invalid"
     " refusals seconds template",
-    "pay.csv": f"{OF_STUDY} annotator kind cents currency by_platform",
-    "pay_totals.csv": f"{OF_STUDY} kind currency entries cents withdrawn_cents",
+    "pay.csv": f"{OF_STUDY} annotator earning cents currency by_platform",
+    "pay_totals.csv": f"{OF_STUDY} earning currency entries cents withdrawn_cents",
     "wages.csv": f"{OF_STUDY} n per_active_hour per_elapsed_hour median_active_seconds"
     " median_elapsed_seconds total_active_seconds total_elapsed_seconds",
     "predictions.csv": f"{OF_STUDY} model {SCENARIO} example hash predicted s1",
@@ -94,15 +96,15 @@ FILES = {
     " recipe",
     "model_differences.csv": f"{OF_STUDY} kind task task_version shots model in_family"
     " annotators splits split_numbers training test_examples contexts human_mean model_mean"
-    " difference low high p p_holm margin p_equivalence low_90 high_90 smallest_margin"
-    " se_clustered p_sign_flip floor se df people_se people_df no_interval",
+    " difference low_95 high_95 p p_holm margin p_equivalence low_90 high_90 smallest_margin"
+    " se_clustered p_sign_flip smallest_p se df people_se people_df no_interval",
     "upstream_pool.csv": f"{OF_STUDY} arm task task_version position example segments question"
     " options gold gold_rule hash",
     "upstream.csv": f"{OF_STUDY} annotator arm position task task_version example hash answer s1"
     " shown_at submitted_at active_seconds shown_channel channel",
     "gains.csv": f"{OF_STUDY} kind task metric new_arm base_arm meaning new_people base_people new"
-    " base new_sd base_sd gain low high method no_interval boot_low boot_high difference"
-    " difference_low difference_high refused",
+    " base new_sd base_sd gain low_95 high_95 method no_interval boot_low_95 boot_high_95"
+    " difference difference_low_95 difference_high_95 refused",
 }
 KINDS = ("person", "simulated", "model")
 LIVE = ("arrived", "working", "waiting", "between")
@@ -247,7 +249,7 @@ NOT_RECOMPUTED = {
         "shown_channel": "that the design allows it",
         "channel": "that the design allows it, and that sensitivity.csv follows from it",
     },
-    "gains.csv": {"boot_low": FORM, "boot_high": FORM},
+    "gains.csv": {"boot_low_95": FORM, "boot_high_95": FORM},
 }
 
 # What is reported ---------------------------------------------------------------------------------
@@ -1354,14 +1356,14 @@ def check_form(check, row, example, given):
 
 def check_spans(export, check):
     """Every span is the slice that its offsets say, and every answer the list of its spans."""
-    whose = operator.itemgetter("task", "step", "annotator", "example")
-    for (task, step, name, source), group in itertools.groupby(
+    whose = operator.itemgetter("task", "shots", "split", "step", "annotator", "example")
+    for (task, shots, split, step, name, source), group in itertools.groupby(
         export.rows("spans.csv", check), whose
     ):
         rows = list(group)
         annotator, index = export.annotators.get(name), None
-        if annotator and annotator.place.task == task:
-            place = (annotator.place.shots, annotator.place.split)
+        place = (shots, split)
+        if annotator and annotator.place[:3] == (task, *place):
             where = (task, step, *(place if step == "training" else ("", "")), source)
             example = export.examples.get(where)
             index = annotator.at.get(example)
@@ -2175,10 +2177,10 @@ def check_intervals(export, check):
             test_examples=len(contexts),
             contexts=len(set(contexts)),
             mean=100 * estimate.value,
-            low=100 * cut(estimate.value - half, least),
-            high=100 * cut(estimate.value + half, least),
-            t_low=100 * cut(estimate.value - t, least),
-            t_high=100 * cut(estimate.value + t, least),
+            low_95=100 * cut(estimate.value - half, least),
+            high_95=100 * cut(estimate.value + half, least),
+            t_low_95=100 * cut(estimate.value - t, least),
+            t_high_95=100 * cut(estimate.value + t, least),
             se=100 * estimate.se,
             df=estimate.df,
             **components(parts, len(group), len(set(contexts))),
@@ -2227,8 +2229,8 @@ def check_contrasts(export, check):
         if not math.isnan(p):
             families[row["kind"]].append((p, row))
         else:
-            check.numbers(row, holm_p=None)
-    check_holm(check, families, "holm_p")
+            check.numbers(row, p_holm=None)
+    check_holm(check, families, "p_holm")
     for key in pairs:
         check.differs("contrasts.csv", "-", "task", "no row", key)
 
@@ -2348,7 +2350,7 @@ def check_contrast(export, check, row, arms, margin):
         n_to=len(own[1]),
         hedges_g=hedges_g(*own),
         welch_p=welch(*own),
-        floor=min(1.0, (2 if len(own[0]) == len(own[1]) else 1) / splits),
+        smallest_p=min(1.0, (2 if len(own[0]) == len(own[1]) else 1) / splits),
     )
     return p
 
@@ -2361,8 +2363,8 @@ def check_tested(check, row, estimate, margin):
     check.numbers(
         row,
         difference=100 * gap,
-        low=100 * (gap - half),
-        high=100 * (gap + half),
+        low_95=100 * (gap - half),
+        high_95=100 * (gap + half),
         p=p,
         margin=margin,
         p_equivalence=estimate.beyond(margin / 100 - abs(gap)),
@@ -2733,25 +2735,25 @@ def check_pay(export, check):
         is_person = annotator and annotator.place.kind == "person"
         if not is_person or annotator.place.status == "withdrawn":
             check.wrong(row, "annotator", "a person who has not withdrawn")
-        check.one_of(row, "kind", PAY_KINDS)
+        check.one_of(row, "earning", PAY_KINDS)
         check.one_of(row, "by_platform", ("0", "1"))
         check.texts(row, currency=currency)
         if not cents:
             check.wrong(row, "cents", "a whole number above 0")
-        kind = "platform" if row["by_platform"] == "1" else row["kind"]
+        kind = "platform" if row["by_platform"] == "1" else row["earning"]
         earned[row["annotator"]][kind] += cents or 0
-        total = entries[row["kind"], row["currency"]]
+        total = entries[row["earning"], row["currency"]]
         total["entries"] += 1
         total["cents"] += cents or 0
     any_withdrew = any(one.place.status == "withdrawn" for one in export.annotators.values())
     for row in export.rows("pay_totals.csv", check):
-        total = entries.pop((row["kind"], row["currency"]), {"entries": 0, "cents": 0})
+        total = entries.pop((row["earning"], row["currency"]), {"entries": 0, "cents": 0})
         check.texts(row, entries=str(total["entries"]), cents=str(total["cents"]))
         besides = integer(row["withdrawn_cents"])
         if besides is None or (besides and not any_withdrew) or not total["cents"] + besides:
             check.wrong(row, "withdrawn_cents", "of people who withdrew, or 0")
     for key in entries:
-        check.differs("pay_totals.csv", "-", "kind", "no row", key)
+        check.differs("pay_totals.csv", "-", "earning", "no row", key)
     if "pay" in export.design:
         check_earned(export, check, earned)
 
@@ -2882,7 +2884,7 @@ def check_metrics(export, check):
     """Every test set under every metric: of each annotator and file, and over them."""
     expected, seen = judged_sets(export), set()
     for row in export.rows("metric_values.csv", check):
-        key = tuple(row[name] for name in ("who", "name", "task", "shots", "split", "metric"))
+        key = tuple(row[name] for name in ("kind", "name", "task", "shots", "split", "metric"))
         if key not in expected:
             check.wrong(row, "name", "somebody who counts, or a file of predictions")
             continue
@@ -2898,7 +2900,7 @@ def check_metrics(export, check):
     for (who, name, task, shots, _split, metric), own in expected.items():
         groups[who, name if who == UPLOADED else "", task, shots, metric].append(own)
     for row in export.rows("metrics.csv", check):
-        key = tuple(row[name] for name in ("who", "name", "task", "shots", "metric"))
+        key = tuple(row[name] for name in ("kind", "name", "task", "shots", "metric"))
         group = groups.pop(key, None)
         if group is None:
             check.wrong(row, "metric", "a metric of that task, once")
@@ -2966,7 +2968,7 @@ def fits(export, task, metric):
 
 def check_metric(export, check, row, group):
     """Mean, SDs and interval of one metric over its annotators or files."""
-    task, metric, is_model = row["task"], row["metric"], row["who"] == UPLOADED
+    task, metric, is_model = row["task"], row["metric"], row["kind"] == UPLOADED
     check.numbers(row, **spread([100 * own.value for own in group]))
     places = [own for own in export.design.get("scenarios", ()) if own["task"] == task]
     places = [own for own in places if own.get("arm", "") in IN_CELLS]
@@ -2980,7 +2982,7 @@ def check_metric(export, check, row, group):
     said = recipe(export.rules.get(task), over, metric)
     check.texts(row, role=role, remark=remarks_of(group), recipe=said)
     if is_model:
-        check.texts(row, low="", high="", se="", df="", no_interval="")
+        check.texts(row, low_95="", high_95="", se="", df="", no_interval="")
         return
     matrix = [own.parts for own in group]
     contexts = [example.context for example in export.tests.get(task, ())]
@@ -2991,8 +2993,8 @@ def check_metric(export, check, row, group):
     half, least = estimate.reach(0.95), lowest(metric)
     check.numbers(
         row,
-        low=100 * cut(value - half, least),
-        high=100 * cut(value + half, least),
+        low_95=100 * cut(value - half, least),
+        high_95=100 * cut(value + half, least),
         se=100 * estimate.se,
         df=estimate.df,
     )
@@ -3145,13 +3147,13 @@ def sums_of(values, contexts):
 def check_sign_flip(export, check, row, sums):
     """The p over all flips of contexts' signs, where there are few; and the smallest p."""
     if any(map(math.isnan, sums)):
-        check.numbers(row, floor=None, p_sign_flip=None)
+        check.numbers(row, smallest_p=None, p_sign_flip=None)
         return
     sums = [value for value in sums if abs(value) > ROUNDING]
     if len(sums) > 16:
-        check.numbers(row, floor=1 / 10_001)
+        check.numbers(row, smallest_p=1 / 10_001)
     else:
-        check.numbers(row, floor=2.0 ** (1 - max(len(sums), 1)))
+        check.numbers(row, smallest_p=2.0 ** (1 - max(len(sums), 1)))
     if len(sums) > MAX_FLIPPED:
         cell = f"{row['task']}, {row['shots']} shots, {row['model']}"
         export.notes.append(
@@ -3351,7 +3353,7 @@ def check_sensitivity(export, check):
             known[key[1], kept] = cell_of(export, key[1], kept)
         numbers, why_not = known[key[1], kept]
         check.numbers(row, completed=completed, **numbers)
-        check.texts(row, why_not=why_not)
+        check.texts(row, no_interval=why_not)
     for key in expected:
         check.differs("sensitivity.csv", "-", "rule", "no row", key)
 
@@ -3449,7 +3451,7 @@ def cell_of(export, task, group):
     value = numbers["mean"] / 100 if group else math.nan
     estimate = Estimate(value, parts, why_not)
     half = estimate.reach(0.95)
-    ends = {"low": 100 * cut(value - half, least), "high": 100 * cut(value + half, least)}
+    ends = {"low_95": 100 * cut(value - half, least), "high_95": 100 * cut(value + half, least)}
     return numbers | ends, estimate.why_not
 
 
@@ -3715,8 +3717,8 @@ def check_gain(check, row, gains):
     refused = [g.refused if one else f"{g.task}: {g.refused}" for g in gains if g.refused]
     check.texts(row, method=method, no_interval=why, refused="; ".join(refused))
     percent = {
-        "gain": value, "low": ends[0], "high": ends[1], "difference": difference,
-        "difference_low": reach[0], "difference_high": reach[1],
+        "gain": value, "low_95": ends[0], "high_95": ends[1], "difference": difference,
+        "difference_low_95": reach[0], "difference_high_95": reach[1],
         "new": one and one.new, "base": one and one.base,
         "new_sd": one and one.new_sd, "base_sd": one and one.base_sd,
     }  # fmt: skip
@@ -3726,7 +3728,7 @@ def check_gain(check, row, gains):
         new_people=sum(gain.sizes[1] for gain in gains),
         base_people=sum(gain.sizes[0] for gain in gains),
     )
-    for column in ("boot_low", "boot_high"):
+    for column in ("boot_low_95", "boot_high_95"):
         is_shown = bool(method) and min(size for gain in kept for size in gain.sizes) >= 10
         if is_shown == math.isnan(real(row[column])):
             check.wrong(row, column, "a number, from ten people in each arm on")

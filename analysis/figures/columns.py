@@ -24,9 +24,13 @@ def _interval(name: str) -> list[Column]:
     meaning = f"95 % t interval over annotators, which generalises to {PEOPLE}"
     return [
         Column("", "95 %", meaning, "points", signed_between, attrgetter(low, high, why_not)),
-        Column(low, meaning=f"{meaning}: its low end", unit="points"),
-        Column(high, meaning=f"{meaning}: its high end", unit="points"),
-        Column(why_not, meaning="why there is no such interval, if so"),
+        Column(f"{low}_95", meaning=f"{meaning}: low end", unit="points", get=attrgetter(low)),
+        Column(f"{high}_95", meaning=f"{meaning}: high end", unit="points", get=attrgetter(high)),
+        Column(
+            f"{name}_no_interval",
+            meaning="why there is no such interval, if so",
+            get=attrgetter(why_not),
+        ),
     ]
 
 
@@ -55,9 +59,11 @@ COLUMNS: dict[str, list[Column]] = {
             between,
             attrgetter("low", "high", "no_interval"),
         ),
-        Column("low", meaning=f"low end of the {_INTERVAL}", unit=SCORE),
-        Column("high", meaning=f"high end of the {_INTERVAL}", unit=SCORE),
-        Column("question", meaning="what low and high generalise to", get=lambda _row: BOTH),
+        Column("low_95", meaning=f"low end of the {_INTERVAL}", unit=SCORE, get=attrgetter("low")),
+        Column(
+            "high_95", meaning=f"high end of the {_INTERVAL}", unit=SCORE, get=attrgetter("high")
+        ),
+        Column("question", meaning="what low_95 and high_95 generalise to", get=lambda _row: BOTH),
         Column("baseline", "Baseline", "score x 100 of the trivial baseline", SCORE, points),
         Column("no_interval", meaning="why there is no interval over annotators, if so"),
     ],
@@ -92,7 +98,12 @@ COLUMNS: dict[str, list[Column]] = {
     ],
     "drift": [
         *_WHO,
-        Column("examples", "Examples", "number of examples in the annotation step"),
+        Column(
+            "test_examples",
+            "Examples",
+            "number of examples in the annotation step",
+            get=attrgetter("examples"),
+        ),
         Column(
             "half",
             "Half 2 − half 1",

@@ -204,10 +204,16 @@ def _shot_curve(study: Study, annotation: pd.DataFrame) -> Data:
     return Data(frame.reindex(columns=names), rows)
 
 
+def in_file(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows behind a figure under the names that CSV and JSON have."""
+    return frame.rename(columns={"low": "low_95", "high": "high_95", "who": "name"})
+
+
 def frame_csv(kind: str, frame: pd.DataFrame) -> str:
     """The rows behind a figure, with all digits; empty cells for missing values."""
-    rows = ([kind, *map(_cell, row)] for row in frame.itertuples(index=False))
-    return csv_text(["kind", *frame.columns], rows)
+    written = in_file(frame)
+    rows = ([kind, *map(_cell, row)] for row in written.itertuples(index=False))
+    return csv_text(["kind", *written.columns], rows)
 
 
 def _cell(value: Any) -> Any:

@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 
 from analysis.heavy import pd, special
 from analysis.stats.two_way import BOTH
@@ -62,7 +63,12 @@ class SeriesRow:
 COLUMNS = [
     Column("task", "Task"),
     Column("shots", "Shots"),
-    Column("who", "Who", "annotators of a study, an uploaded model, or what the paper prints"),
+    Column(
+        "name",
+        "Who",
+        "annotators of a study, an uploaded model, or what the paper prints",
+        get=attrgetter("who"),
+    ),
     Column("source", "Source", "study, uploaded or published (quoted)"),
     Column("study", meaning="the study whose annotators these are"),
     Column("metric", "Metric", "of the task's card"),
@@ -75,9 +81,9 @@ COLUMNS = [
         between,
         lambda row: (row.low, row.high),
     ),
-    Column("low", meaning="low end of the 95 % interval", unit=SCORE),
-    Column("high", meaning="high end of the 95 % interval", unit=SCORE),
-    Column("question", meaning="what low and high generalise to"),
+    Column("low_95", meaning="low end of the 95 % interval", unit=SCORE, get=attrgetter("low")),
+    Column("high_95", meaning="high end of the 95 % interval", unit=SCORE, get=attrgetter("high")),
+    Column("question", meaning="what low_95 and high_95 generalise to"),
     Column("n", "n", "annotators, training splits or runs behind the mean"),
     Column("unit", meaning="what n counts"),
 ]

@@ -198,7 +198,7 @@ class FigureData(ApiView):
         replies = []
         for kind in performance.kinds(study):
             shown = figure_data.figure(study, kind, figure)
-            data = [] if shown.why_not else shown.frame.to_dict("records")
+            data = [] if shown.why_not else figure_data.in_file(shown.frame).to_dict("records")
             replies.append(
                 {
                     "kind": kind,

@@ -210,7 +210,7 @@ PREDICTIONS = [
     Column("task_version", meaning="its version", get=lambda p: p.file.task.version),
     Column("shots", meaning="number of shots", get=lambda p: p.file.shots),
     Column("split", meaning="training split", get=lambda p: p.file.split_number),
-    Column("id", meaning="id of the test example in its file", get=lambda p: p.example.source_id),
+    Column("example", meaning="id in the test file", get=lambda p: p.example.source_id),
     Column("hash", meaning="of the example", get=lambda p: p.example.content_hash),
     Column("predicted", meaning="texts; [] is no answer"),
     Column("s1", meaning="0 to 1"),

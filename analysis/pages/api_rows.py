@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from annotation.access import study_of
 from annotation.api.lists import Texts
 from annotation.api.paging import RowsView
-from annotation.models import JUDGED_STEPS, REVEALED, AnswerSpan, Kind, Step, Turn
+from annotation.models import JUDGED_STEPS, REVEALED, AnswerSpan, Kind, Scenario, Step, Turn
 from annotation.steps import blinding
 from tasks.columns import Column
 from tasks.spans import QUESTION
@@ -125,6 +125,9 @@ class Answers(RowsView):
 
 SPANS = [
     Column("task", meaning="name of the task", get=lambda s: _task(s.answer.turn).name),
+    Column("task_version", meaning="its version", get=lambda s: _task(s.answer.turn).version),
+    Column("shots", meaning="number of shots", get=lambda s: _scenario(s).shots),
+    Column("split", meaning="split number", get=lambda s: _scenario(s).split_number),
     Column("step", meaning="of the protocol", get=lambda s: s.answer.turn.step),
     Column("annotator", meaning="pseudonym", get=lambda s: s.answer.turn.participation.pseudonym),
     Column("example", meaning="id in its file", get=lambda s: s.answer.turn.example.source_id),
@@ -140,11 +143,17 @@ SPANS = [
 ]
 
 
+def _scenario(span: AnswerSpan) -> Scenario:
+    return span.answer.turn.participation.scenario
+
+
 class Spans(RowsView):
     """One row per highlighted span."""
 
     columns = SPANS
-    kinds: ClassVar = {"start": serializers.IntegerField, "end": serializers.IntegerField}
+    kinds: ClassVar = dict.fromkeys(
+        ("task_version", "shots", "split", "start", "end"), serializers.IntegerField
+    )
     summary = "Highlighted spans"
     streams = True
     filters: ClassVar = {
@@ -155,5 +164,5 @@ class Spans(RowsView):
         study = study_of(request, names["name"], "read")
         spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
         return spans.select_related(
-            "answer__turn__participation", "answer__turn__example__split__task"
+            "answer__turn__participation__scenario", "answer__turn__example__split__task"
         )

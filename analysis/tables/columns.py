@@ -33,7 +33,12 @@ def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> st
 def as_records(columns: Iterable[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
     """The same rows for JSON: numbers as numbers, missing values as null."""
     written = in_files(columns)
-    return [{column.name: plain(column.value(row)) for column in written} for row in rows]
+    return [{name: plain(value) for name, value in in_file(written, row).items()} for row in rows]
+
+
+def in_file(columns: Iterable[Column], row: Any) -> dict[str, Any]:
+    """What a file has of a row, by the name of the column."""
+    return {column.name: column.value(row) for column in in_files(columns)}
 
 
 def plain(value: Any) -> Any:

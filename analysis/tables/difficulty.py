@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from django.db.models import Avg, Case, FloatField, Value, When
@@ -112,7 +113,7 @@ def columns(shots: Sequence[int]) -> list[Column]:
 def file_columns(shots: Sequence[int]) -> list[Column]:
     """The columns of the CSV: the example, those of the page, and each number of shots."""
     return [
-        Column("source_id", meaning="id of the example in its file"),
+        Column("example", meaning="id of the example in its file", get=attrgetter("source_id")),
         *columns(shots),
         *(
             Column(

@@ -88,8 +88,8 @@ def _interval(
     meaning = f"{meaning}; {ASSUMES[2:]}" if few else meaning
     return [
         shown,
-        Column(low, meaning=f"{meaning}: its low end", unit=SCORE),
-        Column(high, meaning=f"{meaning}: its high end", unit=SCORE),
+        Column(f"{low}_95", meaning=f"{meaning}: its low end", unit=SCORE, get=attrgetter(low)),
+        Column(f"{high}_95", meaning=f"{meaning}: its high end", unit=SCORE, get=attrgetter(high)),
     ]
 
 
@@ -108,7 +108,11 @@ _ALPHAS = {
 COLUMNS: dict[str, list[Column]] = {
     "intervals": [
         *_WHO,
-        Column("examples", meaning="test examples that they answered"),
+        Column(
+            "test_examples",
+            meaning="test examples that they answered",
+            get=attrgetter("examples"),
+        ),
         Column("contexts", meaning="different contexts of these examples"),
         Column(
             "mean",
@@ -127,7 +131,7 @@ COLUMNS: dict[str, list[Column]] = {
             "no_interval",
             few=True,
         ),
-        Column("question", meaning="what low and high generalise to", get=lambda _row: BOTH),
+        Column("question", meaning="what low_95 and high_95 generalise to", get=lambda _row: BOTH),
         *_interval(
             "t",
             "Other people",
@@ -194,12 +198,11 @@ COLUMNS: dict[str, list[Column]] = {
         ),
         *(
             Column(
-                f"alpha {name}",
+                attribute,
                 f"α {name}",
                 f"Krippendorff's alpha with the {name} distance",
                 "-1 to 1",
                 two_digits,
-                attrgetter(attribute),
             )
             for name, attribute in _ALPHAS.items()
         ),
@@ -254,7 +257,7 @@ COLUMNS: dict[str, list[Column]] = {
             "SDs",
             two_digits,
         ),
-        *p_columns("all contrasts of this table", "holm_p"),
+        *p_columns("all contrasts of this table"),
         *equivalence_columns(),
         Column(
             "welch_p",
@@ -272,11 +275,12 @@ COLUMNS: dict[str, list[Column]] = {
             p_value,
         ),
         Column(
-            "floor",
+            "smallest_p",
             "Smallest p",
             "the smallest p that the permutation test can attain with this number of annotators",
             "0 to 1",
             p_value,
+            attrgetter("floor"),
         ),
         *error_columns(),
     ],

@@ -54,7 +54,7 @@ def _texts(texts: Sequence[str]) -> str:
 COLUMNS = [
     Column("task", "Task"),
     Column("task_version", meaning="version of the task"),
-    Column("source_id", "Example"),
+    Column("example", "Example", "its id in its file", get=attrgetter("source_id")),
     Column("question", "Question", "the question of the example, as in the file"),
     Column("n", "n", "annotators of this kind, of all shots, who all gave this answer"),
     Column("answer", meaning="their answer, as a JSON list", get=lambda row: json_list(row.answer)),
@@ -68,7 +68,12 @@ TALLY = [
     Column("task", "Task"),
     Column("doubtful", "Against gold", "examples on which all gave one answer that is not right"),
     Column("unanimous", "Unanimous", "examples on which all annotators gave one answer"),
-    Column("examples", "Examples", f"test examples that {AT_LEAST} or more annotators answered"),
+    Column(
+        "test_examples",
+        "Examples",
+        f"test examples that {AT_LEAST} or more annotators answered",
+        get=attrgetter("examples"),
+    ),
 ]
 
 

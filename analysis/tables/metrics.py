@@ -204,7 +204,12 @@ def page_rows(study: Study, kind: str) -> list[MetricRow]:
 
 # Of MetricRow.
 COLUMNS = [
-    Column("who", "Who", f"person, simulated or model; {MODEL}: predictions of a model"),
+    Column(
+        "kind",
+        "Who",
+        f"person, simulated or model; {MODEL}: predictions of a model",
+        get=attrgetter("who"),
+    ),
     Column("name", "Model", "name of the uploaded model; empty for annotators"),
     Column("task", "Task", "name of the task", get=attrgetter("task.name")),
     Column("task_version", meaning="version of the task", get=attrgetter("task.version")),
@@ -238,8 +243,18 @@ COLUMNS = [
         "points",
         get=attrgetter("interval"),
     ),
-    Column("low", meaning=f"low end of the 95 % interval: {two_way.BOTH}", unit="points"),
-    Column("high", meaning=f"high end of the 95 % interval: {two_way.BOTH}", unit="points"),
+    Column(
+        "low_95",
+        meaning=f"low end of the 95 % interval: {two_way.BOTH}",
+        unit="points",
+        get=attrgetter("low"),
+    ),
+    Column(
+        "high_95",
+        meaning=f"high end of the 95 % interval: {two_way.BOTH}",
+        unit="points",
+        get=attrgetter("high"),
+    ),
     Column("se", meaning="standard error over people and contexts", unit="points"),
     Column("df", meaning="its degrees of freedom, by Satterthwaite"),
     Column("no_interval", meaning="why there is no interval of annotators; empty if there is"),
@@ -253,7 +268,11 @@ COLUMNS = [
 
 # Of Own.
 OWN_COLUMNS = [
-    Column("who", meaning=f"person, simulated or model; {MODEL}: a file of predictions"),
+    Column(
+        "kind",
+        meaning=f"person, simulated or model; {MODEL}: a file of predictions",
+        get=attrgetter("who"),
+    ),
     Column("name", meaning="pseudonym of the participation, or name of the model"),
     Column("task", meaning="name of the task", get=attrgetter("task.name")),
     Column("task_version", meaning="version of the task", get=attrgetter("task.version")),

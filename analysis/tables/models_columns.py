@@ -237,7 +237,12 @@ DIFFERENCES = [
         " runs alone are compared. Other splits: it has no such run, or states no numbering that"
         " shows it, so that all of its runs are averaged. None: at zero shots nothing is trained.",
     ),
-    Column("examples", "Examples", "Test examples that both answered."),
+    Column(
+        "test_examples",
+        "Examples",
+        "Test examples that both answered.",
+        get=attrgetter("examples"),
+    ),
     Column("contexts", "Contexts", "Different contexts of these examples: the clusters."),
     Column(
         "",
@@ -268,7 +273,7 @@ DIFFERENCES = [
         signed_points,
     ),
     *interval_columns(RUNS),
-    *p_columns("all differences of this table that are in its family", "p_holm"),
+    *p_columns("all differences of this table that are in its family"),
     *equivalence_columns(),
     Column(
         "se_clustered",
@@ -287,12 +292,13 @@ DIFFERENCES = [
         p_value,
     ),
     Column(
-        "floor",
+        "smallest_p",
         "Smallest p",
         "The smallest p that this sign flip can attain: 2 of all flips of the contexts that differ,"
         " 1 in 10,001 where flips are drawn.",
         "0 to 1",
         p_value,
+        attrgetter("floor"),
     ),
     *error_columns(),
 ]

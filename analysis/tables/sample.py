@@ -44,7 +44,7 @@ COLUMNS = [
     Column("", "n", "people with that answer", get=lambda row: row.hidden or str(row.n)),
     Column("share", "Share", "of those who answered", "share", _percent),
     Column("median", "Median", "of an answer that is a number", "", _number),
-    Column("low", "", "lower quartile"),
-    Column("high", "", "upper quartile"),
+    Column("lower_quartile", "", "of an answer that is a number", get=lambda row: row.low),
+    Column("upper_quartile", "", "of an answer that is a number", get=lambda row: row.high),
     Column("", "Quartiles", "lower and upper, by linear interpolation", get=_quartiles),
 ]  # fmt: skip

@@ -128,7 +128,7 @@ def _percent(value: float) -> str:
 
 
 EFFORT = [
-    Column("who", "Who", "people, or a model in the annotator's seat"),
+    Column("name", "Who", "people, or a model in the annotator's seat", get=lambda row: row.who),
     Column("kind", "", "person or model"),
     Column("answers", "Answers",
            "of people: stored answers of completed participations, all steps; of a model: the"

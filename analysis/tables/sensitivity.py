@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from analysis.heavy import np, pd
@@ -258,9 +259,19 @@ COLUMNS = [
     Column("sd_ddof0", meaning="SD over annotators, ddof 0", unit="points"),
     Column("n", meaning="annotators that the rule leaves"),
     Column("completed", meaning="annotators who completed it, excluded or not"),
-    Column("low", meaning=f"low end of the 95 % interval: {two_way.BOTH}", unit="points"),
-    Column("high", meaning=f"high end of the 95 % interval: {two_way.BOTH}", unit="points"),
-    Column("why_not", meaning="why there is no interval, if so"),
+    Column(
+        "low_95",
+        meaning=f"low end of the 95 % interval: {two_way.BOTH}",
+        unit="points",
+        get=attrgetter("low"),
+    ),
+    Column(
+        "high_95",
+        meaning=f"high end of the 95 % interval: {two_way.BOTH}",
+        unit="points",
+        get=attrgetter("high"),
+    ),
+    Column("no_interval", meaning="why there is no interval, if so", get=attrgetter("why_not")),
 ]
 
 

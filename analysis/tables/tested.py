@@ -131,7 +131,7 @@ def _equivalence(row: Tested, margin: float) -> float:
 def interval_columns(question: str) -> list[Column]:
     """The difference with its interval of 95 %: one column on the page, two in files."""
     meaning = f"95 % interval of the difference; it generalises to {question}"
-    low_or_high = f"{meaning}; {ASSUMES[2:]}"
+    both_ends = f"{meaning}; {ASSUMES[2:]}"
     return [
         Column(
             "",
@@ -143,14 +143,20 @@ def interval_columns(question: str) -> list[Column]:
                 signed_between((row.low, row.high, row.no_interval)), row.fewest
             ),
         ),
-        Column("low", meaning=f"{low_or_high}: its low end", unit="points"),
-        Column("high", meaning=f"{low_or_high}: its high end", unit="points"),
-        Column("question", meaning="what low, high and p generalise to", get=lambda _row: question),
+        Column("low_95", meaning=f"{both_ends}: its low end", unit="points", get=attrgetter("low")),
+        Column(
+            "high_95", meaning=f"{both_ends}: its high end", unit="points", get=attrgetter("high")
+        ),
+        Column(
+            "question",
+            meaning="what low_95, high_95 and p generalise to",
+            get=lambda _row: question,
+        ),
     ]
 
 
-def p_columns(family: str, corrected: str) -> list[Column]:
-    """p of that interval, and corrected by Holm; `corrected` names that column in files."""
+def p_columns(family: str) -> list[Column]:
+    """p of that interval, and corrected by Holm."""
     return [
         Column(
             "p",
@@ -160,12 +166,11 @@ def p_columns(family: str, corrected: str) -> list[Column]:
             p_value,
         ),
         Column(
-            corrected,
+            "p_holm",
             "p Holm",
             f"that p, Holm-corrected over {family}",
             "0 to 1",
             p_value,
-            attrgetter("p_holm"),
         ),
     ]
 

@@ -22,7 +22,6 @@ COPIED = (
     "kind",
     "flags",
     "no_interval",
-    "why_not",
     "best_annotator",
     "worst_annotator",
 )  # besides all numbers

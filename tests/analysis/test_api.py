@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -9,7 +10,10 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from analysis.tables import resampling
+from analysis.export import release
+from analysis.figures import data as figure_data
+from analysis.pages.cross_task import TABLES
+from analysis.tables import findings_columns, resampling
 from annotation.models import Kind
 from tasks.models import Job
 from tests import factories
@@ -64,7 +68,7 @@ def test_what_is_resampled_is_pending_until_the_job_is_done(client, study, by_to
     tables = {"intervals", "agreement", "aggregates", "ceiling", "contrasts"}
     tables |= {"attrition", "admission"}
     assert set(reply) == {"kind", "marks", "pending", *tables}
-    assert reply["intervals"][0]["t_low"] is None
+    assert reply["intervals"][0]["t_low_95"] is None
     assert len(reply["contrasts"]) == 1
 
 
@@ -164,8 +168,8 @@ def test_the_tables_have_the_digits_of_their_csvs(client, full):
                 assert empty_is_null(rows) == expected, figure
     # Two addresses, one interval: both are cut at what S1 can be.
     for entry, figure in zip(read("api_analysis"), read("api_figure", "shots"), strict=True):
-        ends = [(row["low"], row["high"]) for row in entry["intervals"]]
-        assert ends == [(row["low"], row["high"]) for row in figure["numbers"]]
+        ends = [(row["low_95"], row["high_95"]) for row in entry["intervals"]]
+        assert ends == [(row["low_95"], row["high_95"]) for row in figure["numbers"]]
         assert all(0 <= end <= 100 for pair in ends for end in pair if end is not None)
     for entry in read("api_study_models"):
         for table in ("scores", "aggregates", "differences"):
@@ -241,3 +245,53 @@ def test_a_task_whose_name_holds_u0000_is_unknown_and_no_fault(researcher):
     toml = 'name = "s"\ntitle = "S"\ntasks = ["a\\u0000b"]\nshots = [0]\n'
     reply = program.post(reverse("api_studies"), toml, content_type="application/toml")
     assert 400 <= reply.status_code < 500
+
+
+# One form in all files ---------------------------------------------------------------------------
+
+FILES = (
+    ("human_performance_file", "csv"), ("training_table_file",), ("sensitivity_file",),
+    ("examples_file",), ("gold_audit_file",), ("leaderboard_file",), ("sample_file", "csv"),
+    *(("cross_task_file", name) for name in TABLES),
+    *(("analysis_file", name) for name in (*findings_columns.COLUMNS, "attrition", "admission")),
+    *(
+        ("study_models_file", name)
+        for name in ("scores", "aggregates", "effort", "metrics", "differences", "examples")
+    ),
+    *(("figure_numbers", name) for name in figure_data.NAMES),
+    *(("figure_file", name, "csv") for name in figure_data.NAMES),
+)  # fmt: skip
+RENAMED = {"low", "high", "floor", "who", "why_not", "holm_p", "source_id", "id", "t_low", "t_high"}
+LISTS = ("api_answers", "api_spans", "api_events", "people", "audit_log")
+
+
+def all_csvs(client, study, folder):
+    """Name -> header and rows of each CSV that a bundle, a page or the API gives of the study."""
+    release.write_data(study, folder)
+    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.csv")}
+    addresses = [reverse(name, args=[study.name, *more]) for name, *more in FILES]
+    addresses += [reverse(name, args=[study.name]) + "?format=csv" for name in LISTS]
+    addresses += [reverse("models_file"), reverse("studies") + "?format=csv"]
+    addresses += [reverse("api_predictions", args=["a-model"]) + "?format=csv"]
+    for address in addresses:
+        reply = client.get(address)
+        assert reply.status_code == 200, address
+        texts[address] = reply.getvalue().decode()
+    for name, text in texts.items():
+        reader = csv.DictReader(io.StringIO(text))
+        yield name, list(reader.fieldnames), list(reader)
+
+
+@pytest.mark.long
+def test_all_csvs_share_names(client, full, tmp_path):
+    wrong, named = set(), set()
+    for name, header, _rows in all_csvs(client, full, tmp_path):
+        for column in header:
+            named.add(column)
+            is_plain = re.fullmatch(r"[a-z][a-z0-9_]*", column)
+            if not is_plain or column.endswith("_x100") or column in RENAMED:
+                wrong.add((name, column))
+        if name in ("examples.csv", "spans.csv") and "study" not in header:
+            wrong.add((name, "study"))
+    assert not wrong
+    assert {"example", "low_95", "high_95", "p_holm", "smallest_p", "no_interval"} <= named

@@ -159,7 +159,7 @@ def test_the_audit_is_a_page_and_a_file(ada, researcher):
     assert "Lima, Oslo" in shown
     reply = ada.get(reverse("gold_audit_file", args=[study.name]))
     (row,) = csv.DictReader(io.StringIO(reply.content.decode(), newline=""))
-    assert (row["kind"], row["source_id"], row["n"]) == ("person", example.source_id, "2")
+    assert (row["kind"], row["example"], row["n"]) == ("person", example.source_id, "2")
     assert (row["answer"], row["gold"]) == ('["Lima","Oslo"]', '["Oslo"]')
     assert float(row["s1"]) == pytest.approx(100 * 2 / 3)
     caption = "All annotators agree against the gold"

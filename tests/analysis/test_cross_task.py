@@ -123,7 +123,7 @@ def test_a_refused_base_leaves_no_mean_over_the_tasks_on_page_file_report_and_in
     file = client.get(reverse("cross_task_file", args=[study.name, "gains"])).content.decode()
     (row, *_others) = csv.DictReader(io.StringIO(file, newline=""))
     assert (row["task"], row["new_arm"], row["base_arm"]) == ("all tasks", "upstream", "sham")
-    assert (row["gain"], row["low"], row["method"]) == ("", "", "")
+    assert (row["gain"], row["low_95"], row["method"]) == ("", "", "")
     report = client.get(reverse("report_file", args=[study.name])).content.decode()
     assert why in " ".join(report.split())
 
@@ -249,8 +249,8 @@ ALTERED = [
     ("flow.csv", "arm", "sham", "task"),
     ("allocations.csv", "arm", "sham", "arm"),
     ("gains.csv", "gain", "12.5", "gain"),
-    ("gains.csv", "low", "12.5", "low"),
-    ("gains.csv", "difference_high", "12.5", "difference_high"),
+    ("gains.csv", "low_95", "12.5", "low_95"),
+    ("gains.csv", "difference_high_95", "12.5", "difference_high_95"),
     ("gains.csv", "refused", "the base is low", "refused"),
     ("gains.csv", "meaning", "practise", "meaning"),
     ("gains.csv", "metric", "EM", "metric"),

@@ -130,7 +130,10 @@ def test_the_journey_from_import_to_a_csv_byte_for_byte(client, researcher, tmp_
         "1.0,2,ABSENCE,0,0,0,0,too_fast\r\n"
     )
     spans = (tmp_path / "out" / "spans.csv").read_bytes()
-    assert spans == b"task,step,annotator,example,hash,segment,start,end,text\r\n"
+    assert spans == (
+        b"study,manifest,task,task_version,shots,split,step,annotator,example,hash,segment,start,"
+        b"end,text\r\n"
+    )
 
 
 def test_every_file_has_the_documented_columns(export):

@@ -65,7 +65,7 @@ def test_the_shot_curve_is_the_table_as_a_curve(ada, study):
         # Two of the six examples have no answer.
         assert float(row["baseline"]) == pytest.approx(100 / 3)
         # Means of 100 and 33.3 leave everything possible: cut at what S1 can be.
-        assert (float(row["low"]), float(row["high"])) == (0, 100)
+        assert (float(row["low_95"]), float(row["high_95"])) == (0, 100)
 
 
 def test_the_annotators_stand_beside_their_mean(ada, study):
@@ -78,7 +78,7 @@ def test_one_annotator_has_no_interval(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     (mean,) = [row for row in rows_of(ada, study, "shots") if row["what"] == "mean"]
-    assert (mean["low"], mean["high"]) == ("", "")
+    assert (mean["low_95"], mean["high_95"]) == ("", "")
     assert spec_of(ada, study, "shots")
 
 
@@ -97,6 +97,9 @@ def test_the_learning_curve_follows_the_order_in_which_they_met_the_examples(ada
     assert [(row["first"], row["last"]) for row in means] == [("1", "5"), ("6", "10")]
 
 
+RENAMED = {"low": "low_95", "high": "high_95", "who": "name"}
+
+
 @pytest.mark.parametrize("figure", NAMES)
 def test_the_csv_is_the_data_of_the_figure(ada, study, figure):
     (drawn,) = spec_of(ada, study, figure)["datasets"].values()
@@ -105,7 +108,7 @@ def test_the_csv_is_the_data_of_the_figure(ada, study, figure):
     assert len(drawn) == len(rows) > 0
     for mark, row in zip(drawn, rows, strict=True):
         for name, value in mark.items():
-            text = row[name]
+            text = row[RENAMED.get(name, name)]
             if value is None:
                 assert text == ""
             elif isinstance(value, str):

@@ -335,7 +335,7 @@ def test_an_interval_of_fewer_than_ten_annotators_says_what_it_assumes(ada, rese
         assert re.search(rf"\d\.\d to \+?\d+\.\d {re.escape(mark)}", text), address
         assert f"{mark} {ASSUMES}" in text, address
     for file in ("intervals.csv", "contrasts.csv", "model_differences.csv"):
-        assert ASSUMES in COLUMNS[file]["low"]
+        assert ASSUMES in COLUMNS[file]["low_95"]
     # Ten show it.
     (row, *_others) = means.means(findings.answered(study, Kind.PERSON))
     (shown,) = [
@@ -356,12 +356,12 @@ def test_one_annotator_or_a_tie_gives_no_interval_over_people(ada, researcher, p
     assert page.count(f"– ({why})") == 2  # the default and t
     assert row["no_interval"] == interval["no_interval"] == why
     for name in ("", "t_", "annotators_", "both_"):
-        assert row[f"{name}low"] == row[f"{name}high"] == ""
-        assert interval[f"{name}low"] is interval[f"{name}high"] is None
-    assert interval["examples_low"] < interval["mean"] < interval["examples_high"]
+        assert row[f"{name}low_95"] == row[f"{name}high_95"] == ""
+        assert interval[f"{name}low_95"] is interval[f"{name}high_95"] is None
+    assert interval["examples_low_95"] < interval["mean"] < interval["examples_high_95"]
     (figure,) = ada.get(reverse("api_figure", args=[study.name, "shots"])).json()
     (number,) = figure["numbers"]
-    assert (number["low"], number["no_interval"]) == (None, why)
+    assert (number["low_95"], number["no_interval"]) == (None, why)
     numbers = ada.get(reverse("figure_table", args=[study.name, "shots"])).content.decode()
     assert f"– ({why})" in numbers
     assert f"– ({why})" in ada.get(reverse("report", args=[study.name])).content.decode()
@@ -376,7 +376,7 @@ def test_who_are_always_right_have_no_interval_of_zero_width(ada, researcher):
     page, (row,), (interval,) = page_csv_and_api(ada, study)
     assert "100.0 to 100.0" not in page
     assert "– (contexts tie)" in page
-    assert (row["examples_low"], row["no_examples"]) == ("", "contexts tie")
+    assert (row["examples_low_95"], row["no_examples"]) == ("", "contexts tie")
     assert interval["no_interval"] == "annotators tie"
     told = [
         ada.get(reverse("figure_table", args=[study.name, name])).content.decode()

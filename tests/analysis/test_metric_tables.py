@@ -150,11 +150,11 @@ def test_verify_recomputes_every_number(export, capsys):
 @pytest.mark.parametrize(
     ("file", "column"),
     one_in(5, [
-        ("metrics.csv", "mean"), ("metrics.csv", "sd_ddof0"), ("metrics.csv", "low"),
+        ("metrics.csv", "mean"), ("metrics.csv", "sd_ddof0"), ("metrics.csv", "low_95"),
         ("metrics.csv", "se"), ("metrics.csv", "remark"), ("metrics.csv", "recipe"),
         ("metric_values.csv", "value"), ("metric_values.csv", "remark"),
         ("human_performance.csv", "metric"), ("human_performance.csv", "baseline"),
-        ("scenarios.csv", "mean"), ("intervals.csv", "high"), ("contrasts.csv", "difference"),
+        ("scenarios.csv", "mean"), ("intervals.csv", "high_95"), ("contrasts.csv", "difference"),
         ("model_scores.csv", "mean"), ("model_scores.csv", "metric"),
     ]),
 )  # fmt: skip
@@ -232,7 +232,7 @@ def test_pages_files_and_programs_show_humans_and_models_under_every_metric(stud
     text = ada.get(reverse("study_models_file", args=[study.name, "metrics"])).content.decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     places = {
-        (row["who"], row["metric"]): row
+        (row["kind"], row["metric"]): row
         for row in rows
         if (row["task"], row["shots"]) == ("places", "0")
     }
@@ -240,10 +240,10 @@ def test_pages_files_and_programs_show_humans_and_models_under_every_metric(stud
     assert set(places) == {(who, m) for who in ("person", "simulated", "uploaded") for m in every}
     assert places["uploaded", "QA-F1"]["role"] == "card"
     assert places["uploaded", "EM"]["role"] == "further"
-    assert float(places["person", "EM"]["low"]) <= float(places["person", "EM"]["mean"])
+    assert float(places["person", "EM"]["low_95"]) <= float(places["person", "EM"]["mean"])
     reply = ada.get(reverse("api_study_models", args=[study.name])).json()
     assert {row["metric"] for row in reply[0]["metrics"]} >= every
-    assert {row["who"] for row in reply[0]["metrics"]} == {"person", "uploaded"}
+    assert {row["kind"] for row in reply[0]["metrics"]} == {"person", "uploaded"}
     assert "" not in [row["remark"] for row in reply[0]["metrics"]]
 
 

@@ -56,8 +56,8 @@ def test_every_interval_says_its_question(ada, study):
         ("figure_file", ("shots", "csv")),
     ):
         rows = rows_of(ada, name, study.name, *args)
-        assert all(row["question"] == BOTH for row in rows if row["low"]), name
-        assert any(row["low"] for row in rows), name
+        assert all(row["question"] == BOTH for row in rows if row["low_95"]), name
+        assert any(row["low_95"] for row in rows), name
     (row,) = rows_of(ada, "study_models_file", study.name, "differences")
     assert row["question"] == RUNS
     assert RUNS in ada.get(reverse("study_differences", args=[study.name])).content.decode()

@@ -282,7 +282,7 @@ def test_pay_holds_amounts_and_sums(study, bundle):
     assert sum(int(row["cents"]) for row in entries) == cents > 0
     assert sum(int(row["cents"]) for row in rows(bundle, "pay_totals.csv")) == cents
     assert set(entries[0]) == {
-        "study", "manifest", "annotator", "kind", "cents", "currency", "by_platform",
+        "study", "manifest", "annotator", "earning", "cents", "currency", "by_platform",
     }  # fmt: skip
     (prolific,) = study.submissions.filter(prolific_study__isnull=False)
     name = prolific.participation.pseudonym

@@ -44,15 +44,17 @@ def numbers(client, address, args, **query) -> list[dict[str, str]]:
 
 def test_the_figure_has_people_with_intervals_and_models_beside_them(ada, study):
     rows = numbers(ada, "figure_numbers", [study.name, "models"])
-    by = {(row["who"], row["shots"]): row for row in rows}
+    by = {(row["name"], row["shots"]): row for row in rows}
     assert set(by) == {(who, k) for who in ("People", "a-model") for k in ("0", "2")}
     assert by["People", "0"]["score"] == "75.0"
     shots = numbers(ada, "figure_numbers", [study.name, "shots"])
-    assert [row["low"] for row in rows if row["who"] == "People"] == [r["low"] for r in shots]
-    assert by["People", "0"]["low"]
+    assert [row["low_95"] for row in rows if row["name"] == "People"] == [
+        r["low_95"] for r in shots
+    ]
+    assert by["People", "0"]["low_95"]
     assert by["People", "0"]["question"] == humans_models.BOTH
     assert by["a-model", "0"]["score"] == "100.0"
-    assert by["a-model", "0"]["low"] == ""  # one run has no interval
+    assert by["a-model", "0"]["low_95"] == ""  # one run has no interval
     page = ada.get(reverse("figures", args=[study.name])).content.decode()
     assert "figures/models.json?kind=person" in page
     assert "width=single" in page
@@ -115,7 +117,7 @@ def test_several_studies_stand_in_one_figure_and_what_differs_is_named(
     )  # fmt: skip
     query = {"study": [study.name, second.name]}
     rows = numbers(ada, "compare_file", ["csv"], **query)
-    assert [(row["who"], row["shots"], row["n"]) for row in rows] == [
+    assert [(row["name"], row["shots"], row["n"]) for row in rows] == [
         ("First wave", "0", "2"), ("First wave", "2", "2"), ("Second wave", "2", "2"),
     ]  # fmt: skip
     assert {row["study"] for row in rows} == {study.name, second.name}

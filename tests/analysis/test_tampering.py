@@ -358,9 +358,9 @@ def robots_relabelled(export):
     for name in ("annotators.csv", "answers.csv", "allocations.csv"):
         for row in export[name]:
             row["kind"] = "person"
-    export.keep("metrics.csv", lambda row: row["who"] != "simulated")
+    export.keep("metrics.csv", lambda row: row["kind"] != "simulated")
     for row in export["metric_values.csv"]:
-        row["who"] = row["who"].replace("simulated", "person")
+        row["kind"] = row["kind"].replace("simulated", "person")
     given = Counter()
     for row in export["allocations.csv"]:
         place = row["task"], row["shots"]

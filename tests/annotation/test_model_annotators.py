@@ -309,7 +309,7 @@ def test_a_seated_model_is_compared_with_people_example_by_example(study, compar
     assert (seated["splits"], seated["split_numbers"]) == ("3", "1; 2")
     assert (seated["training"], uploaded["training"]) == ("same splits", "some of people's splits")
     family = sorted([float(seated["p"]), float(uploaded["p"])])
-    assert float(seated["low"]) < float(seated["difference"]) < float(seated["high"])
+    assert float(seated["low_95"]) < float(seated["difference"]) < float(seated["high_95"])
     holm = sorted([float(seated["p_holm"]), float(uploaded["p_holm"])])
     assert holm[0] == pytest.approx(min(1, 2 * family[0]))
 
@@ -321,7 +321,7 @@ def test_its_examples_stand_beside_peoples(study, compared, ada):
     address = reverse("study_models_file", args=[study.name, "examples"])
     reply = ada.get(address, {"pair": f"toy-places/2/{row['model']}"}).content.decode()
     examples = list(csv.DictReader(reply.splitlines()))
-    assert len(examples) == int(row["examples"])
+    assert len(examples) == int(row["test_examples"])
     mean = sum(float(example["model_mean"]) for example in examples) / len(examples)
     assert mean == pytest.approx(float(row["model_mean"]))
 
@@ -338,7 +338,7 @@ def test_one_that_was_excluded_is_not_compared_nor_one_with_itself(study, compar
 @pytest.mark.parametrize(
     ("column", "value"),
     one_in(5, [("model_mean", "50.5"), ("difference", "1.25"), ("p", "0.001"), ("p_holm", "0.001"),
-     ("low", "0.5"), ("splits", "2"), ("split_numbers", "1"), ("model", "openai/other"),
+     ("low_95", "0.5"), ("splits", "2"), ("split_numbers", "1"), ("model", "openai/other"),
      ("training", "other splits"), ("p_sign_flip", "0.01")]),
 )  # fmt: skip
 def test_verify_recomputes_the_comparison(study, compared, tmp_path, column, value):

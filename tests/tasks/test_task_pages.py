@@ -47,7 +47,7 @@ def test_its_examples_are_listed_with_texts_searched_and_written(ada, task):
     assert first.context[0] in alone
     assert test[1].context[0] not in alone
     csv = ada.get(reverse("task_examples", args=[task.name, 1]) + "?format=csv").content.decode()
-    assert csv.splitlines()[0] == "id,file,text,question,options,gold"
+    assert csv.splitlines()[0] == "example,file,text,question,options,gold"
     assert len(csv.splitlines()) == 1 + 2 + 4
 
 

@@ -119,7 +119,7 @@ def _task_page(
 
 # Of the list of a task's examples.
 EXAMPLES = [
-    Column("id", "Example", get=lambda example: example.source_id),
+    Column("example", "Example", get=lambda example: example.source_id),
     Column("file", "File", get=lambda example: example.split.filename),
     Column("text", "Text", get=lambda example: " / ".join(example.context)),
     Column("question", "Question"),
