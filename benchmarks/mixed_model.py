@@ -78,7 +78,7 @@ def write(folder: Path, studies: list[dict[int, np.ndarray]], each: int) -> None
 
 
 def of_r(studies: list[dict[int, np.ndarray]], each: int) -> Iterator[tuple[float, ...]]:
-    """Estimate, SE, df and the ends of the interval of each study's difference, x 100."""
+    """Estimate, SE, df and the ends of the interval of each study's difference."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(folder, studies, each)
@@ -87,7 +87,8 @@ def of_r(studies: list[dict[int, np.ndarray]], each: int) -> Iterator[tuple[floa
         with (folder / "mixed_model.csv").open(newline="") as file:
             for row in csv.DictReader(file):
                 if row["what"] == "10 - 0 shots":
-                    yield tuple(float(row[key]) for key in ("estimate", "se", "df", "low_95", "high_95"))
+                    names = ("estimate", "se", "df", "low_95", "high_95")
+                    yield tuple(float(row[key]) for key in names)
 
 
 def ours(arms: dict[int, np.ndarray], each: int) -> tuple[float, ...]:
@@ -95,7 +96,7 @@ def ours(arms: dict[int, np.ndarray], each: int) -> tuple[float, ...]:
     contexts = [place // each for place in range(arms[0].shape[1])]
     found = two_way.of_difference(arms[0], arms[10], contexts)
     low, high = found.interval()
-    return 100 * found.value, 100 * found.se, found.df, 100 * low, 100 * high
+    return found.value, found.se, found.df, low, high
 
 
 def main() -> None:

@@ -19,7 +19,8 @@ UTF-8, RFC 4180, one grain a file, texts unaltered. A spreadsheet may take a tex
 beside the files says how to open them. `verify.py` in the same folder needs nothing but Python. It
 recomputes numbers, spans, orders, allocations and pay, binds the examples to the frozen design, and
 prints which columns no other cell can show to be altered. It reads the files row by row in bounded
-memory, so their order counts: a file that was sorted again is named. `versions.json` beside them
+memory, so their order counts: a file that was sorted again is named. Scores, shares, and their SDs,
+intervals and differences are on the scale from 0 to 1, which pages show x 100. `versions.json` beside them
 names the versions of Handful, Python, numpy, scipy and pandas, the seed of the study, and when it
 was opened and closed (`opened_at`, `closed_at`; null if it was not).
 

@@ -12,6 +12,7 @@ from typing import Any
 from tasks.answer_keys import LABEL, OPTION
 from tasks.answers import highest_s1
 from tasks.cards import Card
+from tasks.columns import hundredth
 from tasks.formats import Record, SplitFile
 from tasks.metrics import s1, score
 from tasks.spans import is_reachable
@@ -51,6 +52,14 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
         "same_options": _ids(files, lambda record: len(set(record.options)) < len(record.options)),
         **_bounds(card, test),
     }
+
+
+def on_scale(report: dict[str, Any]) -> dict[str, Any]:
+    """The report for programs: shares and scores from 0 to 1."""
+    splits = [s | {"empty_share": hundredth(s["empty_share"])} for s in report["splits"]]
+    floors = [floor | {"s1": hundredth(floor["s1"])} for floor in report.get("floors", [])]
+    bounds = {name: hundredth(report[name]) for name in ("baseline", "ceiling")}
+    return report | bounds | {"splits": splits, "floors": floors}
 
 
 def _ids(files: list[SplitFile], is_odd: Any) -> list[dict[str, Any]]:

@@ -80,7 +80,7 @@ class Listing(Generic[Row]):
         return csv_download(
             filename,
             header,
-            ([_plain(column.value(row)) for column in written] for row in self.rows),
+            ([_plain(column.stored(row)) for column in written] for row in self.rows),
         )
 
 

@@ -18,7 +18,7 @@
 # study: no mean is over two arms.
 #
 # It prints a table and writes mixed_model.csv: the mean of each number of shots (or arm) and all
-# differences between two of them, x 100, with intervals of 95 %. Three annotators a group support no more than
+# differences between two of them, from 0 to 1, with intervals of 95 %. Three annotators a group support no more than
 # this model; a p of it is not corrected for the number of comparisons.
 
 suppressPackageStartupMessages(library(lmerTest))
@@ -48,8 +48,8 @@ combination <- function(model, weights) {
   estimate <- found[["Estimate"]]
   reach <- qt(0.975, found[["df"]]) * found[["Std. Error"]]
   data.frame(
-    estimate = 100 * estimate, se = 100 * found[["Std. Error"]], df = found[["df"]],
-    low_95 = 100 * (estimate - reach), high_95 = 100 * (estimate + reach), p = found[["Pr(>|t|)"]]
+    estimate = estimate, se = found[["Std. Error"]], df = found[["df"]],
+    low_95 = estimate - reach, high_95 = estimate + reach, p = found[["Pr(>|t|)"]]
   )
 }
 
@@ -91,7 +91,7 @@ one_task <- function(task) {
   for (group in c("annotator", "context", "example:context", "example", "Residual")) {
     name <- paste0("sd_", gsub("[^a-z]", "_", tolower(group)))
     own_sd <- spread$sdcor[spread$grp == group]
-    rows[[name]] <- if (length(own_sd)) 100 * own_sd else NA
+    rows[[name]] <- if (length(own_sd)) own_sd else NA
   }
   rows
 }

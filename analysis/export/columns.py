@@ -49,7 +49,7 @@ ALLOCATED = len(STUDY) + len(SCENARIO) + len(ARM) + len(WORKER) + 1
 
 def meanings(columns: Sequence[Column]) -> dict[str, str]:
     """The names of a table's columns and their meanings."""
-    return {column.name: column.meaning for column in in_files(columns)}
+    return {column.name: column.stored_meaning for column in in_files(columns)}
 
 
 def _without(columns: dict[str, str], *names: str) -> dict[str, str]:
@@ -202,7 +202,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     | {
         "shots": "shots of the group",
         "n": "number of annotators who completed and are in the analysis",
-        "pairwise_s1": "mean over examples of the mean S1 between two annotators' answers, x 100",
+        "pairwise_s1": "mean over examples of the mean S1 between two annotators' answers, 0 to 1",
         **{
             f"alpha_{name}": f"Krippendorff's alpha with the {words} distance"
             for name, words in {
@@ -212,8 +212,8 @@ COLUMNS: dict[str, dict[str, str]] = {
                 "s1": "1 - S1",
             }.items()
         },
-        "individuals": "mean over annotators of their mean S1, x 100",
-        "majority": "S1 x 100 of the texts that more than half of the annotators chose, or of the"
+        "individuals": "mean over annotators of their mean S1, 0 to 1",
+        "majority": "S1 of the texts that more than half of the annotators chose, or of the"
         " most frequent label or option (of two, none)",
     },
     "intervals.csv": STUDY | OF_CELL | {"shots": "shots of the group"} | INTERVALS,
@@ -417,7 +417,8 @@ prints which columns it cannot recompute. Whoever changes the answers and all th
 is found only by a hash or signature kept elsewhere. versions.json says what the numbers were
 computed with.
 
-The files are UTF-8 and follow RFC 4180. {reading} Rows are ordered, and verify.py reports files
+The files are UTF-8 and follow RFC 4180. {reading} Scores, shares, and their SDs, intervals and
+differences are on the scale from 0 to 1, which pages and tables show x 100. Rows are ordered, and verify.py reports files
 that have been re-sorted: examples by position; answers by the time they were displayed, those of
 an annotator by position; the spans of an answer together; arrivals and decisions chronologically.
 The columns:

@@ -25,7 +25,7 @@ from analysis.tables.findings_columns import COLUMNS as TABLES
 from analysis.tables.performance import kinds
 from analysis.values import cell
 from annotation.models import Study
-from tasks.columns import Column
+from tasks.columns import Column, hundredth
 from tasks.models import Task
 
 FILES = (
@@ -85,7 +85,7 @@ def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[s
         of_all = {"example": item.source_id, "shots": ""}
         rows.append(in_file(columns, item) | agreed | of_all)
         rows += [
-            {"example": item.source_id, "shots": number, "mean": mean}
+            {"example": item.source_id, "shots": number, "mean": hundredth(mean)}
             for number, mean in zip(shots, item.by_shots, strict=True)
             if mean is not None
         ]

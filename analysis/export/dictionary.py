@@ -21,7 +21,7 @@ NUMBERS = {
     "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",
     "sd_examples", "training_s1", "modal_share", "longest_absence", "mean", "sd_ddof1", "sd_ddof0",
     "set_mean", "set_sd_ddof1", "set_sd_ddof0", "set_ceiling", "split_sd_ddof1", "split_sd_ddof0",
-    "mean_s1_x100", "floor_random",
+    "floor_random",
     "floor_frequent", "baseline", "ceiling",
     "worked_seconds", "waited_seconds", "published_mean", "published_spread",
     "pairwise_s1", "alpha_nominal", "alpha_jaccard", "alpha_masi", "alpha_s1", "individuals",

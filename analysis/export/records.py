@@ -220,7 +220,7 @@ def predictions_rows(study: Study) -> Iterator[list[Any]]:
 def model_scores_rows(study: Study) -> Iterator[list[Any]]:
     """One row per model, task and shots."""
     for row in model_tables.model_rows(_files(study)):
-        scores = (cell(column.value(row)) for column in in_files(models_columns.MODEL))
+        scores = (cell(column.stored(row)) for column in in_files(models_columns.MODEL))
         yield [study.name, study.manifest_hash, *scores]
 
 

@@ -188,26 +188,26 @@ def performance_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
         for row in sorted(
             performance.long_rows(table), key=lambda row: table.tasks.index(row.task)
         ):
-            values = (cell(column.value(row)) for column in rendering.PERFORMANCE)
+            values = (cell(column.stored(row)) for column in rendering.PERFORMANCE)
             yield [study.name, study.manifest_hash, *values]
 
 
 def metrics_rows(study: Study) -> Iterator[list[Any]]:
     """One row per task, shots, metric and who answered: annotators of a kind, or a model."""
     for row in metrics.rows(study):
-        values = (cell(column.value(row)) for column in in_files(metrics.COLUMNS))
+        values = (cell(column.stored(row)) for column in in_files(metrics.COLUMNS))
         yield [study.name, study.manifest_hash, *values]
 
 
 def metric_values_rows(study: Study) -> Iterator[list[Any]]:
     """One row per annotator who counts, or file of predictions, and metric."""
     for own in metrics.own_scores(study):
-        values = (cell(column.value(own)) for column in metrics.OWN_COLUMNS)
+        values = (cell(column.stored(own)) for column in metrics.OWN_COLUMNS)
         yield [study.name, study.manifest_hash, *values]
 
 
 def training_rows(study: Study) -> Iterator[list[Any]]:
     """One row per kind, group and block of training examples."""
     for score in training.block_scores(study):
-        values = (cell(column.value(score)) for column in training.BLOCK_SCORES)
+        values = (cell(column.stored(score)) for column in training.BLOCK_SCORES)
         yield [study.name, study.manifest_hash, *values]

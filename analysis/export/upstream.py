@@ -62,7 +62,7 @@ def gains_rows(study: Study) -> Iterator[list[Any]]:
         return
     for kind in kinds(study):
         for row in cross_task.gains(study, kind):
-            values = (cell(column.value(row)) for column in in_files(cross_task.GAINS))
+            values = (cell(column.stored(row)) for column in in_files(cross_task.GAINS))
             yield [study.name, study.manifest_hash, *values]
 
 

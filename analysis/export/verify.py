@@ -57,7 +57,7 @@ FILES = {
     " high_95 se df no_interval remark recipe",
     "metric_values.csv": f"{OF_STUDY} kind name task task_version shots split metric value remark",
     "training.csv": f"{OF_STUDY} kind task task_version shots split examples in_shots not_in_shots"
-    " mean_s1_x100 sd_ddof1 sd_ddof0 n nested",
+    " mean_s1 sd_ddof1 sd_ddof0 n nested",
     "agreement.csv": f"{OF_STUDY} kind task task_version shots n pairwise_s1 alpha_nominal"
     " alpha_jaccard alpha_masi alpha_s1 individuals majority",
     "intervals.csv": f"{OF_STUDY} kind task task_version shots n test_examples contexts mean"
@@ -1675,7 +1675,7 @@ def check_scenarios(export, check):
 
 
 def bounds(export, task):
-    """(baseline, name of the baseline, ceiling) of a task, x 100 over its test examples."""
+    """(baseline, name of the baseline, ceiling) of a task over its test examples."""
     golds = [example.gold for example in export.tests.get(task, ())]
     if not golds:
         return None, None, None
@@ -1684,7 +1684,7 @@ def bounds(export, task):
         counts = Counter(gold[0] if gold else "" for gold in golds)
         label = max(counts, key=counts.__getitem__)
         name, baseline = f"always “{label}”", counts[label] / len(golds)
-    best = 100 * mean([example.reachable for example in export.tests[task]])
+    best = mean([example.reachable for example in export.tests[task]])
     metric = export.metrics.get(task, "S1")
     if metric != "S1":
         answer = frozenset([label] if task in export.label_tasks else [])
@@ -1693,7 +1693,7 @@ def bounds(export, task):
         best = best if task in export.label_tasks else None
     if task in export.always_answered:
         return None, NO_BASELINE, best
-    return 100 * baseline, name, best
+    return baseline, name, best
 
 
 def published_of(export, task):
@@ -1725,7 +1725,7 @@ def check_as_one_set(export, check, row, means):
 
 
 def set_ceiling(export, task):
-    """The most, x 100, that allowed answers reach where alternative golds are one set."""
+    """The most that allowed answers reach where alternative golds are one set."""
     card = export.cards[task]
     sizes = [len(set(example.gold)) for example in export.tests.get(task, ())]
     if not sizes:
@@ -1736,18 +1736,18 @@ def set_ceiling(export, task):
         2 * reached / (reached + size) if size else float(card["no_answer"])
         for reached, size in zip(right, sizes, strict=True)
     ]
-    return 100 * mean(scores)
+    return mean(scores)
 
 
 def check_performance(export, check):
     groups, splits = defaultdict(list), defaultdict(list)
     for (kind, task, shots, split), values in export.means.items():
-        groups[kind, task, shots] += [100 * value for value in values]
+        groups[kind, task, shots] += values
         if split and values:
-            splits[kind, task, shots].append(100 * mean(values))
+            splits[kind, task, shots].append(mean(values))
     sets, people = defaultdict(list), defaultdict(list)
     for (kind, task, shots, _split), group in export.who_counts().items():
-        sets[kind, task, shots] += [100 * mean(one.as_set) for one in group if one.as_set]
+        sets[kind, task, shots] += [mean(one.as_set) for one in group if one.as_set]
         people[kind, task, shots] += group
     published, kinds = set(), export.kinds()
     cells = {
@@ -1772,8 +1772,8 @@ def check_performance(export, check):
         if row["task"] in export.cards:
             check.texts(row, family=export.cards[row["task"]]["family"])
         printed = published_of(export, row["task"]) if metric == "S1" else {}
-        quoted, spread_quoted = printed.get(row["shots"], (None, None))
-        check.numbers(row, published_mean=quoted, published_spread=spread_quoted)
+        quoted, spread_quoted = printed.get(row["shots"], (math.nan, math.nan))
+        check.numbers(row, published_mean=quoted / 100, published_spread=spread_quoted / 100)
         late = integer(row["late_seats"])
         if late is None or late < 0 or (late and row["kind"] != "person"):
             check.wrong(row, "late_seats", "a number of seats, 0 for all but people")
@@ -1790,12 +1790,12 @@ def check_floors(export, check, row, metric):
     """The chance level, exactly where labels are as likely; else that it is a score, or none."""
     task, labels = row["task"], export.cards.get(row["task"], {}).get("labels")
     if labels and metric in ("S1", "ACC"):
-        check.numbers(row, floor_random=100 / len(labels))
+        check.numbers(row, floor_random=1 / len(labels))
     for column in ("floor_random", "floor_frequent"):
         listed = task in export.listed_tasks and column == "floor_random"
         may_be = listed or (task in export.always_answered and metric == "S1")
-        if row[column] and not -100 <= real(row[column]) <= 100:
-            check.wrong(row, column, "a score x 100")
+        if row[column] and not -1 <= real(row[column]) <= 1:
+            check.wrong(row, column, "a score")
         if task in export.cards and (listed > bool(row[column]) or bool(row[column]) > may_be):
             check.wrong(row, column, "a score where answers are listed, and nothing else")
 
@@ -1831,10 +1831,10 @@ def check_training(export, check):
         hashes = files[size] - files.get(smaller, set())
         means = []
         if nested and size <= shots:
-            means = [100 * mean(values) for one in group if (values := scores_in(one, hashes))]
+            means = [mean(values) for one in group if (values := scores_in(one, hashes))]
         numbers = spread(means) | {"n": len(group), "nested": int(nested)}
         check.texts(row, examples=name)
-        check.numbers(row, mean_s1_x100=numbers.pop("mean"), **numbers)
+        check.numbers(row, mean_s1=numbers.pop("mean"), **numbers)
     for key in expected:
         check.differs("training.csv", "-", "task", "no row", key)
 
@@ -1882,8 +1882,8 @@ def check_agreement(export, check):
             row,
             n=len(group),
             pairwise_s1=pairwise_s1(units),
-            individuals=100 * mean([mean(scores) for scores in own]),
-            majority=100 * mean(right),
+            individuals=mean([mean(scores) for scores in own]),
+            majority=mean(right),
             **{f"alpha_{name}": alpha(units, distance) for name, distance in DISTANCES.items()},
         )
     for key in groups:
@@ -1930,13 +1930,13 @@ def apart(unit, distance):
 
 
 def pairwise_s1(units):
-    """The mean over examples of the mean S1 between two answers, x 100."""
+    """The mean over examples of the mean S1 between two answers."""
     means = [
         1 - apart(unit, DISTANCES["s1"]) / math.comb(len(unit), 2)
         for unit in units
         if len(unit) > 1
     ]
-    return 100 * mean(means) if means else None
+    return mean(means) if means else None
 
 
 def alpha(units, distance):
@@ -2176,12 +2176,12 @@ def check_intervals(export, check):
             n=len(group),
             test_examples=len(contexts),
             contexts=len(set(contexts)),
-            mean=100 * estimate.value,
-            low_95=100 * cut(estimate.value - half, least),
-            high_95=100 * cut(estimate.value + half, least),
-            t_low_95=100 * cut(estimate.value - t, least),
-            t_high_95=100 * cut(estimate.value + t, least),
-            se=100 * estimate.se,
+            mean=estimate.value,
+            low_95=cut(estimate.value - half, least),
+            high_95=cut(estimate.value + half, least),
+            t_low_95=cut(estimate.value - t, least),
+            t_high_95=cut(estimate.value + t, least),
+            se=estimate.se,
             df=estimate.df,
             **components(parts, len(group), len(set(contexts))),
         )
@@ -2190,13 +2190,13 @@ def check_intervals(export, check):
 
 
 def components(parts, people, contexts):
-    """The columns of the SDs between annotators, between contexts, and of the rest, x 100."""
+    """The columns of the SDs between annotators, between contexts, and of the rest."""
     own = dict.fromkeys(("sd_between_annotators", "sd_between_contexts", "sd_rest"))
     if parts:
         (between, _df), (among, _df), (rest, _df) = parts
         values = people * (between - rest), contexts * (among - rest), people * contexts * rest
         own = {
-            name: 100 * math.sqrt(value) if value > NO_VARIANCE else 0.0
+            name: math.sqrt(value) if value > NO_VARIANCE else 0.0
             for name, value in zip(own, values, strict=True)
         }
     return own
@@ -2272,7 +2272,7 @@ def check_attrition(export, check):
         if not all(groups) or not all(completed for completed, _number in counts):
             check.wrong(row, "task", "test examples that all have answered")
             continue
-        scores = [[100 * known_mean(own) for own in group] for group in groups]
+        scores = [[known_mean(own) for own in group] for group in groups]
         shares = [completed / number for completed, number in counts]
         low, high = lee_bounds(*scores, shares)
         check.numbers(
@@ -2362,27 +2362,27 @@ def check_tested(check, row, estimate, margin):
     check.texts(row, no_interval=estimate.why_not)
     check.numbers(
         row,
-        difference=100 * gap,
-        low_95=100 * (gap - half),
-        high_95=100 * (gap + half),
+        difference=gap,
+        low_95=gap - half,
+        high_95=gap + half,
         p=p,
         margin=margin,
-        p_equivalence=estimate.beyond(margin / 100 - abs(gap)),
-        low_90=100 * (gap - half_90),
-        high_90=100 * (gap + half_90),
-        smallest_margin=100 * half_90,
-        se=100 * estimate.se,
+        p_equivalence=estimate.beyond(margin - abs(gap)),
+        low_90=gap - half_90,
+        high_90=gap + half_90,
+        smallest_margin=half_90,
+        se=estimate.se,
         df=estimate.df,
-        people_se=100 * estimate.people_se,
+        people_se=estimate.people_se,
         people_df=estimate.people_df,
     )
     return p
 
 
 def margin_of(export):
-    """The margin of equivalence that the design froze, in points; NaN for none."""
+    """The margin of equivalence that the design froze; NaN for none."""
     margin = export.design.get("equivalence_margin")
-    return math.nan if margin is None else float(margin)
+    return math.nan if margin is None else float(margin) / 100
 
 
 def permutation(first, second):
@@ -2837,7 +2837,7 @@ def check_models(export, check):
     export.predicted = predicted
     means, set_means, under = defaultdict(list), defaultdict(list), defaultdict(list)
     for (*place, _split), scores in as_set.items():
-        set_means[tuple(place)].append(100 * mean(scores))
+        set_means[tuple(place)].append(mean(scores))
     for (model, task, shots, split), own in sorted(predicted.items(), key=by_split):
         expected = len(export.tests.get(task, ()))
         if len(own) != expected:
@@ -2845,11 +2845,11 @@ def check_models(export, check):
             check.differs("predictions.csv", "-", "example", given, expected)
         key, metric = (model, task, shots), export.metrics.get(task, "S1")
         if metric == "S1":
-            means[key].append(100 * mean(own.values()))
+            means[key].append(mean(own.values()))
             continue
         texts = export.predicted_texts[model, task, shots, split]
         if judged := export.judge_texts(task, metric, texts):
-            means[key].append(100 * judged.value)
+            means[key].append(judged.value)
             under[key].append(judged)
     for row in export.rows("model_scores.csv", check):
         key = (row["model"], row["task"], row["shots"])
@@ -2969,7 +2969,7 @@ def fits(export, task, metric):
 def check_metric(export, check, row, group):
     """Mean, SDs and interval of one metric over its annotators or files."""
     task, metric, is_model = row["task"], row["metric"], row["kind"] == UPLOADED
-    check.numbers(row, **spread([100 * own.value for own in group]))
+    check.numbers(row, **spread([own.value for own in group]))
     places = [own for own in export.design.get("scenarios", ()) if own["task"] == task]
     places = [own for own in places if own.get("arm", "") in IN_CELLS]
     seats = sum(own["seats"] for own in places if str(own["shots"]) == row["shots"])
@@ -2993,9 +2993,9 @@ def check_metric(export, check, row, group):
     half, least = estimate.reach(0.95), lowest(metric)
     check.numbers(
         row,
-        low_95=100 * cut(value - half, least),
-        high_95=100 * cut(value + half, least),
-        se=100 * estimate.se,
+        low_95=cut(value - half, least),
+        high_95=cut(value + half, least),
+        se=estimate.se,
         df=estimate.df,
     )
     reason = next((own.why_not for own in group if own.why_not), "")
@@ -3066,11 +3066,9 @@ def check_difference(export, check, row, group, by_split, margin):
         splits=len(runs),
         test_examples=len(tests),
         contexts=len(set(contexts)),
-        human_mean=100 * mean([mean(of_one) for of_one in scores]),
-        model_mean=100 * mean(of_model),
-        se_clustered=100
-        * math.hypot(*sums_of([gap - mean(own) for gap in own], contexts))
-        / len(own),
+        human_mean=mean([mean(of_one) for of_one in scores]),
+        model_mean=mean(of_model),
+        se_clustered=math.hypot(*sums_of([gap - mean(own) for gap in own], contexts)) / len(own),
     )
     check_sign_flip(export, check, row, sums_of(own, contexts))
     return check_tested(check, row, estimate, margin)
@@ -3179,14 +3177,14 @@ def check_ceilings(export, check):
         if not group or not scores or not scores[0]:
             check.wrong(row, "shots", "a cell that somebody completed, once")
             continue
-        own = {one.name: 100 * mean(s) for one, s in zip(group, scores, strict=True)}
+        own = {one.name: mean(s) for one, s in zip(group, scores, strict=True)}
         best, worst = max(own.values()), min(own.values())
         against = against_the_others(export, row["task"], group) if len(group) >= 5 else []
         why_not = "fewer than five annotators" if len(group) < 5 else ""
         check.numbers(
             row,
             n=len(group),
-            leave_one_out=100 * mean([mean(s) for s in against]) if against else None,
+            leave_one_out=mean([mean(s) for s in against]) if against else None,
             compared=sum(map(len, against)),
             answers=len(group) * len(scores[0]),
             best=best,
@@ -3276,11 +3274,11 @@ def items_of(export, task, by_shots):
         agree = len(unit) > 1 and len(set(unit)) == 1
         items[example] = {
             "": {
-                "mean": 100 * mean(own),
+                "mean": mean(own),
                 "n": len(own),
                 "pairwise_s1": pairwise_s1([unit]),
-                "right": 100 * sum(value == 1 for value in own) / len(own),
-                "right_models": 100 * mean(right) if right else None,
+                "right": sum(value == 1 for value in own) / len(own),
+                "right_models": mean(right) if right else None,
                 "item_rest": apart_by,
                 "respondents": len(respondents),
                 "unanimous": int(agree),
@@ -3290,7 +3288,7 @@ def items_of(export, task, by_shots):
         for shots, group in by_shots.items():
             values = [one.s1[one.at[example]] for one in group if example in one.at]
             if values:
-                items[example][shots] = {"mean": 100 * mean(values)}
+                items[example][shots] = {"mean": mean(values)}
     return items
 
 
@@ -3383,7 +3381,7 @@ def finished(export):
             Finished(
                 annotator,
                 row["in_analysis"] == "1",
-                100 * mean(trained) if trained else math.nan,
+                mean(trained) if trained else math.nan,
                 statistics.median(active) if active else math.nan,
                 *told.get(row["annotator"], ("", "")),
                 row["flags"].split(),
@@ -3398,7 +3396,7 @@ def among(question, *answers):
 
 
 def trained(least):
-    return lambda who: who.counts and not who.training < least  # NaN: nothing to fail in
+    return lambda who: who.counts and not 100 * who.training < least  # NaN: nothing to fail in
 
 
 def paced(least):
@@ -3442,16 +3440,16 @@ def cell_of(export, task, group):
     if metric != "S1":
         judged = [export.judge_annotator(one) for one in group]
         own = [one.value if one else math.nan for one in judged]
-    numbers, least = spread([100 * value for value in own]), lowest(metric)
+    numbers, least = spread(own), lowest(metric)
     scores, contexts = scores_of(export, task, group)
     why_not = "" if group else "no annotator"
     if not why_not:
         why_not = why_no_layout(scores, contexts) if scores else "values are missing"
     parts = None if why_not else variances(layout(scores, contexts))
-    value = numbers["mean"] / 100 if group else math.nan
+    value = numbers["mean"] if group else math.nan
     estimate = Estimate(value, parts, why_not)
     half = estimate.reach(0.95)
-    ends = {"low_95": 100 * cut(value - half, least), "high_95": 100 * cut(value + half, least)}
+    ends = {"low_95": cut(value - half, least), "high_95": cut(value + half, least)}
     return numbers | ends, estimate.why_not
 
 
@@ -3716,15 +3714,15 @@ def check_gain(check, row, gains):
     one = gains[0] if len(gains) == 1 else None
     refused = [g.refused if one else f"{g.task}: {g.refused}" for g in gains if g.refused]
     check.texts(row, method=method, no_interval=why, refused="; ".join(refused))
-    percent = {
+    numbers = {
         "gain": value, "low_95": ends[0], "high_95": ends[1], "difference": difference,
         "difference_low_95": reach[0], "difference_high_95": reach[1],
         "new": one and one.new, "base": one and one.base,
         "new_sd": one and one.new_sd, "base_sd": one and one.base_sd,
     }  # fmt: skip
-    check.numbers(row, **{name: of if of is None else 100 * of for name, of in percent.items()})
     check.numbers(
         row,
+        **numbers,
         new_people=sum(gain.sizes[1] for gain in gains),
         base_people=sum(gain.sizes[0] for gain in gains),
     )

@@ -29,9 +29,10 @@ from analysis.values import number
 from annotation.models import Answer, Kind, Step, Study
 from annotation.study import compared_files
 from tasks import columns as table_columns
-from tasks.columns import Column
+from tasks.columns import Column, hundredth
 from tasks.csv_files import csv_text
 
+X_100 = ("s1", "score", "low", "high", "baseline")  # columns that figures draw x 100
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
 REMEMBERED = 3600  # seconds
 VERSION = 8  # of the rows: raise it when one of them gets another shape
@@ -205,8 +206,12 @@ def _shot_curve(study: Study, annotation: pd.DataFrame) -> Data:
 
 
 def in_file(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows behind a figure under the names that CSV and JSON have."""
-    return frame.rename(columns={"low": "low_95", "high": "high_95", "who": "name"})
+    """The rows behind a figure under the names that CSV and JSON have, scores from 0 to 1."""
+    scores = [name for name in frame.columns if name in X_100]
+    names = {"low": "low_95", "high": "high_95", "who": "name"}
+    return frame.assign(**{name: frame[name].map(hundredth) for name in scores}).rename(
+        columns=names
+    )
 
 
 def frame_csv(kind: str, frame: pd.DataFrame) -> str:

@@ -57,7 +57,7 @@ def shape(name: str, columns: Sequence[Column]) -> serializers.Serializer:
 
 def field_of(column: Column) -> serializers.Field:
     """One column of it; what is measured may be missing."""
-    words = f"{column.meaning}, {column.unit}" if column.unit else column.meaning
+    words = column.stored_meaning
     if column.unit:
         return serializers.FloatField(allow_null=True, help_text=words)
     kind = serializers.IntegerField if type_of(column.name) == "integer" else serializers.CharField
@@ -78,8 +78,8 @@ class Findings(ApiView):
     class Tables(serializers.Serializer):
         """Rows as in the CSV of the same table; the columns are explained on the page.
 
-        Scores x 100 and differences in their points: means, intervals and contrasts under the
-        metric of the task's card, all else S1 x 100; alphas from -1 to 1, p from 0 to 1.
+        Scores and differences on the scale from 0 to 1: means, intervals and contrasts under the
+        metric of the task's card, all else S1; alphas from -1 to 1, p from 0 to 1.
         """
 
         class Pending(serializers.Serializer):
@@ -176,7 +176,7 @@ class FigureData(ApiView):
     class DataOfFigure(serializers.Serializer):
         """`data` are the rows behind the figure, `numbers` those of the table beside it.
 
-        S1 x 100 and slopes in its points; times in the unit that the name of the column says.
+        S1 and slopes on the scale from 0 to 1; times in the unit that the column's name says.
         """
 
         kind = serializers.ChoiceField(Kind.choices)
@@ -222,7 +222,7 @@ class ModelScores(UploadModels):
 
 class HumansAndModels(ApiView):
     class Comparison(serializers.Serializer):
-        """Rows as in the CSVs of the page; all are x 100 under the card's metric."""
+        """Rows as in the CSVs of the page; scores under the card's metric, scale 0 to 1."""
 
         kind = serializers.ChoiceField(Kind.choices)
         scores = serializers.ListField(
@@ -273,7 +273,7 @@ class HumansAndModels(ApiView):
 
 class Leaderboard(ApiView):
     class BoardsOfKind(serializers.Serializer):
-        """Rows as in the CSV; means and SDs are x 100 under the card's metric."""
+        """Rows as in the CSV; means and SDs under the card's metric, scale 0 to 1."""
 
         kind = serializers.ChoiceField(Kind.choices)
         entries = serializers.ListField(child=serializers.DictField())

@@ -42,7 +42,7 @@ class FileShape(serializers.Serializer):
     split_number = serializers.IntegerField(allow_null=True)
     filename = serializers.CharField()
     examples = serializers.IntegerField()
-    mean_s1 = serializers.FloatField(help_text="S1 x 100")
+    mean_s1 = serializers.FloatField(help_text="0 to 1")
     remarks = serializers.ListField(child=serializers.CharField(), allow_null=True)
 
 
@@ -78,7 +78,7 @@ def as_record(model: LanguageModel) -> dict[str, Any]:
                 "split_number": file.split_number,
                 "filename": file.filename,
                 "examples": file.examples,  # type: ignore[attr-defined]  # annotated
-                "mean_s1": 100 * file.mean_s1,  # type: ignore[attr-defined]  # annotated
+                "mean_s1": file.mean_s1,  # type: ignore[attr-defined]  # annotated
                 "remarks": file.remarks,
             }
             for file in files

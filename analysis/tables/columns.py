@@ -27,7 +27,7 @@ def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> st
     written = in_files(columns)
     before = [kind] if kind else []
     header = [*(["kind"] if kind else []), *(column.name for column in written)]
-    return csv_text(header, ([*before, *(cell(c.value(row)) for c in written)] for row in rows))
+    return csv_text(header, ([*before, *(cell(c.stored(row)) for c in written)] for row in rows))
 
 
 def as_records(columns: Iterable[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ def as_records(columns: Iterable[Column], rows: Iterable[Any]) -> list[dict[str,
 
 def in_file(columns: Iterable[Column], row: Any) -> dict[str, Any]:
     """What a file has of a row, by the name of the column."""
-    return {column.name: column.value(row) for column in in_files(columns)}
+    return {column.name: column.stored(row) for column in in_files(columns)}
 
 
 def plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 
 from django.db.models import Count
 
@@ -106,7 +107,7 @@ class BlockScore:
     split: int | None
     block: Block
     nested: int
-    mean_s1_x100: float
+    mean: float
     sd_ddof1: float
     sd_ddof0: float
     n: int
@@ -119,7 +120,7 @@ class BlockScore:
     def text(self) -> str:
         if not self.nested:
             return "not nested"
-        return mean_and_sd(self.mean_s1_x100, self.sd_ddof1)
+        return mean_and_sd(self.mean, self.sd_ddof1)
 
 
 @dataclass(frozen=True)
@@ -184,10 +185,11 @@ BLOCK_SCORES = [
         get=lambda score: score.block.smaller,
     ),
     Column(
-        "mean_s1_x100",
+        "mean_s1",
         meaning="mean over annotators of their mean over the block, S1 x 100; empty where the group"
         " did not meet the block, or the files are not nested",
         unit="S1 x 100",
+        get=attrgetter("mean"),
     ),
     Column(
         "sd_ddof1",

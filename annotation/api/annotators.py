@@ -131,7 +131,7 @@ class AnnotatorShape(serializers.Serializer):
                 help_text="until a decision on the analysis; POST show-score shows it"
             ),
             "mean_s1": serializers.FloatField(
-                allow_null=True, help_text="S1 x 100 over the annotation step; null while hidden"
+                allow_null=True, help_text="S1, 0 to 1, over the annotation step; null while hidden"
             ),
             "flags": serializers.ListField(child=serializers.CharField()),
         }
@@ -147,8 +147,7 @@ def as_record(participation: Participation, may_read: bool) -> dict[str, Any]:
         raised = seen.get(participation.pk, [])
     if may_read and not is_hidden:
         answered = participation.turns.filter(step=Step.ANNOTATION)
-        s1 = answered.aggregate(mean=Avg("answer__s1"))["mean"]
-        mean = None if s1 is None else 100 * s1
+        mean = answered.aggregate(mean=Avg("answer__s1"))["mean"]
     return record | {"score_hidden": is_hidden, "mean_s1": mean, "flags": raised}
 
 

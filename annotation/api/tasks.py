@@ -210,7 +210,9 @@ class TaskReport(ApiView):
     @extend_schema(responses=ReportShape, summary="The data report of a task")
     def get(self, request: Request, name: str, version: int) -> Response:
         report = task_of(name, version).report
-        return tagged(request, {"lines": data_report.lines(report), "report": report})
+        return tagged(
+            request, {"lines": data_report.lines(report), "report": data_report.on_scale(report)}
+        )
 
 
 class TaskTwin(Twin):

@@ -43,5 +43,5 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.1f}"
+        return f"{value:.3f}"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

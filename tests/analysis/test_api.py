@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis.export import release
+from analysis.export.dictionary import type_of
 from analysis.figures import data as figure_data
 from analysis.pages.cross_task import TABLES
 from analysis.tables import findings_columns, resampling
@@ -36,8 +37,8 @@ def test_a_program_reads_the_table_with_a_token(client, study, by_token):
     address = reverse("api_human_performance", args=[study.name])
     rows = client.get(address, headers=by_token).json()
     assert [(row["kind"], row["shots"], row["mean"], row["n"]) for row in rows] == [
-        ("person", 0, 100.0, 1),
-        ("person", 2, 100.0, 1),
+        ("person", 0, 1.0, 1),
+        ("person", 2, 1.0, 1),
     ]
     assert rows[0]["sd_ddof1"] is None
 
@@ -170,7 +171,7 @@ def test_the_tables_have_the_digits_of_their_csvs(client, full):
     for entry, figure in zip(read("api_analysis"), read("api_figure", "shots"), strict=True):
         ends = [(row["low_95"], row["high_95"]) for row in entry["intervals"]]
         assert ends == [(row["low_95"], row["high_95"]) for row in figure["numbers"]]
-        assert all(0 <= end <= 100 for pair in ends for end in pair if end is not None)
+        assert all(0 <= end <= 1 for pair in ends for end in pair if end is not None)
     for entry in read("api_study_models"):
         for table in ("scores", "aggregates", "differences"):
             expected = file("study_models_file", table, kind=entry["kind"])
@@ -227,7 +228,7 @@ def test_the_schema_is_valid_and_names_every_address(client, researcher, tmp_pat
     assert "/api/v1/studies/{name}/human-performance/" in text
     assert "/api/v1/studies/{name}/analysis/" in text
     assert "/api/v1/studies/{name}/figures/{figure}/" in text
-    assert "S1 x 100" in text
+    assert "scale 0 to 1" in text
     assert client.get(reverse("schema")).status_code == 401
     client.force_login(researcher)
     assert client.get(reverse("api_docs")).status_code == 200
@@ -262,6 +263,10 @@ FILES = (
     *(("figure_file", name, "csv") for name in figure_data.NAMES),
 )  # fmt: skip
 RENAMED = {"low", "high", "floor", "who", "why_not", "holm_p", "source_id", "id", "t_low", "t_high"}
+OTHER_UNITS = (
+    "seconds|minutes|hour|median|standing|cost|earned|due|hedges_g|df$"
+    "|^(part|block|number|first|last|middle|examples|files|tasks)$|^per_|per_10$"
+)
 LISTS = ("api_answers", "api_spans", "api_events", "people", "audit_log")
 
 
@@ -271,8 +276,13 @@ def all_csvs(client, study, folder):
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.csv")}
     addresses = [reverse(name, args=[study.name, *more]) for name, *more in FILES]
     addresses += [reverse(name, args=[study.name]) + "?format=csv" for name in LISTS]
-    addresses += [reverse("models_file"), reverse("studies") + "?format=csv"]
-    addresses += [reverse("api_predictions", args=["a-model"]) + "?format=csv"]
+    task = study.tasks.get()
+    addresses += [
+        reverse("models_file"),
+        *(reverse(name) + "?format=csv" for name in ("studies", "tasks", "models")),
+        reverse("task_examples", args=[task.name, task.version]) + "?format=csv",
+        reverse("api_predictions", args=["a-model"]) + "?format=csv",
+    ]
     for address in addresses:
         reply = client.get(address)
         assert reply.status_code == 200, address
@@ -282,10 +292,19 @@ def all_csvs(client, study, folder):
         yield name, list(reader.fieldnames), list(reader)
 
 
+def is_on_scale(column, cell):
+    """Scores, shares, their SDs, intervals and differences are not x 100; other numbers may be."""
+    if type_of(column) == "integer" or re.search(OTHER_UNITS, column):
+        return True
+    # A difference's interval, or a slope over more examples than there are, may pass what can be.
+    most = 2 if re.search("low|high|^per_", column) else 1
+    return not re.fullmatch(r"-?\d+(\.\d+)?", cell) or abs(float(cell)) <= most
+
+
 @pytest.mark.long
-def test_all_csvs_share_names(client, full, tmp_path):
+def test_all_csvs_share_names_and_scales(client, full, tmp_path):
     wrong, named = set(), set()
-    for name, header, _rows in all_csvs(client, full, tmp_path):
+    for name, header, rows in all_csvs(client, full, tmp_path):
         for column in header:
             named.add(column)
             is_plain = re.fullmatch(r"[a-z][a-z0-9_]*", column)
@@ -293,5 +312,8 @@ def test_all_csvs_share_names(client, full, tmp_path):
                 wrong.add((name, column))
         if name in ("examples.csv", "spans.csv") and "study" not in header:
             wrong.add((name, "study"))
-    assert not wrong
+        for column, cell in [cell for row in rows for cell in row.items()]:
+            if not is_on_scale(column, cell):
+                wrong.add((name, column, cell))
+    assert not wrong, sorted(wrong)
     assert {"example", "low_95", "high_95", "p_holm", "smallest_p", "no_interval"} <= named

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.tables import performance, published
+from tasks.columns import hundredth
 from tasks.formats import Record
 from tasks.importing import import_task, read_clues
 from tasks.metrics import s1
@@ -78,8 +79,8 @@ def test_the_second_scale_is_the_same_answers_against_all_golds_together(ada, st
     with (folder / "human_performance.csv").open(encoding="utf-8", newline="") as file:
         rows = {row["task"]: row for row in csv.DictReader(file)}
     row = rows["toy-places"]
-    assert float(row["set_mean"]) == pytest.approx(cell.set_mean)
-    assert float(row["set_ceiling"]) == pytest.approx(first)
+    assert float(row["set_mean"]) == pytest.approx(cell.set_mean / 100)
+    assert float(row["set_ceiling"]) == pytest.approx(first / 100)
     assert "gold:any_of" in row["recipe"]
     assert "gold:set" in row["set_recipe"]
     assert note in row["note"]
@@ -87,7 +88,7 @@ def test_the_second_scale_is_the_same_answers_against_all_golds_together(ada, st
         assert rows["toy-set"][column] == "", column
     with (folder / "model_scores.csv").open(encoding="utf-8", newline="") as file:
         (model,) = csv.DictReader(file)
-    assert (float(model["mean"]), float(model["set_mean"])) == pytest.approx((100, first))
+    assert (float(model["mean"]), float(model["set_mean"])) == pytest.approx((1, first / 100))
     assert "gold:set" in model["set_recipe"]
 
 
@@ -96,9 +97,10 @@ def test_verify_names_a_set_mean_that_was_altered(study, tmp_path):
     call_command("export_study", study.name, str(folder), verbosity=0)
     path = folder / "human_performance.csv"
     mean = performance.performance(study).cells["toy-places", 0].set_mean
+    mean = hundredth(mean)
     whole = path.read_text(encoding="utf-8")
     assert repr(mean) in whole
-    path.write_text(whole.replace(repr(mean), repr(mean + 1)), encoding="utf-8", newline="")
+    path.write_text(whole.replace(repr(mean), repr(mean / 2)), encoding="utf-8", newline="")
     ran = subprocess.run(
         [sys.executable, "-I", str(folder / "verify.py")],
         capture_output=True, text=True, timeout=60, env={}, check=False,

@@ -138,7 +138,7 @@ def test_page_csv_api_and_report_have_the_table(ada, study):
     address = reverse("analysis_file", args=[study.name, "attrition"])
     (row,) = csv.DictReader(io.StringIO(ada.get(address).content.decode()))
     (own,) = table.rows(study, Kind.PERSON)
-    assert float(row["lee_low"]) == own.lee_low
+    assert float(row["lee_low"]) == pytest.approx(own.lee_low / 100)
     (reply,) = ada.get(f"/api/v1/studies/{study.name}/analysis/").json()
     assert reply["attrition"][0]["p_fisher"] == own.p_fisher
     grid = block(study, "Uncertainty and differences", Grid, "Attrition by number of shots")

@@ -90,8 +90,8 @@ def test_options_are_by_plurality_in_every_table_and_in_verify(ada, researcher, 
     (row,) = ceilings(findings.answered(study, Kind.PERSON))
     assert (row.leave_one_out, row.compared) == (50, row.answers)
     (api,) = ada.get(reverse("api_analysis", args=[study.name])).json()
-    assert api["ceiling"][0]["leave_one_out"] == 50
-    assert api["aggregates"][0]["majority"] == 100
+    assert api["ceiling"][0]["leave_one_out"] == 0.5
+    assert api["aggregates"][0]["majority"] == 1
     folder = tmp_path / "export"
     call_command("export_study", study.name, str(folder), verbosity=0)
     export = Export(folder)
@@ -111,9 +111,9 @@ def test_the_page_the_csv_and_the_api_say_who_was_best_and_worst(ada, researcher
     reply = ada.get(reverse("analysis_file", args=[study.name, "ceiling"]))
     row = next(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
     assert (row["best_annotator"], row["worst_annotator"]) == (right.pseudonym, empty.pseudonym)
-    assert float(row["best"]) == 100
+    assert float(row["best"]) == 1
     # Two of the six examples have no answer.
-    assert float(row["worst"]) == pytest.approx(100 / 3)
+    assert float(row["worst"]) == pytest.approx(1 / 3)
     assert (row["leave_one_out"], row["compared"]) == ("", "0")
     assert row["no_leave_one_out"] == "fewer than five annotators"
     (api,) = ada.get(reverse("api_analysis", args=[study.name])).json()
@@ -161,7 +161,7 @@ def test_the_audit_is_a_page_and_a_file(ada, researcher):
     (row,) = csv.DictReader(io.StringIO(reply.content.decode(), newline=""))
     assert (row["kind"], row["example"], row["n"]) == ("person", example.source_id, "2")
     assert (row["answer"], row["gold"]) == ('["Lima","Oslo"]', '["Oslo"]')
-    assert float(row["s1"]) == pytest.approx(100 * 2 / 3)
+    assert float(row["s1"]) == pytest.approx(2 / 3)
     caption = "All annotators agree against the gold"
     grid = reports.block(study, "Ceilings and doubtful golds", Grid, caption)
     assert grid.rows == [["toy-places", "1", "1", "1"]]

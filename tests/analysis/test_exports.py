@@ -455,20 +455,20 @@ def test_the_training_table_has_means_and_spreads_of_whole_sets_and_of_what_they
                 and answer["step"] == "training"
                 and answer["hash"] in block
             ):
-                of_each.setdefault(answer["annotator"], []).append(100 * float(answer["s1"]))
-        if row["mean_s1_x100"] == "":
+                of_each.setdefault(answer["annotator"], []).append(float(answer["s1"]))
+        if row["mean_s1"] == "":
             assert int(row["in_shots"]) > int(row["shots"]) or row["kind"] == "simulated"
             continue
         means = [statistics.fmean(scores) for scores in of_each.values()]
         assert (row["n"], row["nested"], row["split"]) == (str(len(means)), "1", "1")
-        assert float(row["mean_s1_x100"]) == pytest.approx(statistics.fmean(means), abs=1e-9)
+        assert float(row["mean_s1"]) == pytest.approx(statistics.fmean(means), abs=1e-9)
         assert float(row["sd_ddof1"]) == pytest.approx(statistics.stdev(means), abs=1e-9)
         assert float(row["sd_ddof0"]) == pytest.approx(statistics.pstdev(means), abs=1e-9)
         spreads.add(row["sd_ddof1"])
     assert spreads - {"0.0"}
     places = {row.shots: row for row in training.training(study) if row.task == "toy-places"}
     assert [places[2].texts[0], places[4].texts[1]] == [
-        f"{score.mean_s1_x100:.1f} ± {score.sd_ddof1:.1f}"
+        f"{score.mean:.1f} ± {score.sd_ddof1:.1f}"
         for score in (places[2].scores[0], places[4].scores[1])
     ]
 

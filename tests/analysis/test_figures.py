@@ -59,19 +59,19 @@ def test_the_shot_curve_is_the_table_as_a_curve(ada, study):
     assert len(means) == 2
     for row in means:
         cell = cells[row["task"], int(row["shots"])]
-        assert float(row["score"]) == pytest.approx(cell.mean)
+        assert float(row["score"]) == pytest.approx(cell.mean / 100)
         assert row["metric"] == "S1"
         assert int(row["n"]) == cell.n
         # Two of the six examples have no answer.
-        assert float(row["baseline"]) == pytest.approx(100 / 3)
+        assert float(row["baseline"]) == pytest.approx(1 / 3)
         # Means of 100 and 33.3 leave everything possible: cut at what S1 can be.
-        assert (float(row["low_95"]), float(row["high_95"])) == (0, 100)
+        assert (float(row["low_95"]), float(row["high_95"])) == (0, 1)
 
 
 def test_the_annotators_stand_beside_their_mean(ada, study):
     people = [row for row in rows_of(ada, study, "shots") if row["what"] == "annotator"]
     assert len(people) == 4
-    assert {round(float(row["score"]), 6) for row in people} == {100, 33.333333}
+    assert {round(float(row["score"]), 6) for row in people} == {1, 0.333333}
 
 
 def test_one_annotator_has_no_interval(ada, researcher):
@@ -93,10 +93,11 @@ def test_the_learning_curve_follows_the_order_in_which_they_met_the_examples(ada
     factories.work_through(seat)
     rows = rows_of(ada, study, "learning")
     means = [row for row in rows if row["what"] == "mean"]
-    assert [float(row["s1"]) for row in means] == [0, 100]
+    assert [float(row["s1"]) for row in means] == [0, 1]
     assert [(row["first"], row["last"]) for row in means] == [("1", "5"), ("6", "10")]
 
 
+SCORES = {"s1", "score", "low", "high", "baseline"}  # drawn x 100
 RENAMED = {"low": "low_95", "high": "high_95", "who": "name"}
 
 
@@ -114,7 +115,8 @@ def test_the_csv_is_the_data_of_the_figure(ada, study, figure):
             elif isinstance(value, str):
                 assert text == value
             else:
-                assert float(text) == value
+                scale = 100 if name in SCORES else 1
+                assert scale * float(text) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("figure", NAMES)
@@ -226,7 +228,7 @@ def test_an_exclusion_that_trades_places_with_another_is_noticed(ada, study):
             if row["what"] == "mean" and row["shots"] == "0"
         ]
         shown.append(round(float(mean["score"]), 3))
-    assert shown == [33.333, 100]
+    assert shown == [0.333, 1]
 
 
 def test_kinds_do_not_mix(ada, study):

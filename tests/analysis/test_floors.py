@@ -37,7 +37,7 @@ def test_a_random_option_is_a_floor_of_the_page_and_of_the_export(ada, researche
     page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
     assert "<br><small>a random option" in page
     rows = ada.get(reverse("api_human_performance", args=[study.name])).json()
-    assert [row["floor_random"] for row in rows] == pytest.approx([floor["s1"]] * 2)
+    assert [row["floor_random"] for row in rows] == pytest.approx([floor["s1"] / 100] * 2)
     verified(study, tmp_path / "out")
 
 
@@ -67,11 +67,11 @@ def test_a_task_with_labels_or_options_has_a_chance_level_under_its_metric(
     # Nothing is highlighted: there is no ceiling by highlighting.
     assert "ceiling by highlighting" not in text
     (row,) = ada.get(reverse("api_human_performance", args=[study.name])).json()
-    assert row["floor_random"] == pytest.approx(chance)
+    assert row["floor_random"] == pytest.approx(chance / 100)
     figure = ada.get(reverse("figure_file", args=[study.name, "shots", "csv"]))
     (mark, *_others) = csv.DictReader(io.StringIO(figure.content.decode(), newline=""))
     baseline = 0 if math.isnan(limits.baseline) else limits.baseline
-    assert float(mark["baseline"]) == pytest.approx(max(chance, baseline))
+    assert float(mark["baseline"]) == pytest.approx(max(chance, baseline) / 100)
     verified(study, tmp_path / "out")
 
 
@@ -156,7 +156,7 @@ def test_record_has_the_floors_of_a_random_and_of_the_most_frequent_entity(
     assert "| floor: the most frequent listed entity | 21.0 |" in text
     assert "| trivial baseline | – |" in text
     (row,) = ada.get(reverse("api_human_performance", args=[study.name])).json()
-    assert (round(row["floor_random"], 2), row["floor_frequent"]) == (10.04, 21.0)
+    assert (round(row["floor_random"], 4), row["floor_frequent"]) == (0.1004, 0.21)
     assert row["baseline"] is None
     verified(study, tmp_path / "out")
 

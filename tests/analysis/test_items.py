@@ -74,5 +74,5 @@ def test_the_page_says_how_few_they_are_and_the_file_has_all_digits(ada, study):
     rows = list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
     assert len(rows) == 6
     assert {row["respondents"] for row in rows} == {"5"}
-    assert (rows[0]["mean_0_shots"], rows[0]["mean_2_shots"]) == ("50.0", "50.0")
+    assert (rows[0]["mean_0_shots"], rows[0]["mean_2_shots"]) == ("0.5", "0.5")
     assert ada.get(reverse("examples_file", args=[study.name]), {"task": "x"}).status_code == 404

@@ -329,7 +329,7 @@ def test_predicted_texts_are_escaped(ada, researcher, study):
 def test_each_table_can_be_had_as_csv_with_all_digits(ada, study, toy):
     scores = {(row["name"], row["shots"]): row for row in table_of(ada, study, "scores")}
     toys = scores["toy", "2"]
-    assert (float(toys["mean"]), float(toys["sd_ddof0"])) == pytest.approx((50, 100 / 6))
+    assert (float(toys["mean"]), float(toys["sd_ddof0"])) == pytest.approx((0.5, 1 / 6))
     assert (toys["source"], toys["sd_over"], toys["n"], toys["of"]) == (
         "uploaded", "splits", "2", "5",
     )  # fmt: skip
@@ -342,7 +342,7 @@ def test_each_table_can_be_had_as_csv_with_all_digits(ada, study, toy):
     assert float(row["p_sign_flip"]) == 0.5
     examples = table_of(ada, study, "examples", pair="toy-places/2/toy")
     assert len(examples) == 6
-    assert math.fsum(float(row["difference"]) for row in examples) / 6 == pytest.approx(100 / 6)
+    assert math.fsum(float(row["difference"]) for row in examples) / 6 == pytest.approx(1 / 6)
 
 
 def test_a_study_without_models_or_answers_says_what_is_missing(ada, researcher):

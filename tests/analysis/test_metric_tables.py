@@ -308,7 +308,8 @@ def test_the_shot_curve_names_the_metric_of_each_panel_and_single_answers_stay_s
     cells = performance.performance(study).cells
     for row in rows:
         if row["what"] == "mean":
-            assert float(row["score"]) == pytest.approx(cells[row["task"], int(row["shots"])].mean)
+            mean = cells[row["task"], int(row["shots"])].mean
+            assert 100 * float(row["score"]) == pytest.approx(mean)
     picture = of("shots", "svg").content.decode()
     for name, metric in cards.items():
         assert f">{name} ({metric})<" in picture

@@ -294,7 +294,7 @@ def test_predictions_have_their_scores(bundle):
     assert len(predictions) == 5
     assert [row["s1"] for row in predictions] == ["1.0", "0.0", "0.0", "1.0", "0.0"]
     (score,) = rows(bundle, "model_scores.csv")
-    assert (score["model"], score["mean"], score["n"], score["of"]) == ("toy", "40.0", "1", "1")
+    assert (score["model"], score["mean"], score["n"], score["of"]) == ("toy", "0.4", "1", "1")
 
 
 def test_the_dictionary_describes_every_column_and_its_type(bundle):

@@ -46,14 +46,14 @@ def test_the_figure_has_people_with_intervals_and_models_beside_them(ada, study)
     rows = numbers(ada, "figure_numbers", [study.name, "models"])
     by = {(row["name"], row["shots"]): row for row in rows}
     assert set(by) == {(who, k) for who in ("People", "a-model") for k in ("0", "2")}
-    assert by["People", "0"]["score"] == "75.0"
+    assert by["People", "0"]["score"] == "0.75"
     shots = numbers(ada, "figure_numbers", [study.name, "shots"])
     assert [row["low_95"] for row in rows if row["name"] == "People"] == [
         r["low_95"] for r in shots
     ]
     assert by["People", "0"]["low_95"]
     assert by["People", "0"]["question"] == humans_models.BOTH
-    assert by["a-model", "0"]["score"] == "100.0"
+    assert by["a-model", "0"]["score"] == "1.0"
     assert by["a-model", "0"]["low_95"] == ""  # one run has no interval
     page = ada.get(reverse("figures", args=[study.name])).content.decode()
     assert "figures/models.json?kind=person" in page

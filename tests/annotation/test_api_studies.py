@@ -254,7 +254,7 @@ def test_gold_and_scores_of_people_wait_for_a_decision(program, done):
     pseudonym = answers("person")[0]["annotator"]
     one = f"/studies/done/participations/{pseudonym}/"
     assert program.get(one).json()["mean_s1"] is None
-    assert program.post(f"{one}show-score/").json()["mean_s1"] == 100
+    assert program.post(f"{one}show-score/").json()["mean_s1"] == 1
     shown = every_page(program, f"/studies/done/answers/?annotator={pseudonym}")
     assert all(row["s1"] == 1 for row in shown)
     excluded = program.post(f"{one}exclude/", {"reason": "of two accounts"})

@@ -63,7 +63,11 @@ def test_a_task_is_imported_as_the_command_imports_it(program, way):
     assert (shown["name"], shown["content_hash"]) == (task.name, by_program)
     assert shown["splits"]
     assert program.get(f"/tasks/{task.name}/1/card/").json()["name"] == task.name
-    assert program.get(f"/tasks/{task.name}/1/report/").json()["lines"]
+    told = program.get(f"/tasks/{task.name}/1/report/").json()
+    assert told["lines"]
+    scores = told["report"]["baseline"], told["report"]["ceiling"]
+    shares = [split["empty_share"] for split in told["report"]["splits"]]
+    assert all(0 <= value <= 1 for value in [*scores, *shares])
     again = program.send("/tasks/", files=files_of(DEMO))
     assert (again.status_code, again.json()["created"]) == (200, False)
     task.delete()
@@ -184,13 +188,13 @@ def test_predictions_go_up_and_come_down_again(program, researcher):
     made = upload(**place)
     assert made.status_code == 201, made.json()
     (file,) = made.json()["files"]
-    assert file["mean_s1"] == 100
+    assert file["mean_s1"] == 1
     assert upload(**place).status_code == 422  # it is there already
     assert upload(**place, sohts="1").status_code == 422
     assert upload(**(place | {"task": "nowhere"})).status_code == 422
     down = program.get("/models/toy/predictions/?task=toy-places&format=jsonl")
     got = [json.loads(line) for line in b"".join(down.streaming_content).splitlines()]
-    assert [(row["id"], row["predicted"]) for row in got] == [
+    assert [(row["example"], row["predicted"]) for row in got] == [
         (line["id"], line["predicted"]) for line in lines
     ]
     delete = program.client.delete

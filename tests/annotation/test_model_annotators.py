@@ -289,7 +289,7 @@ def compared(study, runs):
 
 def mean_of(seat) -> float:
     answers = Answer.objects.filter(turn__participation=seat, turn__step="annotation")
-    return 100 * answers.aggregate(mean=Avg("s1"))["mean"]
+    return answers.aggregate(mean=Avg("s1"))["mean"]
 
 
 def differences(client, study, kind="person") -> list[dict[str, str]]:
@@ -385,7 +385,7 @@ def test_the_page_shows_each_model_over_its_splits_beside_people(study, runs, ad
     assert (row["n"], row["sd_over"]) == (2, "splits")
     assert row["sd_ddof1"] > 0
     people = [row for row in reply["scores"] if row["name"] == "People" and row["shots"] == 2]
-    assert people[0]["mean"] == 100
+    assert people[0]["mean"] == 1
     effort = {row["kind"]: row for row in reply["effort"]}
     assert effort["model"]["invalid_share"] == pytest.approx(1 / 6)
     assert effort["model"]["cost_per_answer"] == pytest.approx(0.012345 / 6)

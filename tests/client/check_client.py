@@ -148,7 +148,7 @@ def test_predictions_are_scored(logged_in, client, capsys):
     assert "have no prediction" in capsys.readouterr().err
     file.write_text("\n".join(lines))
     assert main(["score", str(file), "--model", "gold", *place]) == 0
-    assert "demo-sentiment  0      S1      100.0" in capsys.readouterr().out
+    assert "demo-sentiment  0      S1      1.000" in capsys.readouterr().out
     assert len(list(client.models.predictions("gold"))) == len(rows)
     client.models.delete("gold")
     with pytest.raises(ApiError):

@@ -93,12 +93,12 @@ def test_the_model_gives_the_means_and_the_standard_error_of_the_difference(labe
     found, contexts = matrices(labels)
     assert set(rows) == {"0 shots", "2 shots", "2 - 0 shots"}
     for shots, matrix in found.items():
-        assert rows[f"{shots} shots"]["estimate"] == pytest.approx(100 * matrix.mean(), abs=1e-6)
+        assert rows[f"{shots} shots"]["estimate"] == pytest.approx(matrix.mean(), abs=1e-6)
     ours = two_way.of_difference(found[0], found[2], contexts)
     theirs = rows["2 - 0 shots"]
-    assert theirs["estimate"] == pytest.approx(100 * ours.value, abs=1e-6)
+    assert theirs["estimate"] == pytest.approx(ours.value, abs=1e-6)
     assert theirs["sd_annotator"] > 0
-    assert theirs["se"] == pytest.approx(100 * ours.people_se, rel=1e-3)
+    assert theirs["se"] == pytest.approx(ours.people_se, rel=1e-3)
     assert theirs["df"] == pytest.approx(4, abs=1e-2)
     assert 0 < theirs["p"] < 1
 
@@ -117,7 +117,7 @@ def test_questions_on_one_text_are_nested_in_it(researcher, clues, tmp_path):
     assert rows["0 shots"]["sd_context"] != ""
     assert rows["0 shots"]["sd_example_context"] != ""
     for shots, matrix in found.items():
-        assert rows[f"{shots} shots"]["estimate"] == pytest.approx(100 * matrix.mean(), abs=1e-4)
+        assert rows[f"{shots} shots"]["estimate"] == pytest.approx(matrix.mean(), abs=1e-4)
 
 
 def test_a_study_without_results_says_so(researcher, tmp_path):
@@ -164,7 +164,7 @@ def test_the_arms_of_a_cross_task_study_are_not_pooled(researcher, tmp_path):
         "sham - direct arm", "upstream - direct arm", "upstream - sham arm",
     }  # fmt: skip
     means = {
-        arm: 100 * float(np.mean(scores))
+        arm: float(np.mean(scores))
         for arm, scores in cross_task.scores(study, Kind.PERSON)["unseen-a"].items()
     }
     for arm, mean in means.items():

@@ -193,8 +193,8 @@ def test_scores_can_be_had_as_csv_with_all_digits(ada, researcher, task):
         (row,) = csv.DictReader(io.StringIO(text, newline=""))
         assert (row["model"], row["task"], row["shots"]) == ("toy", "toy-places", "2")
         # 8/9 and 1.
-        assert float(row["mean"]) == pytest.approx(100 * 17 / 18)
-        assert float(row["sd_ddof0"]) == pytest.approx(100 / 18)
+        assert float(row["mean"]) == pytest.approx(17 / 18)
+        assert float(row["sd_ddof0"]) == pytest.approx(1 / 18)
         assert (row["n"], row["of"]) == ("2", "5")
         assert row["recipe"] == "s1|match:exact|empty:1|gold:set|mean:examples|sd:splits|ddof:1|v:1"
 
