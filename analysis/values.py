@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 
@@ -21,7 +20,3 @@ def cell(value: Any) -> Any:
     if value is None:
         return ""
     return number(value) if isinstance(value, float) else value
-
-
-def moment(value: datetime) -> str:
-    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 # What a spreadsheet takes for the beginning of a formula.
@@ -38,10 +39,21 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     return file.getvalue()
 
 
+def moment(value: datetime) -> str:
+    """A time in the one form that all CSVs have: ISO 8601, UTC, to the microsecond.
+
+    >>> moment(datetime(2026, 11, 24, 15, 37, 40, tzinfo=UTC))
+    '2026-11-24T15:37:40.000000Z'
+    """
+    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
 def cell(value: Any) -> Any:
     """As the exports write it: lists as JSON, missing values as empty cells, yes as 1."""
     if value is None:
         return ""
+    if isinstance(value, datetime):
+        return moment(value)
     if isinstance(value, bool):
         return int(value)
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value

@@ -13,6 +13,7 @@ from django.core.paginator import Page, Paginator
 from django.http import HttpResponse, QueryDict
 
 from tasks.columns import Column, in_files, on_page
+from tasks.csv_files import cell
 from tasks.downloads import csv_download
 
 PER_PAGE = 50
@@ -80,7 +81,7 @@ class Listing(Generic[Row]):
         return csv_download(
             filename,
             header,
-            ([_plain(column.stored(row)) for column in written] for row in self.rows),
+            ([cell(_plain(column.stored(row))) for column in written] for row in self.rows),
         )
 
 

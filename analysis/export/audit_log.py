@@ -13,6 +13,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotation.models import AuditEntry, Status, Study, Topic
+from tasks.csv_files import moment
 
 COLUMNS = ["at", "by", "topic", "what", "about", "before", "after"]
 # Downloads and what a token reads; jobs of the analysis, bundles, comments, answers to the report's
@@ -45,7 +46,7 @@ def rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
     for entry in listed:
         texts = [entry.what, entry.about, _json(entry.before), _json(entry.after)]
         by = numbers[entry.by.get_username()] if entry.by else "the server"
-        yield [entry.at.isoformat(timespec="seconds"), by, entry.topic, *map(clean, texts)]
+        yield [moment(entry.at), by, entry.topic, *map(clean, texts)]
 
 
 def _names(entry: AuditEntry) -> list[str]:

@@ -36,9 +36,8 @@ from analysis.export.rows import (
     training_rows,
 )
 from analysis.tables import channels, frames
-from analysis.values import moment
 from annotation.models import Study
-from tasks.csv_files import write_csv
+from tasks.csv_files import moment, write_csv
 
 VERIFY = Path(__file__).with_name("verify.py")
 SUMS, BUNDLE_SUMS = "SHA256SUMS", "SHA256SUMS.bundle"

@@ -16,7 +16,7 @@ from analysis.documents.study_record import StudyRecord
 from analysis.export.columns import COLUMNS
 from analysis.tables import models as model_tables
 from analysis.tables import models_columns
-from analysis.values import cell, json_list, moment, number
+from analysis.values import cell, json_list, number
 from annotation.models import (
     Allocation,
     Decision,
@@ -32,6 +32,7 @@ from annotation.models import (
 from annotation.monitoring import funnel
 from annotation.study import compared_files, own_questions
 from tasks.columns import in_files
+from tasks.csv_files import moment
 from tasks.models import Prediction, PredictionFileQuerySet
 
 CHUNK = 2000

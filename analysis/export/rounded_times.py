@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from analysis.export.columns import COLUMNS
-from analysis.values import moment
-from tasks.csv_files import write_csv
+from tasks.csv_files import moment, write_csv
 
 HOUR, DAY = "hour", "day"
 UNITS = {
@@ -30,7 +29,7 @@ COLUMNS_OF_TIMES = {
 }
 # Times within texts: of the audit log (ISO 8601) and of the report ("2026-11-21 20:03:00 UTC").
 IN_TEXT = re.compile(
-    r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(?:\.\d+)?(Z|\+00:00| UTC)",
+    r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(\.\d+)?(Z|\+00:00| UTC)",
 )
 README = """
 ## Rounded times
@@ -58,8 +57,9 @@ def in_text(text: str, unit: str) -> str:
     """The times that stand in a text, rounded in the form in which they stand there."""
 
     def start(found: re.Match[str]) -> str:
-        day, between, hour, zone = found.groups()
-        return f"{day}{between}{'00' if unit == DAY else hour}:00:00{zone}"
+        day, between, hour, fraction, zone = found.groups()
+        zeros = re.sub(r"\d", "0", fraction or "")
+        return f"{day}{between}{'00' if unit == DAY else hour}:00:00{zeros}{zone}"
 
     return IN_TEXT.sub(start, text)
 

@@ -11,7 +11,7 @@ from analysis.export.columns import ALLOCATED, COLUMNS
 from analysis.heavy import pd
 from analysis.tables import frames, metrics, performance, rendering, training
 from analysis.tables.answer_texts import spans_in_order, texts_by_turn, texts_of
-from analysis.values import cell, json_list, moment, number
+from analysis.values import cell, json_list, number
 from annotation.models import Status, Step, Study, Turn
 from annotation.money.ledger import elapsed_seconds, waiting_time
 from annotation.monitoring import flags, funnel
@@ -20,6 +20,7 @@ from annotation.study import screening
 from annotation.study.manifest import splits_of
 from tasks.answers import highest_s1
 from tasks.columns import in_files
+from tasks.csv_files import moment
 from tasks.models import Example, Split, Task
 from tasks.spans import QUESTION
 

@@ -6,10 +6,11 @@ from typing import Any
 from analysis.tables import cross_task
 from analysis.tables.answer_texts import texts_of, texts_of_upstream
 from analysis.tables.performance import kinds
-from analysis.values import cell, json_list, moment, number
+from analysis.values import cell, json_list, number
 from annotation.models import Step, Study, Turn
 from annotation.study.cross_task import pools
 from tasks.columns import in_files
+from tasks.csv_files import moment
 
 
 def pool_rows(study: Study) -> Iterator[list[Any]]:

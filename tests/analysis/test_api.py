@@ -267,6 +267,7 @@ OTHER_UNITS = (
     "seconds|minutes|hour|median|standing|cost|earned|due|hedges_g|df$"
     "|^(part|block|number|first|last|middle|examples|files|tasks)$|^per_|per_10$"
 )
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 LISTS = ("api_answers", "api_spans", "api_events", "people", "audit_log")
 
 
@@ -301,8 +302,12 @@ def is_on_scale(column, cell):
     return not re.fullmatch(r"-?\d+(\.\d+)?", cell) or abs(float(cell)) <= most
 
 
+def is_a_time_in_another_form(cell):
+    return re.match(r"\d{4}-\d\d-\d\d.\d\d:\d\d", cell) and not TIME.fullmatch(cell)
+
+
 @pytest.mark.long
-def test_all_csvs_share_names_and_scales(client, full, tmp_path):
+def test_all_csvs_share_names_scales_and_the_form_of_times(client, full, tmp_path):
     wrong, named = set(), set()
     for name, header, rows in all_csvs(client, full, tmp_path):
         for column in header:
@@ -313,7 +318,7 @@ def test_all_csvs_share_names_and_scales(client, full, tmp_path):
         if name in ("examples.csv", "spans.csv") and "study" not in header:
             wrong.add((name, "study"))
         for column, cell in [cell for row in rows for cell in row.items()]:
-            if not is_on_scale(column, cell):
+            if not is_on_scale(column, cell) or is_a_time_in_another_form(cell):
                 wrong.add((name, column, cell))
     assert not wrong, sorted(wrong)
     assert {"example", "low_95", "high_95", "p_holm", "smallest_p", "no_interval"} <= named

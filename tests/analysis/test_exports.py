@@ -22,10 +22,10 @@ from analysis.export.columns import COLUMNS
 from analysis.export.verify import FILES, NOT_RECOMPUTED, deviation, main, mean
 from analysis.tables import frames, performance, training
 from analysis.tables.rendering import as_latex, as_markdown, notes
-from analysis.values import moment
 from annotation.models import Answer, Kind, Participation, Study
 from annotation.recruitment import consent
 from annotation.steps import exclusion, exit_questionnaire, own_questions, training_step
+from tasks.csv_files import moment
 from tasks.formats import Record
 from tests import factories
 
