@@ -7,10 +7,11 @@ digits. Nothing is resampled here: what waits for the job of the analysis page i
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from csp.decorators import csp_update
 from django.http import Http404
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
 from drf_spectacular.views import SpectacularSwaggerSplitView
@@ -62,6 +63,28 @@ def field_of(column: Column) -> serializers.Field:
         return serializers.FloatField(allow_null=True, help_text=words)
     kind = serializers.IntegerField if type_of(column.name) == "integer" else serializers.CharField
     return kind(help_text=words)
+
+
+class Index(ApiView):
+    """Where a program begins."""
+
+    # Name -> its address; what is below each is in the document.
+    addresses: ClassVar = {
+        "studies": "api_studies",
+        "tasks": "api_tasks",
+        "models": "api_models",
+        "compare": "api_compare",
+        "planner": "api_planner",
+        "document": "schema",
+        "explorer": "api_docs",
+    }
+
+    @extend_schema(
+        responses=inline_serializer("Index", {name: serializers.CharField() for name in addresses}),
+        summary="The top addresses",
+    )
+    def get(self, request: Request) -> Response:
+        return Response({name: reverse(address) for name, address in self.addresses.items()})
 
 
 class HumanPerformance(ApiView):

@@ -7,6 +7,7 @@ from annotation.monitoring.sample import LARGEST_EXPORT
 from tasks import uploads
 
 urlpatterns = [
+    path("", api.Index.as_view(), name="api_index"),
     path(
         "studies/<str:name>/human-performance/",
         api.HumanPerformance.as_view(),

@@ -4,8 +4,14 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from django.http import JsonResponse
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.http import urlencode
 from rest_framework import exceptions
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
@@ -93,16 +99,24 @@ def problem(
     return told | ({"fields": fields} if fields else {})
 
 
-def as_problem(error: Exception, context: dict[str, Any]) -> Response | None:
+def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     """The reply to an error of a view; None for what is none of ours (500).
 
-    Django's Http404 and PermissionDenied are known too; the headers of 401 and 429 stay.
+    Django's Http404 and PermissionDenied are known too; the headers of 401 and 429 stay. Without a
+    token or a session a researcher's address says how to get one: to a browser as a page.
     """
     if isinstance(error, disk.DiskFull):
         error = NoRoom(str(error))
+    if (
+        isinstance(error, exceptions.NotAuthenticated)
+        and IsAuthenticated in context["view"].permission_classes
+    ):
+        error.detail = exceptions.ErrorDetail(HOW_TO_ENTER, "not_authenticated")
     response = exception_handler(error, context)
     if response is None:
         return None
+    if response.status_code == HTTPStatus.UNAUTHORIZED and _is_browser(context["request"]):
+        return _sign_in_page(context["request"], response)
     status = HTTPStatus(response.status_code)
     if isinstance(error, exceptions.ValidationError) and isinstance(response.data, dict):
         told = " ".join(str(why) for all_of in response.data.values() for why in all_of)
@@ -116,12 +130,36 @@ def as_problem(error: Exception, context: dict[str, Any]) -> Response | None:
     return response
 
 
+def _is_browser(request: Request) -> bool:
+    return "text/html" in request.headers.get("Accept", "")
+
+
+def _sign_in_page(request: Request, refused: Response) -> HttpResponse:
+    """401 for a person, with the ways in."""
+    back = urlencode({"next": request.get_full_path()})
+    sentence = format_html(
+        'To open this address in a browser, <a href="{}?{}">sign in</a>. A program sends a token,'
+        ' which a signed-in researcher makes on the page <a href="{}">API tokens</a>.',
+        reverse("login"),
+        back,
+        reverse("tokens"),
+    )
+    page = render(request, "refused.html", {"sentence": sentence}, status=401)
+    page["WWW-Authenticate"] = refused["WWW-Authenticate"]
+    return page
+
+
 def reply(status: int, sentence: str) -> JsonResponse:
     """The same for what is refused before any view runs."""
     told = problem(HTTPStatus(status), "refused", sentence)
     return JsonResponse(told, status=status, content_type=MEDIA_TYPE)
 
 
+# What a researcher's address says without a token or a session.
+HOW_TO_ENTER = (
+    "Send a token, as in Authorization: Bearer handful_...; a signed-in researcher makes one on the"
+    " page API tokens (/tokens/)."
+)
 # Status -> code and sentence of what the server itself has not managed to do.
 FAILED = {
     500: ("failed", "The server has a problem. If you report it, name the request."),

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from urllib.parse import quote
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -218,6 +219,31 @@ def test_nobody_gets_401_and_somebody_else_404(client, study, other_researcher, 
     client.force_login(study.owner)
     assert client.get(address).status_code == 200
     assert client.post(address).status_code in (403, 405, 415)
+
+
+PLACES = ("api_index", "api_studies", "api_docs", "schema")
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_without_a_token_a_program_and_a_person_are_told_how_to_enter(client, db, name):
+    address = reverse(name)
+    reply = client.get(address, headers={"Accept": "text/html,application/xml;q=0.9,*/*;q=0.8"})
+    assert reply.status_code == 401
+    page = reply.content.decode()
+    assert f'href="{reverse("login")}?next={quote(address, safe="")}"' in page
+    assert f'href="{reverse("tokens")}"' in page
+    if name not in ("api_docs", "schema"):
+        told = client.get(address)
+        assert (told.status_code, told["WWW-Authenticate"]) == (401, "Bearer")
+        assert "/tokens/" in told.json()["detail"]
+
+
+def test_the_index_names_the_top_addresses(client, by_token):
+    index = client.get("/api/v1/", headers=by_token).json()
+    assert {"studies", "tasks", "models", "planner", "document", "explorer"} <= set(index)
+    for name, address in index.items():
+        wanted = 400 if name == "compare" else 200  # it takes names of studies
+        assert client.get(address, headers=by_token).status_code == wanted, name
 
 
 @pytest.mark.long
