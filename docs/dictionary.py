@@ -20,8 +20,9 @@ beside the files says how to open them. `verify.py` in the same folder needs not
 recomputes numbers, spans, orders, allocations and pay, binds the examples to the frozen design, and
 prints which columns no other cell can show to be altered. It reads the files row by row in bounded
 memory, so their order counts: a file that was sorted again is named. Scores, shares, and their SDs,
-intervals and differences are on the scale from 0 to 1, which pages show x 100. `versions.json` beside them
-names the versions of Handful, Python, numpy, scipy and pandas, the seed of the study, and when it
+intervals and differences are on the scale from 0 to 1, which pages show x 100. Types are those of
+pandas: `Int64` takes whole numbers with empty cells among them. `versions.json` beside them names
+the versions of Handful, Python, numpy, scipy and pandas, the seed of the study, and when it
 was opened and closed (`opened_at`, `closed_at`; null if it was not).
 
 """
@@ -29,7 +30,7 @@ was opened and closed (`opened_at`, `closed_at`; null if it was not).
 
 def page() -> str:
     """The whole page, from the columns as they are now."""
-    from analysis.export.columns import columns_markdown
+    from analysis.export.dictionary import columns_markdown
 
     return HEAD + re.sub(r"^\*\*(.+)\*\*$", r"## \1", columns_markdown().strip(), flags=re.M) + "\n"
 

@@ -418,10 +418,11 @@ is found only by a hash or signature kept elsewhere. versions.json says what the
 computed with.
 
 The files are UTF-8 and follow RFC 4180. {reading} Scores, shares, and their SDs, intervals and
-differences are on the scale from 0 to 1, which pages and tables show x 100. Rows are ordered, and verify.py reports files
-that have been re-sorted: examples by position; answers by the time they were displayed, those of
-an annotator by position; the spans of an answer together; arrivals and decisions chronologically.
-The columns:
+differences are on the scale from 0 to 1, which pages and tables show x 100. Rows are ordered, and
+verify.py reports files that have been re-sorted: examples by position; answers by the time they
+were displayed, those of an annotator by position; the spans of an answer together; arrivals and
+decisions chronologically.
+The columns, with their types in pandas (`Int64` takes whole numbers with empty cells among them):
 
 {columns}"""
 # How to open the CSVs without altering a cell.
@@ -431,12 +432,3 @@ formulas and ids as dates: do not open a file by double-clicking it; import it a
 column as text. An empty cell is a missing value, and the text "NA" is a text: in R use
 read.csv(file, na.strings = "", encoding = "UTF-8"), in pandas
 read_csv(file, keep_default_na=False, na_values=[""])."""
-
-
-def columns_markdown() -> str:
-    """The columns of every file as Markdown tables: the data dictionary."""
-    parts = []
-    for file, columns in COLUMNS.items():
-        rows = "\n".join(f"| `{column}` | {text} |" for column, text in columns.items())
-        parts.append(f"**{file}**\n\n| column | meaning |\n|---|---|\n{rows}\n")
-    return "\n".join(parts)

@@ -39,6 +39,13 @@ NUMBERS = {
     "share_from", "share_to", "p_fisher", "trimmed", "lee_low", "lee_high",
 }  # fmt: skip
 TIMES = {"shown_at", "submitted_at", "at"}
+# Type -> its name in pandas; whole numbers may be missing.
+IN_PANDAS = {
+    "integer": "Int64",
+    "number": "float64",
+    "datetime": "datetime64",
+    "string": "string",
+}
 
 
 def type_of(column: str) -> str:
@@ -48,6 +55,18 @@ def type_of(column: str) -> str:
     if column in NUMBERS:
         return "number"
     return "datetime" if column in TIMES else "string"
+
+
+def columns_markdown() -> str:
+    """The columns of every file as Markdown tables: the data dictionary."""
+    parts = []
+    for file, columns in COLUMNS.items():
+        rows = "\n".join(
+            f"| `{column}` | {IN_PANDAS[type_of(column)]} | {text} |"
+            for column, text in columns.items()
+        )
+        parts.append(f"**{file}**\n\n| column | type | meaning |\n|---|---|---|\n{rows}\n")
+    return "\n".join(parts)
 
 
 def datapackage(name: str, title: str) -> dict[str, Any]:

@@ -23,7 +23,8 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from analysis.export import concluded, records, upstream
-from analysis.export.columns import COLUMNS, READING, README, columns_markdown
+from analysis.export.columns import COLUMNS, READING, README
+from analysis.export.dictionary import columns_markdown
 from analysis.export.rows import (
     annotators_rows,
     answers_rows,

@@ -312,6 +312,24 @@ def test_the_dictionary_describes_every_column_and_its_type(bundle):
                     read[field["type"]](row[field["name"]])
 
 
+def test_pandas_reads_every_file_by_the_types_of_the_dictionary(bundle):
+    tables = (bundle / "README.md").read_text(encoding="utf-8").split("\n**")[1:]
+    assert len(tables) == len(COLUMNS)
+    for table in tables:
+        name = table.partition("**")[0]
+        types = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", table, flags=re.MULTILINE))
+        assert list(types) == list(COLUMNS[name])
+        times = [column for column, told in types.items() if told.startswith("datetime64")]
+        read = pd.read_csv(
+            bundle / name, keep_default_na=False, na_values=[""], parse_dates=times,
+            dtype={column: told for column, told in types.items() if column not in times},
+        )  # fmt: skip
+        known = {re.sub(r"\[.*\]", "", str(kind)) for kind in read.dtypes}
+        assert known <= {"Int64", "float64", "string", "datetime64", "object"}, name
+        if "split" in types:
+            assert str(read["split"].dtype) == "Int64"
+
+
 def test_texts_that_mislead_readers_stay_what_they_are(researcher, tmp_path):
     texts = ["NA", "=1+1", "-2", "@x", "+3", "null"]
     record = Record("1-2", (" ".join(texts),), "Which?", tuple(texts), None)
