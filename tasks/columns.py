@@ -44,7 +44,8 @@ class Column:
         if self.unit not in SHOWN_X_100:
             return self.meaning
         words = self.meaning.rstrip(".")
-        for scale in (", x 100", " x 100", ", in points", " in points", ", in percent"):
+        of_score = ", in points of the score x 100"
+        for scale in (of_score, ", x 100", " x 100", ", in points", " in points", ", in percent"):
             words = words.replace(scale, "")
         return f"{words}; scale 0 to 1"
 
