@@ -271,7 +271,9 @@ def test_screening_by_the_rule_is_no_deviation_and_no_exclusion_by_hand(research
     bad = factories.seat(study.scenarios.get())
     factories.work_through(bad, lambda turn: ["train"], limit=2)
     factories.go_on(bad.token)
-    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Changes since")]
+    (section,) = [
+        s for s in report.for_study(study).sections if s.title.startswith("Changes since")
+    ]
     assert "None: the study has not been changed" in section.blocks[0].text
     grid = block(study, "Consent, withdrawals, exclusions", Grid, "Exclusion decisions")
     assert [row[2] for row in grid.rows] == ["by the design"]
@@ -291,7 +293,9 @@ def test_who_withdrew_is_in_no_score_but_still_counted(study):
 
 def test_one_added_seat_is_reported_in_the_singular(researcher, study):
     lifecycle.add_seats(study.scenarios.first(), 1, researcher, confirmed=True)
-    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Changes since")]
+    (section,) = [
+        s for s in report.for_study(study).sections if s.title.startswith("Changes since")
+    ]
     assert (
         section.blocks[1]
         .items[0]
@@ -323,7 +327,9 @@ def test_each_consent_text_is_counted(study):
 
 def test_an_untouched_study_has_no_deviations(researcher):
     study = factories.make_study(researcher, factories.make_task())
-    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Changes since")]
+    (section,) = [
+        s for s in report.for_study(study).sections if s.title.startswith("Changes since")
+    ]
     assert "None: the study has not been changed" in section.blocks[0].text
 
 
@@ -335,7 +341,9 @@ def test_what_was_done_after_opening_is_a_deviation(researcher, study):
     eligibility.add_rule(study, "deny", "task", "toy-places", by=researcher)
     participation = study.participations.filter(status="completed", kind="person").first()
     exclusion.decide(participation, False, "a reason", researcher)
-    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Changes since")]
+    (section,) = [
+        s for s in report.for_study(study).sections if s.title.startswith("Changes since")
+    ]
     lines = [line.split("UTC: ")[1] for line in section.blocks[1].items]
     assert lines == [
         "paused",
@@ -354,7 +362,9 @@ def test_the_log_of_the_team_is_no_deviation_and_unknown_sentences_are_not_repea
     team.change(study, study.members.get().pk, "payer", researcher, was="analyst")
     team.remove(study, study.members.get().pk, researcher)
     study.events.create(what="grace looked at the moon", by=researcher)
-    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Changes since")]
+    (section,) = [
+        s for s in report.for_study(study).sections if s.title.startswith("Changes since")
+    ]
     (line,) = section.blocks[1].items
     assert line.endswith("UTC: another change (see the study's log)")
 
