@@ -48,7 +48,8 @@ def test_the_table_is_that_of_the_page_and_counts_people_only(ada, study):
     people = [row for row in rows if row["kind"] == "person"]
     for row in people:
         (shown,) = [cells for cells in grid.rows if cells[0] == f"{row['shots']} shots"]
-        assert shown[1].startswith(f"{float(row['mean']):.1f} ± {float(row['sd_ddof1']):.1f}")
+        mean, sd = (100 * float(row[name]) for name in ("mean", "sd_ddof1"))
+        assert shown[1].startswith(f"{mean:.1f} ± {sd:.1f}")
         assert "(n=2)" in shown[1]
 
 
