@@ -13,7 +13,7 @@ from django.core.paginator import Page, Paginator
 from django.http import HttpResponse, QueryDict
 
 from tasks.columns import Column, in_files, on_page
-from tasks.csv_files import cell
+from tasks.csv_files import cell, no_formula
 from tasks.downloads import csv_download
 
 PER_PAGE = 50
@@ -81,7 +81,7 @@ class Listing(Generic[Row]):
         return csv_download(
             filename,
             header,
-            ([cell(_plain(column.stored(row))) for column in written] for row in self.rows),
+            ([_cell(column.stored(row)) for column in written] for row in self.rows),
         )
 
 
@@ -180,6 +180,12 @@ def _key(value: Any) -> Any:
 def _plain(value: Any) -> Any:
     """A missing number, which is not equal to itself, as None."""
     return None if isinstance(value, float) and value != value else value
+
+
+def _cell(value: Any) -> Any:
+    """As a file for people has it: a missing number is empty, and no text is a formula."""
+    written = cell(_plain(value))
+    return no_formula(written) if isinstance(written, str) else written
 
 
 def _heading(asked: QueryDict, number: int, column: Column, sort: str) -> Heading:

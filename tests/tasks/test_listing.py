@@ -86,6 +86,12 @@ def test_the_csv_has_all_rows_that_were_asked_for_and_all_digits():
     assert lines == ["name,weight", "apple,10.0", "Pear,3.0", "Plum,2.5"]
 
 
+def test_a_text_is_no_formula_in_the_csv():
+    formula = Fruit("=HYPERLINK(1)", 1.0)
+    asked = listing.listing(QueryDict("format=csv"), [formula], COLUMNS, lambda fruit: fruit.name)
+    assert asked.as_csv("fruit.csv").content.decode().splitlines()[1] == "'=HYPERLINK(1),1.0"
+
+
 def tags(fruit: Fruit) -> list[str]:
     return {"Pear": ["green"], "apple": ["green", "red"], "Plum": ["blue"]}.get(fruit.name, [])
 
