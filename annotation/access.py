@@ -135,18 +135,17 @@ class Arrival:
             return self.who is not None
         return participation.browser == worker_key("browser", self.browser)
 
-    def start(self) -> Participation:
+    def start(self, in_browser: bool = True) -> Participation:
         """Take a seat; an unknown browser is the identity that was drawn for it.
 
-        By the page and by the API: what keeps an arrival out is decided here, for both. Raises
-        recruitment.RecruitmentError.
+        By the page and by the API: what keeps an arrival out is decided here, for both. Not
+        `in_browser`, no browser is stored. Raises recruitment.RecruitmentError.
         """
         self._check_may_start()
         self.who = self.who or Identity(self.browser, verified=True)
+        stored = self.browser if in_browser and self.kind == Kind.PERSON else ""
         try:
-            return arrivals.arrive(
-                self.door, self.who, self.browser if self.kind == Kind.PERSON else ""
-            )
+            return arrivals.arrive(self.door, self.who, stored)
         except refusals.RecruitmentError as refusal:
             if refusal.code == "elsewhere":
                 arrivals.note_elsewhere(self.door, self.who)

@@ -151,7 +151,7 @@ def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
 def _seated(arrival: access.Arrival) -> Participation:
     """Their seat; whoever has ended here is shown the end again. Raises RecruitmentError."""
     try:
-        return arrival.start()
+        return arrival.start(in_browser=False)
     except refusals.RecruitmentError:
         ended = arrival.ended()
         if ended is None or not arrival.owns(ended):

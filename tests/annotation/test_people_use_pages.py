@@ -297,6 +297,7 @@ def test_each_row_says_by_which_door_it_came(researcher, name, channel):
     for model in (Turn, Answer):
         assert set(model.objects.values_list("channel", flat=True)) == {channel}
     assert (Turn.objects.count(), Answer.objects.count()) == (24, 24)
+    assert {bool(seat.browser) for seat in people} == {channel == "page"}
 
 
 def test_a_seat_may_change_its_channel_and_each_row_says_so(researcher):
