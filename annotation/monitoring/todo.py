@@ -113,11 +113,12 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
     free = sum(row.free for row in progress.seats)
     if study.status != StudyStatus.OPEN:
         return
-    if not free and not people.at_work:
+    if not free:
+        at_work = f"{people.at_work} still at work. Add seats to recruit more people."
         yield Need(
             "full",
             "Every seat is taken",
-            "Close the study, or add seats.",
+            at_work if people.at_work else "Close the study, or add seats.",
             "Add seats",
             "lists",
             subject=f"{progress.all_seats} seats",

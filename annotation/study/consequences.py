@@ -91,6 +91,25 @@ class Consequences:
         return "" if self.budget is None else self._money(ledger.cents(self.budget))
 
     @property
+    def at_once(self) -> int | None:
+        """Annotators that the budget covers at the same time; None where it covers all seats."""
+        if not self.cap or self.budget is None:
+            return None
+        number = ledger.cents(self.budget) // self.cap
+        return number if number < self.seats else None
+
+    @property
+    def at_once_in_words(self) -> str:
+        """What the budget means for arrivals; "" where it covers all seats."""
+        if self.at_once is None:
+            return ""
+        plural = "" if self.at_once == 1 else "s"
+        return (
+            f"the budget covers the cap of {self.at_once} annotator{plural} at a time; others are"
+            " turned away meanwhile"
+        )
+
+    @property
     def sum_in_words(self) -> str:
         """Seats, minutes and the most that it may cost: what opening asks to agree to."""
         seats = f"{self.seats} seat{'' if self.seats == 1 else 's'}"
@@ -102,6 +121,8 @@ class Consequences:
             most = f"up to {self._money(self.cap)} for each"
         if self.budget is not None:
             most += f", {self.budget_in_words} at most in all (the budget)"
+        if self.at_once is not None:
+            most += f"; {self.at_once_in_words}"
         return f"{seats}, {announced}, {most}"
 
     def _money(self, amount: int) -> str:

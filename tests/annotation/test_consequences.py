@@ -30,6 +30,8 @@ def test_seats_minutes_and_cost_follow_from_what_is_typed_and_nothing_is_stored(
     assert "<b>10</b>" in page  # 5 annotators at 0 and at 2 shots
     assert "<b>120.00 USD</b> for all seats at the cap" in page  # 12.00 an hour, one hour at most
     assert "the budget stops at 72.00 USD" in page
+    assert "the budget covers the cap of 6 annotators at a time" in page
+    assert "paid by the completion code of their last page" in page
     assert '<th scope="rowgroup" colspan="5">toy-places</th>' in page
     cells = re.findall(r"<tr>(<td>.*?)</tr>", page)
     assert [re.findall(r"<td>(.*?)</td>", cell) for cell in cells] == [

@@ -89,6 +89,27 @@ def test_a_study_whose_budget_turns_arrivals_away_says_so(researcher):
     assert "budget" not in needs(study)
 
 
+def test_a_draft_says_how_many_annotators_its_budget_covers_at_a_time(ada, researcher):
+    draft = factories.make_study(
+        researcher, factories.make_task(), status="draft", shots=[0], annotators=4,
+        base_reward=Decimal(5), hourly_rate=Decimal(6), max_paid_hours=Decimal(1),
+        budget=Decimal(7),
+    )  # fmt: skip
+    page = ada.get(reverse("study", args=[draft.name])).content.decode()
+    assert "the budget covers the cap of 1 annotator at a time" in page
+    draft.budget = Decimal(24)
+    draft.save()
+    page = ada.get(reverse("study", args=[draft.name])).content.decode()
+    assert "at a time" not in page
+
+
+def test_a_full_study_with_people_at_work_says_that_every_seat_is_taken(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
+    assert "full" not in needs(study)
+    factories.seat(study.scenarios.get())
+    assert needs(study)["full"] == "Every seat is taken"
+
+
 # Pace --------------------------------------------------------------------------------------------
 
 
