@@ -36,6 +36,8 @@ def of_admission(record: StudyRecord) -> list[Block]:
 
 def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
     """For each task its cells as reported and under each criterion that changes one of them."""
+    if record.answered.empty:
+        return []
     tables = sensitivity.task_tables(sensitivity.table(record.study, Kind.PERSON, record.frame))
     unused = _unused(record.manifest)
     return [_criteria(table, unused, _silence(record)) for table in tables]
