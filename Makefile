@@ -6,7 +6,7 @@ BIN := .venv/bin
 # What tests and servers start again and again is compiled once, also where the shell forbids it.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy test-faults test-celery lint types style dictionary pictures states bench bench-million bench-ten-million bench-faults lock pins sbom clean messages
+.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy test-faults test-celery lint types style dictionary pictures states bench bench-faults lock pins sbom clean messages
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -105,22 +105,12 @@ pictures: .venv/dev .venv/chromium  ## the pictures in docs/, from the demo
 states: .venv/dev .venv/chromium .venv/fonts  ## the pictures that the annotator's pages are held to (tests/browser/states)
 	$(ON_POSTGRES) $(BIN)/pytest -q -p no:randomly tests/browser/test_states.py --renew-states
 
-bench: export HANDFUL_FIGURES = $(CURDIR)/.venv/figures.jsonl
-bench: .venv/dev  ## the load with its yardstick in the same run, tables and files of a replication, the dashboard, uploads beside annotators; then all of it beside the last release
-	rm -f $(HANDFUL_FIGURES)
+bench: .venv/dev  ## the load with its yardstick in the same run, tables and files of a replication, the dashboard
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/run.py
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/results.py
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/dashboard.py
-	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/uploads.py
-	$(BIN)/python -m benchmarks.release
 
-bench-ten-million: .venv/dev  ## one study of 100,000 answers among a hundred of them, on PostgreSQL; hours
-	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/ten_million.py
-
-bench-million: .venv/dev  ## a million answers, and a tenth: export, table, pages, verify.py, bundle; on SQLite
-	$(BIN)/python benchmarks/million.py
-
-bench-faults: .venv/dev .venv/nginx  ## everything that can be broken, at full size; its figures go to benchmarks/faults/README.md
+bench-faults: .venv/dev .venv/nginx  ## servers, databases, releases and clocks that are broken on purpose, at full size
 	$(BIN)/python -m benchmarks.faults all
 
 .venv/core: requirements.lock

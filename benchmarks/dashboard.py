@@ -18,7 +18,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.release import note, yard  # noqa: E402
 from benchmarks.run import database  # noqa: E402
 
 TASKS, SHOTS, SEATS, TEST = 6, (0, 10, 20, 30), 14, 300
@@ -168,7 +167,6 @@ def measure() -> None:
         visit = visit_of(client, page)
         visit()  # loads what a server has loaded before it serves
         times = [visit() for _ in range(10)]
-        note(f"dashboard: {page}", statistics.median(times) / yard())
         print(f"{page}: {statistics.median(times):.3f} s (at most {max(times):.3f})")
 
 

@@ -82,28 +82,6 @@ def annotate(port: int, tokens: Iterator[str]) -> Iterator[Callable[[], bool]]:
 WORD = re.compile(r"(?<=\s)[A-Za-z]+(?=\s)")
 
 
-def by_program(port: int, tokens: Iterator[str]) -> Iterator[Callable[[], bool]]:
-    """The same annotator by the API: each cycle is one POST of two highlights, as JSON."""
-    for token in tokens:
-        program = Program(port, token)
-        status, state = program.send("GET", "/api/v1/work/")
-        assert status == 200, status
-        while state.get("step") == "question":
-            question = state["question"]
-            first, _second, third = list(WORD.finditer(question["segments"][0]["text"]))[:3]
-            spans = [{"segment": 0, "start": w.start(), "end": w.end()} for w in (first, third)]
-            sent = {"turn": question["turn"], "answer": {"spans": spans}}
-            reply: list[dict] = []
-
-            def cycle(program=program, sent=sent, reply=reply) -> bool:
-                status, state = program.send("POST", "/api/v1/work/answer/", sent)
-                reply.append(state)
-                return status == 200
-
-            yield cycle
-            state = reply[0]
-
-
 class Program:
     """One connection with the token of a participation, as frugal as Browser."""
 

@@ -1,76 +1,145 @@
 """Time what researchers wait for after a full replication: each of their pages, the largest file.
 
-`python benchmarks/results.py` on a database that holds a study (`--study`). Without it, the file on
-a new replication of CLUES in a database of its own (several minutes), and the pages on a study of
-the same size whose annotators are people, made in bulk on SQLite (million.py). `make bench` runs it
-after the load.
+`python benchmarks/results.py` makes a replication of CLUES in a database of its own (several
+minutes); with `--study` it reads a study of the database of DATABASE_URL. Each page is loaded in a
+fresh process at first view: the imports of a server's start and the list of studies come before
+the clock. Prints Markdown. `make bench` runs it after the load.
 """
 
 import argparse
+import gc
+import importlib
 import os
+import resource
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ANSWERS = 26_040  # of a full replication
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.run import SHARED, database  # noqa: E402
 
-FILE = """
-import resource, sys, time, django
-django.setup()
-from analysis.export.columns import COLUMNS
-from analysis.export.rows import answers_rows
-from benchmarks.release import note, yard
-from tasks.csv_files import write_csv
-from annotation.models import Study
-study = Study.objects.get(name=sys.argv[1])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-started = time.perf_counter()
-with open(sys.argv[2], "w", newline="", encoding="utf-8") as file:
-    rows = write_csv(file, list(COLUMNS["answers.csv"]), answers_rows(study))
-took = time.perf_counter() - started
-grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-note("answers.csv", took / yard())
-print(f"answers.csv: {rows} rows in {took:.2f} s, memory grown by {grown:.0f} MB")
-"""
+HEAVY = ("numpy", "pandas", "scipy.stats", "altair")
+FILE = "answers.csv"
+PAGES = (
+    "study", "human performance", "training table", "examples", "one example", "participation",
+    "figures", "data of a figure", "sensitivity", "models", "differences of models", "planner",
+    "pay", "lists", "links", "platforms", "report", "release bundle",
+    "analysis, before its resampling", "a figure's drawing", "numbers of a figure",
+    "leaderboard", "gold audit", "several studies",
+)  # fmt: skip
 
 
-def measure(name: str) -> None:
-    """Print the times; the study is read, not changed."""
-    pages(name)
-    largest_file(name)
+def addresses(name: str) -> dict[str, str]:
+    """Page -> its address, for the kind of annotators that took part."""
+    from annotation.models import Answer, Step, Study
+
+    study = Study.objects.get(name=name)
+    answer = Answer.objects.filter(
+        turn__participation__in=study.participations.analysed()[:1], turn__step=Step.ANNOTATION
+    ).select_related("turn__participation")[:1][0]
+    participation, base = answer.turn.participation, f"/studies/{name}/"
+    kind = f"?kind={participation.kind}"
+    in_order = (
+        base, f"{base}human-performance/", f"{base}training/", f"{base}examples/{kind}",
+        f"{base}examples/{answer.turn.example_id}/", f"{base}annotators/{participation.pseudonym}/",
+        f"{base}figures/{kind}", f"{base}figures/learning.csv{kind}", f"{base}sensitivity/{kind}",
+        f"{base}models/{kind}", f"{base}models/differences/{kind}", "/planner/", f"{base}pay/",
+        f"{base}lists/", f"{base}links/", f"{base}platforms/", f"{base}report/", f"{base}release/",
+        f"{base}analysis/{kind}", f"{base}figures/shots.json{kind}",
+        f"{base}figures/shots/numbers/{kind}", f"{base}leaderboard/{kind}",
+        f"{base}gold-audit/{kind}", f"/compare/{kind}&study={name}",
+    )  # fmt: skip
+    return dict(zip(PAGES, in_order, strict=True))
 
 
-def pages(name: str) -> None:
-    subprocess.run([sys.executable, "-m", "benchmarks.pages", name], cwd=ROOT, check=True)
+def one_page(name: str, page: str) -> None:
+    """Print seconds, queries and size of the page at its first view.
+
+    Processor time too: on a busy machine it says more than the clock.
+    """
+    import django
+
+    django.setup()
+    from django.contrib.auth import get_user_model
+    from django.core.cache import caches
+    from django.db import connection
+    from django.test import Client
+
+    caches["process"].clear()
+    address = addresses(name)[page]
+    client = Client(SERVER_NAME="127.0.0.1")
+    client.force_login(get_user_model().objects.get(studies__name=name))
+    client.get("/studies/")  # loads the views, as a server does before it serves
+    for module in HEAVY:  # loaded once in the life of a process, by the first page that needs them
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()  # as config/wsgi.py does
+    queries = 0
+
+    def count(execute, sql, params, many, context):
+        nonlocal queries
+        queries += 1
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(count):
+        started, worked = time.perf_counter(), time.process_time()
+        reply = client.get(address)
+        took, worked = time.perf_counter() - started, time.process_time() - worked
+    if reply.status_code != 200:
+        sys.exit(f"{page}: status {reply.status_code}")
+    size = len(reply.content) // 1024
+    print(f"{took:.2f} s ({worked:.2f} s of processor time), {queries} queries, {size} KB")
 
 
 def largest_file(name: str) -> None:
-    subprocess.run([sys.executable, "-c", FILE, name, os.devnull], cwd=ROOT, check=True)
+    """Print how long `answers.csv` takes, and by how much the process has grown then."""
+    import django
+
+    django.setup()
+    from analysis.export.columns import COLUMNS
+    from analysis.export.rows import answers_rows
+    from annotation.models import Study
+    from tasks.csv_files import write_csv
+
+    study = Study.objects.get(name=name)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.perf_counter()
+    with open(os.devnull, "w", encoding="utf-8") as file:
+        rows = write_csv(file, list(COLUMNS["answers.csv"]), answers_rows(study))
+    took = time.perf_counter() - started
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(f"{rows} rows in {took:.2f} s, memory grown by {grown:.0f} MB")
 
 
-def of_people() -> None:
-    """Print the times of the pages of a study of 96 people, on SQLite."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ |= {"DATABASE_URL": f"sqlite:///{folder}/study.sqlite3", "HANDFUL_VAR": folder}
-        fill = [sys.executable, "benchmarks/million.py", "--fill", str(ANSWERS)]
-        subprocess.run(fill, cwd=ROOT, check=True)
-        pages("million")
+def measure(name: str) -> None:
+    """Print the times of each page and of the file; the study is read, not changed."""
+    print("| page or file | first view |\n|---|---|")
+    for page in (*PAGES, FILE):
+        command = [sys.executable, __file__, "--study", name, "--only", page]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+        print(f"| {page} | {done.stdout.strip() or 'FAILED'} |", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--study", help="an existing study of the database in DATABASE_URL")
+    parser.add_argument("--only", choices=(*PAGES, FILE), help="this alone, in this process")
     options = parser.parse_args()
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    if options.study:
+    if options.only == FILE:
+        largest_file(options.study)
+    elif options.only:
+        one_page(options.study, options.only)
+    elif options.study:
         measure(options.study)
-        return
+    else:
+        of_a_replication()
+
+
+def of_a_replication() -> None:
     with database("handful_results") as address:
         os.environ["DATABASE_URL"] = address
         manage = [sys.executable, "manage.py"]
@@ -78,9 +147,8 @@ def main() -> None:
         replicate = ["replicate_clues", str(SHARED / "data" / "clues"), "--policy", "noisy:0.8"]
         started = time.perf_counter()
         subprocess.run([*manage, *replicate], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-        print(f"full replication: {time.perf_counter() - started:.0f} s")
-        largest_file("clues-noisy-08")
-    of_people()
+        print(f"full replication: {time.perf_counter() - started:.0f} s\n")
+        measure("clues-noisy-08")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,6 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import load  # noqa: E402
-from benchmarks.release import note  # noqa: E402
 
 SHARED = Path(os.environ.get("HANDFUL_SHARED", ROOT.parent / "shared"))
 # As docs/operating.md#deploy has it. Two workers, as on a machine of two cores.
@@ -108,7 +107,6 @@ def seats(number: int) -> list[str]:
     owner = get_user_model().objects.create_user("bench")
     study = Study(
         owner=owner, name="bench", title="Bench", shots=[0], annotators=number, seed=1,
-        programs_as_people=True,  # benchmarks/api.py answers by the API
     )  # fmt: skip
     design.suggest_limits(study, [task])
     design.save_draft(study, [task])
@@ -179,7 +177,6 @@ def compare(
     mine = load.run([load.annotate(here, tokens) for _ in range(people)], cycles)
     for name, yard in measured.items():
         row(name, people, yard)
-        note(f"submit, {people} at once, in cycles of {name}", yard.rate / mine.rate)
     ratios = " and ".join(f"{mine.rate / yard.rate:.2f}" for yard in measured.values())
     row("Handful", people, mine, ratios)
 

@@ -266,22 +266,16 @@ class Outcome:
         )
 
 
-def make_study(annotators: int, answers: int, test: int = 0) -> str:
-    """A study that so many people give that many answers to in all: the code of its link.
-
-    Django is set up, on the database itself. `test` is the number of test examples, if it is given.
-    """
+def make_study(annotators: int, answers: int) -> str:
+    """A study that so many people give that many answers to in all: the code of its link."""
     from django.contrib.auth import get_user_model
 
     from tests import factories
 
-    size = test or max(answers // annotators - TRAINING, 2)
+    size = max(answers // annotators - TRAINING, 2)
     records = longer(factories.place_records("test", size))
     train = {TRAINING: longer(factories.place_records("train", TRAINING))}
-    owner, made = get_user_model().objects.get_or_create(username="owner")
-    if made:
-        owner.set_password("a password of the owner")
-        owner.save()
+    owner = get_user_model().objects.create_user("owner")
     task = factories.make_task(train=train, test=records, name=f"toy-{size}-{annotators}")
     study = factories.make_study(
         owner, task, shots=[TRAINING], annotators=annotators, programs_as_people=True

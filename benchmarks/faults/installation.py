@@ -8,6 +8,7 @@ on 127.0.0.1 alone.
 import contextlib
 import os
 import pwd
+import re
 import shutil
 import socket
 import subprocess
@@ -24,7 +25,6 @@ from pgserver._commands import POSTGRES_BIN_PATH
 from pgserver.utils import ensure_folder_permissions, ensure_prefix_permissions, ensure_user_exists
 
 from benchmarks.run import SERVERS
-from benchmarks.unfinished_bodies import behind_nginx
 
 ROOT = Path(__file__).parents[2]
 # PostgreSQL and PgBouncer refuse to be root.
@@ -67,7 +67,6 @@ class Postgres:
     """One database server in that folder, durable as it is by default."""
 
     folder: Path
-    settings: dict[str, str] = field(default_factory=dict)
     port: int = field(default_factory=free_port)
 
     def make(self) -> None:
@@ -89,16 +88,13 @@ class Postgres:
         options = {
             "listen_addresses": "127.0.0.1", "port": self.port,
             "unix_socket_directories": "", "max_connections": 60,
-        } | self.settings  # fmt: skip
+        }  # fmt: skip
         told = " ".join(f"-c {name}='{value}'" for name, value in options.items())
         log = self.folder.parent / "postgres.log"
         log.touch()
         if USER:
             shutil.chown(log, USER)
         self._run("pg_ctl", "-w", "-t", "120", "-l", str(log), "-o", told, "start")
-
-    def stop(self) -> None:
-        self._run("pg_ctl", "-w", "-m", "fast", "stop")
 
     def kill(self) -> None:
         """kill -9 of all its processes at once, as a power cut does."""
@@ -183,7 +179,6 @@ class Node:
     environment: dict[str, str]
     log: Path
     root: Path = ROOT
-    application: str = "config.wsgi:application"
     port: int = field(default_factory=free_port)
     process: subprocess.Popen | None = None
 
@@ -193,7 +188,7 @@ class Node:
         command = [str(Path(sys.executable).with_name(program)), *options, "--port", str(self.port)]
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [*command, self.application],
+                [*command, "config.wsgi:application"],
                 cwd=self.root, env=os.environ | self.environment, stdout=log, stderr=log,
             )  # fmt: skip
         wait_for(f"node {self.port} is live ({self.log})", lambda: self.answers("/health/live"))
@@ -250,40 +245,28 @@ class Installation:
 
 
 @contextlib.contextmanager
-def installed(
-    nodes: int = 2,
-    environment: dict[str, str] | None = None,
-    database: int = 0,
-    through: int = 0,
-    data: Path | None = None,
-    settings: dict[str, str] | None = None,
-) -> Iterator[Installation]:
-    """Everything installed, migrated and not yet serving: `serving` starts the nodes.
-
-    PostgreSQL listens on the port `database`, PgBouncer connects to it by the port `through`, where
-    they are given. `data` is another place for PostgreSQL's files.
-    """
+def installed() -> Iterator[Installation]:
+    """Everything installed, not migrated and not yet serving: `serving` starts two nodes."""
     for program in NEEDED:
         if not shutil.which(program):
             sys.exit(f"This needs {' and '.join(NEEDED)}: apt-get install nginx-light pgbouncer")
     with tempfile.TemporaryDirectory(prefix="handful-faults-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         folder.chmod(0o755)
-        postgres = Postgres((data or folder) / "postgres", settings or {})
-        postgres.port = database or postgres.port
-        bouncer = Bouncer(folder / "pgbouncer", through or postgres.port)
+        postgres = Postgres(folder / "postgres")
+        bouncer = Bouncer(folder / "pgbouncer", postgres.port)
         told = KEYS | {
             "HANDFUL_VAR": str(folder / "var"),
             "DATABASE_URL": bouncer.address,
             "DISABLE_SERVER_SIDE_CURSORS": "1",
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "TRUSTED_PROXIES": "1",
-        } | (environment or {})  # fmt: skip
+        }  # fmt: skip
         logs = folder / "logs"
         logs.mkdir()
         site = Installation(
             folder, told, postgres, bouncer,
-            [Node(dict(told), logs / f"node-{number}.log") for number in range(nodes)],
+            [Node(dict(told), logs / f"node-{number}.log") for number in range(2)],
         )  # fmt: skip
         try:
             postgres.make()
@@ -296,6 +279,49 @@ def installed(
             bouncer.stop()
             with contextlib.suppress(Exception):
                 postgres.kill()
+
+
+@contextlib.contextmanager
+def behind_nginx(*ports: int, folder: Path) -> Iterator[int]:
+    """deploy/nginx.conf before the servers on these ports: nginx's own port."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_server(("127.0.0.1", 0)) as two,
+    ):
+        front, plain = server.getsockname()[1], two.getsockname()[1]
+    text = (ROOT / "deploy" / "nginx.conf").read_text()
+    for pattern, put in {
+        r"listen 80;": f"listen 127.0.0.1:{plain};",
+        r"listen 443 ssl;": f"listen 127.0.0.1:{front};",
+        r" *ssl_.*\n": "",
+        r"annotate\.example\.org": "127.0.0.1",
+        r"server 127\.0\.0\.1:8000;": " ".join(f"server 127.0.0.1:{port};" for port in ports),
+        r"/var/log/nginx": str(folder),
+    }.items():
+        text, count = re.subn(pattern, put, text)
+        assert count, pattern
+    kept = "".join(
+        f"{what}_temp_path {folder}/{what}; "
+        for what in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (folder / "nginx.conf").write_text(
+        f"daemon off; pid {folder}/pid; error_log {folder}/start.log;\n"
+        f"events {{ worker_connections 1024; }}\nhttp {{ access_log off; {kept}\n{text}\n}}\n"
+    )
+    folder.chmod(0o755)  # nginx's worker is another user
+    command = ["nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(100):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", front)):
+                break
+            if process.poll() is not None:
+                sys.exit((folder / "start.log").read_text())
+            time.sleep(0.1)
+        yield front
+    finally:
+        process.terminate()
+        process.wait(20)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ import time
 from pathlib import Path
 
 from benchmarks.faults.installation import ROOT
-from benchmarks.faults.researcher import Researcher
 from benchmarks.faults.scene import Result, Scene, Size, at_work
 
 # Of the deploy: what a release may bring, a table and a column that the nodes before do not know.
@@ -20,33 +19,6 @@ class Migration(migrations.Migration):
         migrations.AddField("{table}", "noted", models.CharField(max_length=20, null=True)),
     ]
 """
-
-
-def two_nodes(size: Size) -> Result:
-    """Two nodes take turns at each request; one is killed, then both are restarted in turn."""
-    with at_work(size) as scene:
-        researcher = Researcher(scene.site.front)
-        seen = [researcher.visit_everything()]
-        first = scene.site.nodes[0]
-        scene.wait_for(0.3)
-        first.kill()
-        time.sleep(5)
-        seen.append(researcher.visit_everything())
-        first.start()
-        scene.wait_for(0.6)
-        took = roll(scene)
-        seen.append(researcher.visit_everything())
-        scene.wait_for(1)
-        seen.append(researcher.visit_everything())
-        seen[-1].wrong += researcher.release()
-        away = not_ready(scene)
-    wrong = [text for visit in seen for text in visit.wrong]
-    return Result(
-        scene.work.outcome,
-        f"a node killed for 5 s, then both restarted in turn ({took}); a researcher loaded"
-        f" {sum(visit.pages for visit in seen)} pages and files meanwhile",
-        wrong + away,
-    )
 
 
 def roll(scene: Scene) -> str:

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import django
 from django.db import connections
@@ -62,10 +61,9 @@ def at_work(
     size: Size,
     begun: float = 0.1,
     prepare: Callable[[Installation], None] | None = None,
-    **options: Any,
 ) -> Iterator[Scene]:
     """Annotators work, and have given that share of their answers; leaving waits for the last."""
-    with installed(**options) as site:
+    with installed() as site:
         set_up(site)
         if prepare:
             prepare(site)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from benchmarks.unfinished_bodies import behind_nginx
+from benchmarks.faults.installation import behind_nginx
 
 
 @contextmanager
