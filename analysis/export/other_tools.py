@@ -4,15 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from analysis.export import (
-    conll,
-    doccano,
-    files,
-    harness_samples,
-    hugging_face,
-    inspect_logs,
-    label_studio,
-)
+from analysis.export import conll, files, harness_samples, hugging_face, inspect_logs, label_studio
 from annotation.models import Study
 
 
@@ -29,7 +21,6 @@ FORMATS = {
     "lm-eval": Format(harness_samples.write),
     "hf": Format(hugging_face.write),
     "label-studio": Format(label_studio.write),
-    "doccano": Format(doccano.write),
     "conll": Format(conll.write),
 }
 

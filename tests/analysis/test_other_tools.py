@@ -14,7 +14,7 @@ from analysis.export import answered
 from analysis.export.conll import blocks, lines
 from annotation.models import Answer, Kind, Study
 from annotation.steps import exclusion
-from tasks.datasets import annotated, arrow, harness, tagged
+from tasks.datasets import arrow, harness, tagged
 from tasks.formats import Record
 from tasks.models import Prediction, PredictionFile
 from tests import factories
@@ -98,20 +98,6 @@ def test_samples_without_ids_are_refused_with_what_to_do(study, tmp_path):
     assert not PredictionFile.objects.exists()
 
 
-def test_spans_stand_in_doccano_where_they_were_highlighted(study, tmp_path):
-    folder = export(study, tmp_path / "out", "doccano")
-    seen = 0
-    for file in sorted(folder.glob("toy-places*.jsonl")):
-        for row in annotated.read_doccano(file).rows:
-            spans = [row.values["text"][start:end] for start, end, _name in row.values["label"]]
-            assert list(dict.fromkeys(spans)) == row.values["gold"]
-            assert row.values["kind"] in ("person", "simulated")
-            seen += len(spans)
-    assert seen > 0
-    (line, *_more) = next(folder.glob("toy-labels*.jsonl")).read_text().splitlines()
-    assert json.loads(line)["label"] == json.loads(line)["gold"]
-
-
 def test_people_are_annotations_and_others_predictions_in_label_studio(study, tmp_path):
     folder = export(study, tmp_path / "out", "label-studio")
     tasks = json.loads((folder / "toy-places.json").read_text())
@@ -193,11 +179,10 @@ def test_every_kind_of_answer_is_told_in_every_format(researcher, tmp_path, kind
     call_command("import_predictions", "echo", str(own), by="ada", stdout=StringIO())
     stored = Prediction.objects.values_list("example__source_id", "predicted")
     assert dict(stored) == wanted
-    for form in ("doccano", "label-studio"):
-        folder = export(study, tmp_path / form, form)
-        text = "".join(path.read_text() for path in folder.iterdir())
-        for texts in wanted.values():
-            assert all(json.dumps(one, ensure_ascii=False)[1:-1] in text for one in texts)
+    folder = export(study, tmp_path / "label-studio", "label-studio")
+    text = "".join(path.read_text() for path in folder.iterdir())
+    for texts in wanted.values():
+        assert all(json.dumps(one, ensure_ascii=False)[1:-1] in text for one in texts)
 
 
 def test_the_folder_of_datasets_has_a_split_for_each_step_and_a_card(study, tmp_path):
@@ -217,7 +202,7 @@ def test_the_folder_of_datasets_has_a_split_for_each_step_and_a_card(study, tmp_
     assert "Gold answers of the test are in this folder" in card
 
 
-@pytest.mark.parametrize("form", ["lm-eval", "hf", "label-studio", "doccano", "conll"])
+@pytest.mark.parametrize("form", ["lm-eval", "hf", "label-studio", "conll"])
 def test_no_secret_is_in_any_format(study, tmp_path, form):
     folder = export(study, tmp_path / "out", form)
     written = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file()).decode(
@@ -229,7 +214,7 @@ def test_no_secret_is_in_any_format(study, tmp_path, form):
         assert participation.completion_code not in written
 
 
-@pytest.mark.parametrize("form", ["lm-eval", "hf", "label-studio", "doccano", "conll"])
+@pytest.mark.parametrize("form", ["lm-eval", "hf", "label-studio", "conll"])
 def test_nothing_is_written_while_nobody_has_answered(researcher, tmp_path, form):
     study = factories.make_study(researcher, factories.make_task())
     with pytest.raises(CommandError, match="there is nothing to write"):
