@@ -3,6 +3,7 @@
 import logging
 import sys
 
+from django.db import Error, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -11,10 +12,13 @@ from django.views.defaults import permission_denied
 from annotation.api import problems
 from annotation.steps.blinding import ScoresHidden
 from config import logs
-from config.database_away import is_away
 
 log = logging.getLogger("handful.refusals")
 AWAY = 5  # seconds after which it is worth asking again
+# PostgreSQL's SQLSTATE: lost connections, no resources (disk, connections), shutdown, read-only.
+STATES = ("08", "53", "57P", "25006")
+# The same of SQLite, whose names have more detail behind these.
+NAMES = ("BUSY", "LOCKED", "READONLY", "FULL", "CANTOPEN", "IOERR")
 
 
 def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -50,3 +54,19 @@ def _told(request: HttpRequest, status: int) -> HttpResponse | JsonResponse:
         except Exception:  # what has failed may be what pages are made with
             log.exception("The page of an error failed too")
     return HttpResponse(plain, content_type="text/plain; charset=utf-8", status=status)
+
+
+def is_away(error: BaseException | None) -> bool:
+    """Would the request have succeeded with a database that is there, writable and has room?"""
+    if isinstance(error, InterfaceError):
+        return True
+    if not isinstance(error, Error):
+        return False
+    state = getattr(error.__cause__, "pgcode", None)
+    if state:
+        return state.startswith(STATES)
+    if not isinstance(error, OperationalError):
+        return False
+    name = getattr(error.__cause__, "sqlite_errorname", "")
+    # PostgreSQL gives no state where there is no connection.
+    return not name or name.removeprefix("SQLITE_").startswith(NAMES)

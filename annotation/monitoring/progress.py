@@ -5,30 +5,57 @@ people take part nor on how many answers there are; no answer is loaded.
 """
 
 import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
 
-from annotation.models import Kind, ParticipationQuerySet, Status, Study, StudyStatus
-from annotation.monitoring import at_work, flags, pace, seats
-from annotation.monitoring.at_work import AtWork
+from annotation.models import Kind, ParticipationQuerySet, Status, Step, Study, StudyStatus, Turn
+from annotation.monitoring import flags, pace, seats
 from annotation.monitoring.columns import FACTS, FUNNEL, SEATS
 from annotation.monitoring.costs import Money, money
 from annotation.monitoring.funnel import ROBOTS, Funnel, by_scenario_and_kind, with_training_size
-from annotation.monitoring.grid import Grid, grid
 from annotation.monitoring.pace import Pace
 from annotation.monitoring.seats import Seats
 from annotation.steps import exclusion
 from annotation.wording import in_words
 from tasks.clock import database_now
 
+SHOWN_AT_WORK = 20
+MAX_DRAWN = 24  # of a cell with more seats only the numbers are shown
 STAGES = ("arrived", "consented", "trained", "qualified", "completed", "analysed")
 EXITS = (
     "at_work", "declined", "screened_out", "returned", "expired", "refused", "withdrawn",
     "rejected",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The seats of one scenario. `drawn` has a word for each: done, working or free."""
+
+    row: Seats
+    drawn: list[str]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """`rows` holds (task, its cells); a cell is None where a task has no such scenario."""
+
+    columns: list[str]
+    rows: list[tuple[str, list[Cell | None]]]
+
+
+@dataclass(frozen=True)
+class AtWork:
+    """A person who gave a sign of work lately (at_work of the QuerySet), and where they are."""
+
+    pseudonym: str
+    scenario: str
+    where: str
+    last_active_at: datetime
 
 
 @dataclass(frozen=True)
@@ -140,13 +167,13 @@ def for_study(study: Study) -> Progress:
     now = database_now()
     undecided = list(_undecided(study))
     active = study.participations.at_work(now).filter(kind=Kind.PERSON)
-    latest = at_work.latest(active)
+    latest = latest_at_work(active)
     return Progress(
         status=study.status,
         seats=rows,
         simulated=sum((funnels[each.pk, ROBOTS] for each in scenarios), Funnel()),
         at_work=latest,
-        at_work_count=active.count() if len(latest) == at_work.SHOWN_AT_WORK else len(latest),
+        at_work_count=active.count() if len(latest) == SHOWN_AT_WORK else len(latest),
         waiting=[
             Waiting(each.pseudonym, str(each.scenario), each.waiting_since)
             for each in undecided
@@ -169,3 +196,62 @@ def _undecided(study: Study) -> ParticipationQuerySet:
     return people.only(
         "pseudonym", "status", "waiting_since", "scenario__shots", "scenario__task__name"
     )
+
+
+def latest_at_work(active: ParticipationQuerySet) -> list[AtWork]:
+    """Those of them who gave a sign of work last, latest first."""
+    return [_at_work(participation) for participation in _with_place(active)]
+
+
+def _with_place(active: ParticipationQuerySet) -> Iterable[Any]:
+    """The latest of them, each with the step and position of their latest turn."""
+    latest = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk")
+    rows: Iterable[Any] = (
+        active.select_related("scenario__task")
+        .defer("checks", "scenario__task__card_data")
+        .annotate(
+            step=Subquery(latest.values("step")[:1]),
+            position=Subquery(latest.values("position")[:1]),
+        )
+        .order_by("-last_active_at", "-pk")[:SHOWN_AT_WORK]  # type: ignore[misc]  # annotated
+    )
+    return rows
+
+
+def _at_work(participation: Any) -> AtWork:
+    """Of a participation as `_with_place` returns it."""
+    if participation.step is None:
+        where = "consent" if participation.status == Status.ARRIVED else "instructions"
+    elif participation.status in (Status.WAITING, Status.BETWEEN):
+        where = participation.get_status_display()
+    else:
+        # An attention check has its place in the order of the annotation step.
+        is_check = participation.step == Step.CHECK
+        step = Step.ANNOTATION if is_check else Step(participation.step)
+        where = f"{step.label}, {participation.position + 1} of {len(participation.order_of(step))}"
+    return AtWork(
+        participation.pseudonym, str(participation.scenario), where, participation.last_active_at
+    )
+
+
+def grid(seats: Sequence[Seats]) -> Grid:
+    """The grid of these scenarios, in their order."""
+    columns: dict[tuple, str] = {}
+    cells: dict[str, dict[tuple, Cell]] = {}
+    ordered = sorted(seats, key=lambda row: (row.scenario.shots, row.scenario.split_number or 0))
+    for row in ordered:
+        scenario = row.scenario
+        key = (scenario.shots, scenario.split_number, scenario.arm)
+        task, _comma, label = str(scenario).partition(", ")
+        columns[key] = label
+        cells.setdefault(task, {})[key] = Cell(row, _drawn(row))
+    tasks = sorted(cells)
+    return Grid(
+        list(columns.values()),
+        [(task, [cells[task].get(key) for key in columns]) for task in tasks],
+    )
+
+
+def _drawn(row: Seats) -> list[str]:
+    words = ["done"] * row.completed + ["working"] * row.working + ["free"] * row.free
+    return words if len(words) <= MAX_DRAWN else []

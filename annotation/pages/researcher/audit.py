@@ -1,5 +1,8 @@
 """The pages of the audit log: of a study, and of the whole server."""
 
+from typing import Any
+
+from django import forms
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
@@ -8,12 +11,38 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from annotation.access import ResearcherRequest, study_of
-from annotation.models import Study
+from annotation.models import Study, Topic
 from annotation.models.audit import AuditQuerySet
 from annotation.notices import audit_log
-from annotation.pages.researcher.forms.audit import LogForm
+from annotation.pages.fields import PageForm
 from tasks.csv_files import cell
 from tasks.downloads import csv_download
+
+
+class LogForm(PageForm):
+    """Sent by GET: what is wrong is shown at its field, and reduces nothing."""
+
+    key = "log"
+    topic = forms.ChoiceField(label="What", required=False)
+    who = forms.ChoiceField(label="Who", required=False)
+    since = forms.DateField(label="From", required=False, widget=forms.DateInput({"type": "date"}))
+    until = forms.DateField(label="To", required=False, widget=forms.DateInput({"type": "date"}))
+    words = forms.CharField(label="Words", required=False, max_length=100)
+
+    def __init__(self, entries: AuditQuerySet, *args: Any):
+        super().__init__(*args)
+        self.entries = entries
+        names = entries.order_by("by__username").values_list("by__username", flat=True).distinct()
+        self.fields["topic"].choices = [("", "Everything"), *Topic.choices]  # type: ignore[attr-defined]
+        self.fields["who"].choices = [  # type: ignore[attr-defined]
+            ("", "Everybody"), *((name, name) for name in names if name),
+        ]  # fmt: skip
+
+    def reduced(self) -> AuditQuerySet:
+        """The entries that fit the fields which are right."""
+        self.is_valid()
+        return audit_log.reduced(self.entries, **self.cleaned_data)
+
 
 PER_PAGE = 50
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
@@ -13,14 +14,51 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.access import ResearcherRequest, job_of, study_of
 from annotation.models import Kind, Status, Study
-from annotation.pages.fields import is_shown_again
-from annotation.pages.researcher.forms.life import CloneForm, RobotsForm
+from annotation.pages.fields import PageForm, WholeNumberField, is_shown_again
 from annotation.pages.researcher.studies import design_page
 from annotation.pages.tags import TagsForm
 from annotation.rights import right_to
 from annotation.simulation import rehearsal_job
+from annotation.simulation.robots import POLICIES
 from annotation.study import cloning, design, lifecycle
 from tasks.polling import poll
+
+
+class CloneForm(PageForm):
+    """The name of the clone; left empty, one that is free."""
+
+    key = "clone"
+    name = forms.CharField(
+        required=False,
+        max_length=60,
+        help_text=Study._meta.get_field("name").help_text,
+    )
+    rehearsal = forms.BooleanField(required=False)
+
+
+class RobotsForm(PageForm):
+    """How the robots answer, how many there are, and the seed of their chance."""
+
+    key = "robots"
+    policy = forms.CharField(
+        max_length=40,
+        initial="noisy:0.8",
+        help_text=f"One of {', '.join(POLICIES)}; noisy:0.8 is right with probability 0.8.",
+    )
+    number = WholeNumberField(
+        required=False,
+        min_value=0,
+        max_value=1000,
+        label="How many",
+        help_text="Empty: as many as there are free seats; 0: those alone who were admitted.",
+    )
+    seed = WholeNumberField(
+        required=False,
+        min_value=0,
+        max_value=2**53,
+        initial=0,
+        help_text="The same seed gives the same answers.",
+    )
 
 
 @login_required

@@ -1,5 +1,6 @@
 """The pages of notices: what one was told, and what one wants to be told of a study."""
 
+from django import forms
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -10,11 +11,47 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
 from annotation.access import ResearcherRequest, study_of
-from annotation.models import AuditEntry, NoticeSwitch, Study, Topic
-from annotation.pages.researcher.forms.notices import SwitchForm
+from annotation.models import AuditEntry, NoticeAbout, NoticeSwitch, Study, Topic
+from annotation.pages.fields import PageForm
 from annotation.rights import right_to
 from tasks import periodic
 from tasks.clock import database_now
+
+
+class SwitchForm(PageForm):
+    """Ticked: told. What is not ticked is switched off."""
+
+    key = "notices"
+    page = forms.MultipleChoiceField(
+        label="Show here",
+        choices=NoticeAbout.choices,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    mail = forms.MultipleChoiceField(
+        label="Send by mail",
+        choices=NoticeAbout.choices,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    @classmethod
+    def of(cls, switch: NoticeSwitch) -> "SwitchForm":
+        """The form as it is stored."""
+        on = {
+            name: [about for about in NoticeAbout.values if about not in off]
+            for name, off in (("page", switch.page_off), ("mail", switch.mail_off))
+        }
+        return cls(initial=on)
+
+    def off(self) -> dict[str, list[str]]:
+        """What is switched off, by field of the row."""
+        sent = self.cleaned_data
+        return {
+            f"{name}_off": [about for about in NoticeAbout.values if about not in sent[name]]
+            for name in ("page", "mail")
+        }
+
 
 PER_PAGE = 50
 

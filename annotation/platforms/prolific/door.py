@@ -15,7 +15,6 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 
 from annotation.models import Kind, ProlificStudy
-from annotation.platforms.prolific.keys import UnknownKey, signing_key
 from annotation.platforms.prolific.studies import PARAMETERS
 from annotation.recruitment.doors import Exit, Identity, NotAdmitted
 
@@ -156,3 +155,16 @@ def _is_for(audience: object, own: str) -> bool:
         if address and f"{address.scheme}://{address.netloc}".lower() == own.lower():
             return True
     return False
+
+
+class UnknownKey(Exception):
+    """The token names a key that was not there when the keys were last fetched."""
+
+
+def signing_key(token: str, published: dict[str, Any]) -> Any:
+    """The public key that this token names. Raises jwt.PyJWTError, UnknownKey."""
+    wanted = jwt.get_unverified_header(token).get("kid")
+    for key in published.get("keys", []):
+        if isinstance(key, dict) and key.get("kid") == wanted:
+            return jwt.PyJWK(key).key
+    raise UnknownKey(str(wanted))
