@@ -4,7 +4,6 @@ The sentences of the protocol that can be constraints are constraints here, unde
 them.
 """
 
-from annotation.models.allocation import Allocation, DeclinedOffer
 from annotation.models.answers import (
     LONGEST_COUNTED_GAP,
     Activity,
@@ -16,18 +15,21 @@ from annotation.models.answers import (
     Turn,
 )
 from annotation.models.api_token import ApiToken
+from annotation.models.arrivals import (
+    AccessRule,
+    Allocation,
+    DeclinedOffer,
+    ListedWorker,
+    Reason,
+    RefusedArrival,
+)
 from annotation.models.audit import AuditEntry, Topic, request_now
-from annotation.models.comment import ExampleComment, GoldOpinion
-from annotation.models.compared import ComparedFile
-from annotation.models.decision import Decision, ExitAnswers, ScoreShown
-from annotation.models.eligibility import AccessRule, ListedWorker
+from annotation.models.decision import Decision, ExitAnswers, OwnAnswer, ScoreShown
 from annotation.models.invitation import Invitation
-from annotation.models.kept import ConsentText, StudyManifest, StudyTombstone
 from annotation.models.model_annotator import ModelAnnotator, ModelRun
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
 from annotation.models.notice import About as NoticeAbout
 from annotation.models.notice import Notice, NoticeSwitch
-from annotation.models.own_answer import OwnAnswer
 from annotation.models.participation import (
     ANALYSED,
     AT_WORK_WITHIN,
@@ -48,8 +50,6 @@ from annotation.models.recruiting import (
     Submission,
     WebhookEvent,
 )
-from annotation.models.refused import Reason, RefusedArrival
-from annotation.models.reporting import ReportAnswer
 from annotation.models.scenario import MODEL_SEATS, AddedSeats, ArmTaken, Scenario, UpstreamExample
 from annotation.models.study import (
     JUDGED_STEPS,
@@ -65,6 +65,15 @@ from annotation.models.study import (
     new_code,
     new_seed,
     new_token,
+)
+from annotation.models.study_records import (
+    ComparedFile,
+    ConsentText,
+    ExampleComment,
+    GoldOpinion,
+    ReportAnswer,
+    StudyManifest,
+    StudyTombstone,
 )
 from annotation.models.webhook import Delivery, Event, Webhook
 from annotation.models.worker import Exposure, KeyCheck, PersonalLink, Worker

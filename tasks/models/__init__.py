@@ -4,8 +4,7 @@ Begin at `task.py`. Nothing in this app knows about people who answer.
 """
 
 from tasks.models.installation import Installation
-from tasks.models.job import Job, JobChunk
-from tasks.models.periodic import PeriodicPart
+from tasks.models.job import Job, JobChunk, PeriodicPart
 from tasks.models.predictions import (
     LanguageModel,
     Prediction,
@@ -19,9 +18,9 @@ from tasks.models.task import (
     TaskMember,
     TaskQuerySet,
     TaskReport,
+    TaskUpload,
     UnfinishedImport,
 )
-from tasks.models.upload import TaskUpload
 
 __all__ = [
     "Example",

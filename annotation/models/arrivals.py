@@ -1,0 +1,175 @@
+"""Arrivals: who may take part besides the design, what each was offered, and who was refused."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from annotation.models.scenario import Scenario
+from annotation.models.study import Kind, Study
+from tasks.models.choices import one_of
+
+# A declined scenario is the only one that its worker is offered for so long.
+OFFERED_AGAIN_FOR = timedelta(days=1)
+
+
+class Effect(models.TextChoices):
+    ALLOW = "allow", "allow only"
+    DENY = "deny", "exclude"
+
+
+class Criterion(models.TextChoices):
+    TASK = "task", "workers who have seen the task"
+    STUDY = "study", "workers who qualified in the study"
+    PEOPLE = "people", "workers on a list of ids"
+
+
+class AccessRule(models.Model):
+    """Who may take part in a study besides its design: an entry of its allow or deny list.
+
+    It can be made and ended while the study is open; it is never changed, so that the list can be
+    told for any moment. `value` names a task or a study; a list of ids is its `listed` workers.
+    """
+
+    Effect = Effect
+    Criterion = Criterion
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="access_rules")
+    effect = models.CharField(max_length=5, choices=Effect)
+    criterion = models.CharField(max_length=6, choices=Criterion)
+    value = models.CharField(max_length=100, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
+    )
+    ended_at = models.DateTimeField(null=True)
+    ended_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+        constraints = [
+            one_of("effect", Effect, "an_access_rule_has_a_known_effect"),
+            one_of("criterion", Criterion, "an_access_rule_has_a_known_criterion"),
+        ]
+
+    def __str__(self) -> str:
+        about = self.value
+        if self.criterion == self.Criterion.PEOPLE:
+            count = self.listed.count()
+            number = f"{count} {'person' if count == 1 else 'people'}"
+            about = f"{number} of {about}" if about else number
+        return f"{self.get_effect_display()} {self.get_criterion_display()}: {about}"
+
+
+class ListedWorker(models.Model):
+    """A worker on the list of ids of an entry, by the keyed hash; they may never have come."""
+
+    rule = models.ForeignKey(AccessRule, on_delete=models.CASCADE, related_name="listed")
+    key = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["rule", "key"], name="a_worker_is_on_a_list_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.key[:8]} on {self.rule_id}"
+
+
+class Allocation(models.Model):
+    """Why a scenario was chosen for an arrival: which could be joined, and how full they were.
+
+    `arrival` counts the choices made in the study, for all kinds. With the study's seed it decides
+    ties, so that every choice can be made again from this row.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="allocations")
+    arrival = models.PositiveIntegerField()
+    kind = models.CharField(max_length=10, choices=Kind)
+    # [[key of the scenario, seats taken, seats], ...] of those that could be joined.
+    candidates = models.JSONField()
+    scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="allocations")
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["study", "arrival"]
+        constraints = [
+            one_of("kind", Kind, "an_allocation_is_of_a_known_kind"),
+            models.UniqueConstraint(
+                fields=["study", "arrival"], name="each_arrival_is_allocated_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study} arrival {self.arrival}"
+
+
+class DeclinedOfferQuerySet(models.QuerySet["DeclinedOffer"]):
+    def fresh(self, now: datetime) -> "DeclinedOfferQuerySet":
+        """Those that are younger than a day: older ones count no more, and are swept."""
+        return self.filter(declined_at__gt=now - OFFERED_AGAIN_FOR)
+
+
+class DeclinedOffer(models.Model):
+    """The scenario that somebody declined to take part in: for a day they are offered no other.
+
+    All that is kept of them is the keyed hash, and the count in the scenario.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
+    scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="+")
+    worker_key = models.CharField(max_length=64)
+    declined_at = models.DateTimeField()
+
+    objects = DeclinedOfferQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "worker_key"], name="a_worker_has_one_declined_offer_in_a_study"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.worker_key[:8]} declined {self.scenario}"
+
+
+class Reason(models.TextChoices):
+    """Why a person got no seat: the codes of recruitment/refusals.py, and MET."""
+
+    MET = "met", "had done these tasks already, in another study"
+    DONE = "done", "had taken part in this study already"
+    BROWSER = "browser", "somebody had taken part from this browser"
+    NOT_ELIGIBLE = "not_eligible", "not eligible"
+    REJECTED = "rejected", "rejected on the platform"
+    NOT_INVITED = "not_invited", "a later part of a study that they had not started"
+    DEVICE = "device", "no desktop or laptop computer"
+    FULL = "full", "no free seat"
+    BUDGET = "budget", "no budget left"
+    PAUSED = "paused", "the study was paused"
+    CLOSED = "closed", "the study was closed"
+    LINK_OFF = "link_off", "the link was switched off"
+
+
+class RefusedArrival(models.Model):
+    """How often people were refused for one reason; once for each browser."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="refused_arrivals")
+    reason = models.CharField(max_length=12, choices=Reason)
+    number = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering = ["study", "reason"]
+        constraints = [
+            one_of("reason", Reason, "an_arrival_is_refused_for_a_known_reason"),
+            models.UniqueConstraint(
+                fields=["study", "reason"], name="a_study_counts_each_reason_to_refuse_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.number} x {self.reason} in {self.study}"

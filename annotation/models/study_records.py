@@ -1,0 +1,144 @@
+"""What is stored about a study beside its design: texts, comments, report, comparisons."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotation.models.study import Study
+from tasks.models import Example, PredictionFile
+from tasks.models.choices import one_of
+
+
+class StudyManifest(models.Model):
+    """The frozen design of a study that is no draft, large and read by few pages (guards.py).
+
+    Its SHA-256 is the study's `manifest_hash`.
+    """
+
+    study = models.OneToOneField(
+        Study, on_delete=models.CASCADE, primary_key=True, related_name="stored_manifest"
+    )
+    text = models.TextField()
+
+    def __str__(self) -> str:
+        return f"manifest of {self.study}"
+
+
+class ConsentText(models.Model):
+    """One version of the text that workers of a study consent to (Markdown); never changed."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="consent_texts")
+    version = models.PositiveIntegerField()
+    text = models.TextField()
+    since = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["study", "version"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "version"], name="a_version_of_a_consent_text_is_one_text"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study}, consent text {self.version}"
+
+
+class StudyTombstone(models.Model):
+    """Says that a study was deleted: what there was, when it went, and by whom.
+
+    The study's own row stays with its design, its money and its counts; nobody reaches it any more.
+    """
+
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="tombstone")
+    manifest_hash = models.CharField(max_length=64)
+    participations = models.JSONField()  # status -> how many, before the deletion
+    turns_erased = models.PositiveIntegerField()
+    answers_erased = models.PositiveIntegerField()
+    identities_purged = models.PositiveIntegerField(default=0)
+    cents_earned = models.IntegerField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-at"]
+
+    def __str__(self) -> str:
+        return f"tombstone of {self.study}"
+
+
+class GoldOpinion(models.TextChoices):
+    """What a comment says of the example's gold."""
+
+    WRONG = "wrong", "wrong"
+    RIGHT = "right", "right after all"
+
+
+class ExampleComment(models.Model):
+    """A remark on an example in a study, with author and time. Insert-only (guards.py).
+
+    It may say what the gold is; the latest that does so counts. Scores stay as they are.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="comments")
+    example = models.ForeignKey(Example, on_delete=models.PROTECT, related_name="+")
+    text = models.TextField()
+    gold = models.CharField("the gold is", max_length=5, choices=GoldOpinion, blank=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["at", "pk"]
+        constraints = [
+            models.CheckConstraint(condition=~Q(text=""), name="a_comment_says_something"),
+            one_of("gold", GoldOpinion, "a_gold_is_wrong_or_right_after_all", or_empty=True),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.by} on {self.example_id}"
+
+
+class ComparedFile(models.Model):
+    """A file that the people of a closed study are compared with; stored when it is closed.
+
+    Holm's correction is over these comparisons, so the file cannot be deleted any more.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="compared_files")
+    file = models.ForeignKey(PredictionFile, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        ordering = ["study", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "file"], name="a_file_is_once_in_the_family_of_a_study"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.file}, compared in {self.study}"
+
+
+class ReportAnswer(models.Model):
+    """The researcher's answer to one field of the report's short form or title page, by its name.
+
+    `sample` is the table that was made of a demographic export, as JSON (monitoring/sample.py).
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="report_answers")
+    item = models.CharField(max_length=10)
+    text = models.TextField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["study", "item"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "item"], name="an_item_of_a_report_has_one_answer"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study}, item {self.item}"
