@@ -20,7 +20,6 @@ from analysis.tables import (
     frames,
     gold_audit,
     leaderboard,
-    leaderboard_columns,
     marks,
     metrics,
     models_columns,
@@ -185,7 +184,7 @@ def _simple(
 
 def _leaderboard(study: Study, kind: str) -> Iterator[PaperTable]:
     for board in leaderboard.boards(study, kind):
-        shown = [Column("", "Who", get=_entry), *leaderboard_columns.of_board(board)]
+        shown = [Column("", "Who", get=_entry), *leaderboard.of_board(board)]
         rows = [entry for _words, entries in board.groups for entry in entries]
         title = f"Leaderboard, {board.heading}"
         name = f"leaderboard-{board.heading}"

@@ -22,7 +22,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 
-from analysis.export import concluded, records, upstream
+from analysis.export import concluded, records
 from analysis.export.columns import COLUMNS, READING, README
 from analysis.export.dictionary import columns_markdown
 from analysis.export.rows import (
@@ -113,7 +113,7 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
         "metrics.csv": lambda: metrics_rows(study),
         "metric_values.csv": lambda: metric_values_rows(study),
         "training.csv": lambda: training_rows(study),
-        **{name: partial(make, study) for name, make in (records.ROWS | upstream.ROWS).items()},
+        **{name: partial(make, study) for name, make in records.ROWS.items()},
     }
     whole = concluded.rows(study)
     rows |= {name: partial(iter, own) for name, own in whole.items()}

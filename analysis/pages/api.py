@@ -27,7 +27,6 @@ from analysis.tables import (
     differences,
     findings_columns,
     leaderboard,
-    leaderboard_columns,
     marks,
     metrics,
     models_columns,
@@ -310,7 +309,7 @@ class Leaderboard(ApiView):
         replies = []
         for kind in performance.kinds(study):
             boards = leaderboard.boards(study, kind)
-            rows = as_records(leaderboard_columns.FILE, leaderboard.cells(boards))
+            rows = as_records(leaderboard.COLUMNS, leaderboard.cells(boards))
             left_out = [f"{b.heading}: {words}" for b in boards for words in b.left_out]
             replies.append({"kind": kind, "entries": rows, "left_out": left_out})
         return Response(replies)

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from analysis.pages.common import chosen_kind, results_of
-from analysis.tables import columns, leaderboard, leaderboard_columns, performance, published
+from analysis.tables import columns, leaderboard, performance, published
 from analysis.tables.leaderboard import Board
 from annotation.access import ResearcherRequest, scores_of
 from tasks.columns import cells
@@ -33,7 +33,7 @@ def page(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _shown(board: Board, number: int) -> dict[str, Any]:
-    shown = leaderboard_columns.of_board(board)
+    shown = leaderboard.of_board(board)
     groups = [
         (words, list(zip(entries, cells(shown, entries), strict=True)))
         for words, entries in board.groups
@@ -54,5 +54,5 @@ def file(request: ResearcherRequest, name: str) -> HttpResponse:
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     rows = leaderboard.cells(leaderboard.boards(study, kind))
-    text = columns.as_csv(leaderboard_columns.FILE, rows, kind)
+    text = columns.as_csv(leaderboard.COLUMNS, rows, kind)
     return download(text, f"{study.name}-leaderboard.csv")

@@ -7,8 +7,7 @@ people, files or databases.
 """
 
 from tasks.metrics.fits import misfit
-from tasks.metrics.interface import METRICS, Metric
-from tasks.metrics.recipes import recipe
+from tasks.metrics.interface import METRICS, Metric, recipe
 from tasks.metrics.sets import GOLD_RULES, Score, s1, score
 from tasks.metrics.test_sets import Answers, SetScore, over_test_set
 

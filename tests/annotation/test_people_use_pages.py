@@ -8,7 +8,7 @@ from django.db import DatabaseError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
-from annotation.api import participant_urls
+from annotation.api.urls import PARTICIPANTS
 from annotation.models import (
     Allocation,
     Answer,
@@ -53,7 +53,7 @@ GET = ("work", "history")
 OPEN_TO_PEOPLE = ("withdraw",)
 STEPS = [
     name
-    for name in (pattern.name.removeprefix("api_") for pattern in participant_urls.urlpatterns)
+    for name in (pattern.name.removeprefix("api_") for pattern in PARTICIPANTS)
     if name not in ("join", *OPEN_TO_PEOPLE)
 ]
 
