@@ -3801,10 +3801,10 @@ def tell_the_rest(export):
         print(f"REHEARSAL by manifest.json: its {people} annotators of the kind person are no data")
     versions = versions_of(export.folder)
     print(
-        f"  report and page Analysis: bootstraps and sampled sign flips (numpy"
+        f"  report: bootstraps and sampled sign flips (numpy"
         f" {versions.get('numpy', '?')}, seed {versions.get('seed', '?')}; a p of n flips has a"
         " Monte Carlo SE of the root of p (1 - p) / n, at most 0.005), Dawid and Skene's labels,"
-        " simulated gains of selection, courses over time, averages over tasks, plans"
+        " courses over time, averages over tasks, plans"
     )
 
 
