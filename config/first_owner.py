@@ -10,10 +10,17 @@ import hmac
 import sys
 
 from django.conf import settings
+from django.contrib.auth import login
 from django.contrib.auth.models import User
 from django.db import DatabaseError, transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.utils.crypto import constant_time_compare
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
 
+from annotation.pages.researcher.forms.accounts import FirstOwnerForm
 from tasks.clock import database_now
 from tasks.models import Installation
 
@@ -66,3 +73,28 @@ def say_code() -> None:
     except DatabaseError:
         sentence = "The database has no tables yet: run python manage.py migrate."
     print(sentence, file=sys.stderr, flush=True)
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+@sensitive_post_parameters()
+def first_visit(request: HttpRequest) -> HttpResponse:
+    """GET asks for the code that the server printed; POST creates the first account.
+
+    404 once there is one: so it is for whoever comes second of two at once.
+    """
+    if not is_awaited():
+        raise Http404
+    form = FirstOwnerForm(is_right, request.POST or None)
+    if not form.is_valid():
+        context = {"form": form}
+        return render(
+            request, "account/first_owner.html", context, status=422 if request.POST else 200
+        )
+    user = form.save(commit=False)
+    try:
+        create(user)
+    except NoMore:
+        raise Http404 from None
+    login(request, user)
+    return redirect("studies")

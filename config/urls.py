@@ -15,7 +15,7 @@ from django.urls.converters import StringConverter
 from django.views.generic import TemplateView
 
 from config import account as own_account
-from config import first_visit, health, metrics, users
+from config import first_owner, health, metrics, users
 from config.help import help_page
 from config.kept_forms import SecondStep, SignIn
 
@@ -45,7 +45,7 @@ ACCOUNTS = [
     path("sign-in/", SignIn.as_view(), name="login"),
     path("sign-in/code/", SecondStep.as_view(), name="mfa_authenticate"),
     path("users/", users.users, name="users"),
-    path("first-owner/", first_visit.first_visit, name="first_owner"),
+    path("first-owner/", first_owner.first_visit, name="first_owner"),
     path("sign-up/", TemplateView.as_view(template_name="account/signup_closed.html"),
          name="account_signup"),
     path("sign-out/", LogoutView.as_view(), name="logout"),

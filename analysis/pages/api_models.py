@@ -17,8 +17,7 @@ from analysis.tables import models_columns
 from analysis.tables.columns import as_records
 from annotation.access import own_model
 from annotation.api import jobs
-from annotation.api.form_bodies import as_form_data, check_known, fields_of, refuse, shape
-from annotation.api.lists import Texts
+from annotation.api.form_bodies import Texts, as_form_data, check_known, fields_of, refuse, shape
 from annotation.api.paging import RowsView
 from annotation.api.problems import Conflict, Unprocessable
 from annotation.api.tags import Tags

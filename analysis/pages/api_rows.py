@@ -12,7 +12,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from annotation.access import study_of
-from annotation.api.lists import Texts
+from annotation.api.form_bodies import Texts
 from annotation.api.paging import RowsView
 from annotation.models import JUDGED_STEPS, REVEALED, AnswerSpan, Kind, Scenario, Step, Turn
 from annotation.steps import blinding

@@ -20,6 +20,14 @@ from rest_framework.parsers import JSONParser
 from annotation.api.problems import Unprocessable
 
 
+class Numbers(serializers.ListField):
+    child = serializers.IntegerField()
+
+
+class Texts(serializers.ListField):
+    child = serializers.CharField()
+
+
 class StrictJSONParser(JSONParser):
     """JSON whose texts a database can hold: no lone surrogate, no U+0000, no number without end."""
 

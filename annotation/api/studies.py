@@ -17,8 +17,7 @@ from rest_framework.response import Response
 
 from annotation.access import studies_of, study_of
 from annotation.api import jobs
-from annotation.api.form_bodies import StrictJSONParser, as_object, check_known
-from annotation.api.lists import Numbers, Texts
+from annotation.api.form_bodies import Numbers, StrictJSONParser, Texts, as_object, check_known
 from annotation.api.paging import RowsView
 from annotation.api.problems import Conflict, Unprocessable
 from annotation.api.tags import Tags

@@ -4,8 +4,7 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from annotation.api.form_bodies import as_form_data
-from annotation.api.lists import Texts
+from annotation.api.form_bodies import Texts, as_form_data
 from annotation.api.problems import Unprocessable
 from annotation.api.views import Twin
 from annotation.pages.tags import TagsForm

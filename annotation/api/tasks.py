@@ -14,8 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api import form_bodies, jobs
-from annotation.api.form_bodies import check_known
-from annotation.api.lists import Numbers, Texts
+from annotation.api.form_bodies import Numbers, Texts, check_known
 from annotation.api.paging import RowsView
 from annotation.api.problems import Conflict, Unprocessable
 from annotation.api.tags import Tags

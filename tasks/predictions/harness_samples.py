@@ -9,8 +9,7 @@ from pathlib import Path
 
 from tasks.datasets import harness
 from tasks.datasets.table import DatasetError
-from tasks.predictions.completions import texts_of
-from tasks.predictions.lines import prediction_lines
+from tasks.predictions.completions import prediction_lines, texts_of
 
 NAME = re.compile(r"samples_(?P<place>.+?)(_\d{4}-\d\d-\d\dT[\d.-]+)?\.jsonl")
 WITHOUT_ID = (

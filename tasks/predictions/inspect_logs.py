@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tasks.formats import FormatError
-from tasks.predictions.completions import texts_of
+from tasks.predictions.completions import prediction_lines, texts_of
 from tasks.predictions.format import FILE_NAME
-from tasks.predictions.lines import prediction_lines
 
 MISSING = "reading logs of Inspect needs inspect-ai: pip install inspect-ai (the extra inspect)"
 

@@ -23,7 +23,7 @@ from tasks.importing import import_task
 from tasks.management.commands.import_clues import account, add_owner, tell
 from tasks.metrics import METRICS
 from tasks.models import PredictionFile
-from tasks.predictions.lines import prediction_lines
+from tasks.predictions.completions import prediction_lines
 from tasks.predictions.store import PredictionsError, PredictionUpload, add
 from tasks.tokens import GRANULARITIES
 
