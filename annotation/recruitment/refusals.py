@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
@@ -11,7 +11,10 @@ from annotation.models import (
     ArmTaken,
     DeclinedOffer,
     Exposure,
+    Kind,
     Participation,
+    Reason,
+    RefusedArrival,
     Scenario,
     Status,
     Study,
@@ -181,3 +184,22 @@ def next_task_is_offered(participation: Participation) -> bool:
     """May this worker go on with another task of the study?"""
     study, worker = participation.study, participation.worker
     return refusal(study, worker.key, worker.kind) == ""
+
+
+def counted_reason(study: Study, key: str, code: str, among: list[int] | None = None) -> str:
+    """Which Reason a refusal with this code is; "" for one that is not counted.
+
+    "full" is MET where only the tasks that this worker has done already keep them from a free seat.
+    """
+    if code == Reason.FULL:
+        names = study.tasks.values("name")
+        has_met = Exposure.objects.filter(worker_key=key, task_name__in=names).exists()
+        if has_met and joinable(study, "", Kind.PERSON, among):
+            return Reason.MET
+    return code if code in Reason.values else ""
+
+
+def count(study: Study, why: str) -> None:
+    """Count one refusal for this Reason."""
+    row, _is_new = RefusedArrival.objects.get_or_create(study=study, reason=why)
+    RefusedArrival.objects.filter(pk=row.pk).update(number=F("number") + 1)

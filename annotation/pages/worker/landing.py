@@ -12,7 +12,7 @@ from annotation.access import Arrival
 from annotation.models import Kind, Participation, Study
 from annotation.money import promises
 from annotation.platforms.links import COOKIE_AGE
-from annotation.recruitment import refusals, refused
+from annotation.recruitment import refusals
 from annotation.study import cross_task, workload
 from tasks.answer_keys import ANSWERS
 from tasks.cards import Card
@@ -74,11 +74,11 @@ def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse
     state = landing_page(arrival, arrival.begun())["refused"]
     if not state or arrival.kind != Kind.PERSON:
         return
-    why = refused.reason(arrival.study, arrival.key, state, arrival.door.scenarios())
+    why = refusals.counted_reason(arrival.study, arrival.key, state, arrival.door.scenarios())
     counted = (request.get_signed_cookie(REFUSED, "", salt=REFUSED) or "").split()
     if not why or why in counted:
         return
-    refused.count(arrival.study, why)
+    refusals.count(arrival.study, why)
     response.set_signed_cookie(
         REFUSED,
         " ".join([*counted, why]),
