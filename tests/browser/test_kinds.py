@@ -178,7 +178,7 @@ def test_a_draft_comes_back(page, seated, kind):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_a_page_loads_its_own_widget_alone_and_weighs_less_than_75_kB(open_browser, seated, kind):
+def test_a_page_loads_its_own_widget_alone_and_weighs_less_than_60_kB(open_browser, seated, kind):
     page = open_browser()
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(request.url))

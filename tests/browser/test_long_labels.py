@@ -173,6 +173,6 @@ def test_axe_finds_nothing_and_nothing_overflows(listed):
     is_accessible(page, "the reveal")
 
 
-def test_a_first_visit_weighs_less_than_75_kB(open_browser, put):
+def test_a_first_visit_weighs_less_than_60_kB(open_browser, put):
     seat = put("I never want to see that overdraft again. " * 60, train=False, **LABEL)
     assert weigh(open_browser(), f"/work/{seat.token}/") <= MOST
