@@ -292,7 +292,9 @@ def scores_of(request: HttpRequest, name: str, right: str = "read") -> Study:
 
 def annotator_of(request: HttpRequest, name: str, pseudonym: str, right: str) -> Participation:
     """The annotator of that pseudonym in a study in which the researcher has that right."""
-    participations = study_of(request, name, right).participations.select_related("scenario__task")
+    participations = study_of(request, name, right).participations.select_related(
+        "scenario__task", "worker"
+    )
     return get_object_or_404(participations, pseudonym=pseudonym)
 
 

@@ -83,9 +83,12 @@ def is_undecided(participation: Participation) -> bool:
 
 def is_hidden(participation: Participation) -> bool:
     """Is the test score of this participation hidden?"""
-    if participation.kind == Kind.PERSON and participation.study.covers_test_scores:
-        return True
-    return is_undecided(participation)
+    return is_covered(participation) or is_undecided(participation)
+
+
+def is_covered(participation: Participation) -> bool:
+    """Does the design hide the test score of this participation for now?"""
+    return participation.kind == Kind.PERSON and participation.study.covers_test_scores
 
 
 def is_seen(participation: Participation, by: User | None) -> bool | None:

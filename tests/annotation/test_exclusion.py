@@ -136,6 +136,6 @@ def test_an_export_with_an_excluded_annotator_verifies(ada, study, seats, tmp_pa
 
 
 def test_the_page_takes_a_fixed_number_of_queries(ada, study, seats, django_assert_max_num_queries):
-    with django_assert_max_num_queries(27):  # three of them for the completion code
+    with django_assert_max_num_queries(24):
         ada.get(reverse("participation", args=[study.name, seats[0].pseudonym]))
     assert recruitment.free_seat(study.scenarios.get(), Kind.PERSON) is None

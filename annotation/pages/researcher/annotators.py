@@ -273,8 +273,8 @@ def _page(
     may_read, may_pay = "read" in study.rights, "pay" in study.rights
     turns = annotator.turns if may_read else annotator.turns.none()
     turns = turns.select_related("example", "answer").prefetch_related("answer__spans")
-    is_hidden = blinding.is_hidden(annotator)
     undecided = blinding.is_undecided(annotator)
+    is_hidden = blinding.is_covered(annotator) or undecided
     spares_training = not blinding.hides_training(annotator, undecided)
     told_steps = (*JUDGED_STEPS, *REVEALED) if spares_training else ()
     wrong_only = request.GET.get("show") == "wrong"
