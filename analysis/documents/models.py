@@ -52,7 +52,7 @@ def blocks(record: StudyRecord) -> list[Block]:
 
     Nothing where no model was uploaded and none took part.
     """
-    seated = list(_seated(record))
+    seated = list(_seated(record)) if record.has_seated_models else []
     if not seated and not record.model_names:
         return []
     uploaded = [

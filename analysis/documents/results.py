@@ -28,8 +28,8 @@ from tasks.models import Job
 
 def _has_models(record: StudyRecord) -> bool:
     """Is there a model, in a file or in a seat, or a figure that CLUES printed for a task?"""
-    seated = Kind.MODEL in set(record.frame["kind"])
-    return bool(record.model_names) or seated or any(map(published.name_of, record.tasks))
+    is_published = any(map(published.name_of, record.tasks))
+    return bool(record.model_names) or record.has_seated_models or is_published
 
 
 def pictures(record: StudyRecord) -> list[Block]:

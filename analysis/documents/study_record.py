@@ -412,6 +412,11 @@ class StudyRecord:
         return sorted(names.values_list("model__name", flat=True))
 
     @cached_property
+    def has_seated_models(self) -> bool:
+        """Has a model taken an annotator's seat?"""
+        return Kind.MODEL in set(self.frame["kind"])
+
+    @cached_property
     def models(self) -> list[model_tables.ModelRow]:
         """Their scores."""
         files = compared_files.files(self.study)

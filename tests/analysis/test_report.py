@@ -400,7 +400,7 @@ def test_models_are_compared_on_the_same_examples(researcher, study):
 
 
 def test_reading_the_report_stores_nothing(ada, study, django_assert_max_num_queries):
-    with django_assert_max_num_queries(105) as seen:
+    with django_assert_max_num_queries(100) as seen:
         ada.get(reverse("report", args=[study.name]))
     written = [q["sql"] for q in seen if q["sql"].split()[0] in ("INSERT", "UPDATE", "DELETE")]
     assert written == []
