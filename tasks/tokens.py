@@ -3,8 +3,6 @@
 A card says of what kind its tokens are. `word`: runs of letters, digits and marks; anything else
 alone. `char`: every character alone, for texts without spaces between words. A character is what a
 reader takes for one (a grapheme cluster): a flag, a family or a letter with its marks is never cut.
-
-The rules are our own and short, so that verify.py can apply them with nothing but Python.
 """
 
 import re

@@ -384,10 +384,10 @@ def _provenance(record: StudyRecord) -> list[Block]:
         ),
         Paragraph(
             "The release bundle contains the design (manifest.json), every answer with its times"
-            " except those of people who withdrew, and verify.py, which recomputes most tables from"
-            " the CSVs and manifest.json and prints what it does not recompute. The bundle's own"
+            " except those of people who withdrew, and verify.py, which recomputes the main table"
+            " from the CSVs and manifest.json and names what it does not check. The bundle's own"
             " report states the SHA-256 of its SHA256SUMS; published elsewhere too, it shows"
-            " whether data and sums were changed together."
+            " whether data and sums were changed together (verify.py --sums)."
         ),
     ]
 

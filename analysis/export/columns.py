@@ -407,21 +407,27 @@ README = """\
 Export of the study {name} from Handful.
 
 {manifest}
-The numbers and spans in these CSVs can be recomputed without Handful:
+The main table can be recomputed from these CSVs with Python alone, without Handful:
 
-    python verify.py
+    python verify.py --design HASH --sums HASH --signers FILE
 
-It checks that the examples are those that the design froze, that every order and allocation is
-what the study's seed draws, and that scores, means, SDs, counts and pay follow from the answers. It
-prints which columns it cannot recompute. Whoever changes the answers and all that follows from them
-is found only by a hash or signature kept elsewhere. versions.json says what the numbers were
-computed with.
+verify.py recomputes the hash of every file and example, S1 of every answer, the spans, mean, SD and
+n of every annotator and every cell of human_performance.csv, its interval in intervals.csv, seats
+and orders from the seed, exclusions from the decisions, and the totals of pay. It names what it
+does not check.
+
+Without options it shows that the folder agrees with itself. Other changes show only against what
+was published elsewhere. A changed design needs --design, the SHA-256 in the preregistration.
+Changed answers to which all scores were fitted, changed times, reasons and texts, deleted and
+invented rows that were made to fit, and a changed verify.py need --sums, the SHA-256 of SHA256SUMS
+in the report or the paper, or --signers, a list of allowed signers with the researcher's public key
+(ssh-keygen -Y). In these cases take verify.py from the source code of Handful, not from the folder.
+versions.json says what the numbers were computed with.
 
 The files are UTF-8 and follow RFC 4180. {reading} Scores, shares, and their SDs, intervals and
-differences are on the scale from 0 to 1, which pages and tables show x 100. Rows are ordered, and
-verify.py reports files that have been re-sorted: examples by position; answers by the time they
-were displayed, those of an annotator by position; the spans of an answer together; arrivals and
-decisions chronologically.
+differences are on the scale from 0 to 1, which pages and tables show x 100. Rows are ordered:
+examples by position; answers by the time they were displayed, those of an annotator by position;
+the spans of an answer together; arrivals and decisions chronologically.
 The columns, with their types in pandas (`Int64` takes whole numbers with empty cells among them):
 
 {columns}"""

@@ -36,11 +36,8 @@ README = """
 
 All times of people (`shown_at`, `submitted_at`, `at`) are rounded down to the {unit}, UTC; so are
 those of `audit_log.csv`, of `versions.json`, and of the report, but for the opening there.
-`versions.json` says so, and
-`verify.py` then says what it cannot recompute: the seconds of an answer and the longest absence (it
-checks that they fit the rounded times), and what came first within the same {unit}. Durations and
-pay stand as they were: whoever has a platform's own log may still recognise somebody by how long
-they took.
+`versions.json` says so. Durations and pay are not changed: a reader with the log of a platform may
+still recognise people by how long they took.
 """
 
 

@@ -178,8 +178,8 @@ class BundleForm(PageForm):
         label="Times of people",
         choices=[(unit, words.capitalize()) for unit, words in rounded_times.UNITS.items()],
         required=False,
-        help_text="Rounded times cannot be joined with the log of a platform. verify.py then says"
-        " what it cannot recompute; durations and pay stand as they are.",
+        help_text="Rounded times cannot be joined with the log of a platform. Durations and pay"
+        " are not changed.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Scorers: texts in, numbers out; standard library only, so that verify.py can hold the same.
+"""Scorers: texts in, numbers out.
 
 Begin at `METRICS` (interface.py): one `Metric` per name, as the NLP Few-shot Gym spells them. S1 of
 one answer by its task's gold rule is `score`, a whole test set of a person or a model

@@ -19,7 +19,7 @@ from django.urls import reverse
 
 from analysis.export import files
 from analysis.export.columns import COLUMNS
-from analysis.export.verify import FILES, NOT_RECOMPUTED, deviation, main, mean
+from analysis.export.verify import deviation, main, mean
 from analysis.tables import frames, performance, training
 from analysis.tables.rendering import as_latex, as_markdown, notes
 from annotation.models import Answer, Kind, Participation, Study
@@ -214,7 +214,7 @@ def test_the_zip_begins_before_the_database_is_asked(study, django_assert_num_qu
 def test_verify_agrees_with_an_untouched_export(export):
     done = verify(export)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Everything agrees." in done.stdout
+    assert "Agrees with itself; not anchored" in done.stdout
 
 
 @pytest.mark.long
@@ -223,86 +223,9 @@ def test_the_checksums_hold_every_file(export, capsys):
         text = (export / name).read_bytes()
         (export / name).write_bytes(text + b"\r\n")
         assert main(export) == 1
-        assert f"{name}, row -, SHA-256" in capsys.readouterr().out
+        assert f"{name}, SHA-256: found" in capsys.readouterr().out
         (export / name).write_bytes(text)
     assert main(export) == 0
-
-
-# Written, quoted or noted once: no other cell of the export says what they must be.
-UNNOTICED = {
-    ("answers.csv", "away_seconds"),
-    ("answers.csv", "reveal_seconds"),
-    ("annotators.csv", "browser"),
-    ("flow.csv", "seats"),
-    ("human_performance.csv", "late_seats"),
-    ("decisions.csv", "score_seen"),
-    ("pay.csv", "by_platform"),
-    ("allocations.csv", "at"),
-    ("decisions.csv", "at"),
-    # How many training files a task has: examples.csv holds the study's alone.
-    ("model_scores.csv", "of"),
-}
-FREE_TEXT = {
-    ("model_scores.csv", "revision"),
-    ("examples.csv", "explanation"),
-    ("decisions.csv", "reason"),
-    ("questionnaire.csv", "tools"),
-    ("questionnaire.csv", "comments"),
-    ("own_answers.csv", "answer"),
-}
-
-
-def likely(value: str) -> str:
-    """Another value that still looks like one of its kind (only quoted figures are all empty)."""
-    if not value:
-        return "1.5"
-    if re.fullmatch(r"B?\d+", value):
-        return value[: value.startswith("B")] + str(int(value.removeprefix("B")) + 1)
-    if re.fullmatch(r"-?\d+\.\d+(e-?\d+)?", value):
-        return str(float(value) + 0.25)
-    if re.fullmatch(r"\d{4}-\d\d-\d\dT.*Z", value):
-        return value[:25] + str((int(value[25]) + 1) % 10) + value[26:]
-    return {"set": "any_of", "person": "model", "completed": "working"}.get(value, value + "x")
-
-
-@pytest.mark.long
-@pytest.mark.timeout(900)  # some hundred runs of verify.py
-@pytest.mark.parametrize(
-    ("change", "unnoticed"), [(likely, UNNOTICED | FREE_TEXT), (lambda value: "?", FREE_TEXT)]
-)
-def test_verify_names_one_altered_cell_of_every_column(export, capsys, change, unnoticed):
-    """Without the checksums; a new column is recomputed, or has to be entered above."""
-    people = rows(export, "annotators.csv")
-    write_rows(export, "annotators.csv", [row | {"browser": "B1"} for row in people])
-    assert resummed(export) == 0
-    silent = set()
-    for name, columns in COLUMNS.items():
-        # Empty here: test_cross_task.py, test_model_annotators.py and test_refused_arrivals.py
-        # alter them.
-        if name in (*OF_CROSS_TASK, "model_annotators.csv", "refused_arrivals.csv"):
-            continue
-        whole = (export / name).read_bytes()
-        for column in columns:
-            table = rows(export, name)
-            index = next((i for i, row in enumerate(table) if row[column]), 0)
-            table[index][column] = change(table[index][column])
-            write_rows(export, name, table)
-            status, output = resummed(export), capsys.readouterr().out
-            if status == 0:
-                silent.add((name, column))
-            else:
-                # The cell itself, or (an id) what refers to it.
-                assert re.search(r"\w+\.csv, row \d+, \w+: found ", output), (column, output)
-            (export / name).write_bytes(whole)
-    assert silent == unnoticed
-    told = {(name, column) for name, columns in NOT_RECOMPUTED.items() for column in columns}
-    assert silent <= told
-
-
-def test_verify_knows_every_column():
-    assert {name: set(columns.split()) for name, columns in FILES.items()} == {
-        name: set(columns) for name, columns in COLUMNS.items()
-    }
 
 
 def resummed(export) -> int:
@@ -318,24 +241,14 @@ def write_rows(export, name, table):
         writer.writerows(table)
 
 
-@pytest.mark.parametrize(
-    ("name", "column"),
-    [("examples.csv", "position"), ("answers.csv", "submitted_at"), ("decisions.csv", "outcome")],
-)
-def test_a_file_that_was_resorted_is_named_and_everything_else_agrees(export, capsys, name, column):
-    table = rows(export, name)
-    write_rows(export, name, sorted(table, key=lambda row: row[column], reverse=True))
-    assert resummed(export) == 1
-    output = capsys.readouterr().out
-    assert f"If {name} was re-sorted, take it from the export again." in output
-    assert output.count("FAILED") == 1
-
-
-def test_spans_of_one_answer_stand_together(export, capsys):
-    table = rows(export, "spans.csv")
-    write_rows(export, "spans.csv", sorted(table, key=lambda row: row["text"]))
-    assert resummed(export) == 1
-    assert "If spans.csv was re-sorted, take it from the export" in capsys.readouterr().out
+@pytest.mark.parametrize("name", ["examples.csv", "answers.csv", "annotators.csv", "spans.csv"])
+def test_a_file_that_was_sorted_again_agrees(export, name):
+    write_rows(
+        export,
+        name,
+        sorted(rows(export, name), key=lambda row: row["hash" if "hash" in row else "mean_s1"]),
+    )
+    assert resummed(export) == 0
 
 
 def test_a_missing_row_and_a_missing_cell_are_named(export, capsys):
@@ -348,7 +261,7 @@ def test_a_missing_row_and_a_missing_cell_are_named(export, capsys):
         lines[1] = lines[1].rpartition(b",")[0]
         (export / name).write_bytes(b"\r\n".join(lines))
         assert resummed(export) == 1
-        assert f"{name}, row 2, -: found" in capsys.readouterr().out
+        assert f"{name}, row 2: " in capsys.readouterr().out
         (export / name).write_bytes(whole)
 
 
@@ -361,7 +274,7 @@ def test_only_annotators_who_completed_count_in_the_files_too(study, export):
     path = export / "annotators.csv"
     path.write_bytes(path.read_bytes().replace(b"working,0", b"working,1"))
     files.write_sums(export)
-    assert "in_analysis: found '1', expected ('0',)" in verify(export).stdout
+    assert "in_analysis: found '1', expected '0'" in verify(export).stdout
 
 
 def test_the_table_counts_people_only_and_states_who_is_left_out(study):
@@ -582,7 +495,7 @@ def test_a_blank_line_in_a_file_of_a_draft_is_named_without_a_traceback(research
     metrics.write_bytes(metrics.read_bytes() + b"\r\n")
     done = verify(folder)
     assert (done.returncode, done.stderr) == (1, "")
-    assert "metrics.csv, row -, SHA-256" in done.stdout
+    assert "metrics.csv, SHA-256: found" in done.stdout
 
 
 def test_the_export_names_what_its_numbers_were_computed_with(study, export):
@@ -615,7 +528,7 @@ def test_a_file_that_cannot_be_read_is_named_without_a_traceback(export, how):
     path.unlink()
     done = verify(export)
     assert (done.returncode, done.stderr) == (1, "")
-    assert "annotators.csv, row -, -: found 'missing'" in done.stdout
+    assert "annotators.csv, SHA-256: found 'missing'" in done.stdout
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp437", "cp1252", "utf-8"])

@@ -177,22 +177,6 @@ def alter(folder, name: str, column: str, value: str, first: int = 1000) -> None
     write_sums(folder)
 
 
-@pytest.mark.parametrize(
-    ("file", "column", "value"),
-    [
-        ("answers.csv", "channel", "page"),
-        ("answers.csv", "channel", "fax"),
-        ("answers.csv", "shown_channel", "fax"),
-        ("human_performance.csv", "by_program", "0"),
-    ],
-)
-def test_verify_notices_an_altered_mark(export, file, column, value):
-    write_sums(export)
-    assert main(export) == 0
-    alter(export, file, column, value)
-    assert main(export) == 1
-
-
 def test_verify_refuses_a_program_in_a_study_that_keeps_people_to_pages(researcher, tmp_path):
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     seat = factories.seat(study.scenarios.get())

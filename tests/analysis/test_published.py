@@ -10,7 +10,6 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis.export import verify
 from analysis.tables import published
 from tasks.importing import CLUES, import_task, read_clues
 from tests import factories
@@ -42,7 +41,7 @@ def performance_csv(study, folder) -> list[dict]:
         [sys.executable, "-I", str(folder / "verify.py")],
         capture_output=True, text=True, timeout=60, env={}, check=False,
     )  # fmt: skip
-    assert ran.stdout.endswith("Everything agrees.\n"), ran.stdout
+    assert ran.stdout.endswith("no hash from outside was given.\n"), ran.stdout
     text = (folder / "human_performance.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(io.StringIO(text)))
 
@@ -90,10 +89,6 @@ def test_the_published_test_file_is_compared_under_any_name(ada, researcher, clu
     assert "not compared" not in places["page"]
     (ten,) = (row for row in performance_csv(study, tmp_path / "out") if row["shots"] == "10")
     assert (ten["published_mean"], ten["published_spread"]) == ("0.798", "0.012")
-    # verify.py knows the figures: another one beside the same data is named.
-    path = tmp_path / "out" / "human_performance.csv"
-    path.write_bytes(path.read_bytes().replace(b",0.798,0.012,", b",0.999,0.012,"))
-    assert verify.main(tmp_path / "out") == 1
 
     (test,) = (file for file in files if file.kind == "test")
     shorter = [file for file in files if file != test]
@@ -102,13 +97,3 @@ def test_the_published_test_file_is_compared_under_any_name(ada, researcher, clu
     study = factories.make_study(researcher, other, shots=[0, 10], annotators=1)
     assert SENTENCE in everywhere(ada, study)["page"]
     assert "83.5" not in everywhere(ada, study)["page"]
-
-
-def test_verify_quotes_the_figures_that_the_pages_quote():
-    quoted = {
-        (published.test_files()[digest], int(shots)): pair
-        for digest, by_shots in verify.PUBLISHED.items()
-        for shots, pair in by_shots.items()
-    }
-    assert quoted == {place: tuple(figures) for place, figures in published.human_table4().items()}
-    assert len(quoted) == 24

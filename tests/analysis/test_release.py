@@ -137,7 +137,7 @@ def test_it_holds_what_it_promises(study, bundle):
 
 
 def test_verify_agrees_inside_and_outside(bundle):
-    assert (bundle / "verify.txt").read_text().endswith("Everything agrees.\n")
+    assert (bundle / "verify.txt").read_text().endswith("no hash from outside was given.\n")
     done = subprocess.run(
         [sys.executable, "-I", str(bundle / "verify.py")],
         capture_output=True, text=True, env={}, check=False,
@@ -337,7 +337,7 @@ def test_texts_that_mislead_readers_stay_what_they_are(researcher, tmp_path):
     study = factories.make_study(researcher, task, shots=[0])
     factories.work_through(factories.seat(study.scenarios.get()))
     bundle = tmp_path / "out"
-    assert "Everything agrees." in release.write_release(study, bundle)
+    assert "Agrees with itself" in release.write_release(study, bundle)
     # As README.md says it is read.
     read = pd.read_csv(bundle / "spans.csv", keep_default_na=False, na_values=[""])
     assert sorted(read["text"]) == sorted(texts)
@@ -434,7 +434,7 @@ def test_the_command_writes_a_folder_or_a_zip_and_overwrites_nothing(study, tmp_
     call_command(
         "release_study", study.name, str(tmp_path / "one.zip"), "--no-pictures", stdout=output
     )
-    assert "Everything agrees." in output.getvalue()
+    assert "Agrees with itself" in output.getvalue()
     names = zipfile.ZipFile(tmp_path / "one.zip").namelist()
     assert f"{study.name}/verify.txt" in names
     assert f"{study.name}/parquet/answers.parquet" in names
@@ -505,5 +505,5 @@ def test_a_draft_and_no_study_are_refused(researcher, tmp_path):
 
 def test_an_open_study_without_anybody_can_be_released(researcher, tmp_path):
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
-    assert "Everything agrees." in release.write_release(study, tmp_path / "out")
+    assert "Agrees with itself" in release.write_release(study, tmp_path / "out")
     assert not (tmp_path / "out" / "seen" / "toy-places-reveal.html").exists()

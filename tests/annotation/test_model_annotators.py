@@ -27,7 +27,6 @@ from annotation.steps import exclusion, withdrawal
 from tests import factories
 from tests.annotation import both_doors
 from tests.annotation.test_participants_api import get, join, post
-from tests.exhaustive import one_in
 
 pytestmark = pytest.mark.django_db
 TEMPLATE = "Read $text and answer."
@@ -236,30 +235,6 @@ def test_the_export_says_which_model_and_how_and_counts_it_as_no_person(study, r
     assert seats == {str(MODEL_SEATS)}
 
 
-@pytest.mark.parametrize(
-    ("column", "value"), [("annotator", "A-AAAAA"), ("template", "x"), ("invalid", "9")]
-)
-def test_verify_finds_what_was_altered(study, runs, tmp_path, column, value):
-    done(study, runs)
-    exported(study, tmp_path / "export")
-    told = altered(tmp_path / "export", "model_annotators.csv", column, value)
-    assert "FAILED model annotators" in told
-
-
-def altered(folder, name, column, value) -> str:
-    """What verify.py tells where the first row of a file says something else in that column."""
-    with (folder / name).open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert rows[0][column] != value
-    rows[0][column] = value
-    with (folder / name).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    verify = [sys.executable, folder / "verify.py", folder]
-    return subprocess.run(verify, capture_output=True, check=False).stdout.decode()
-
-
 # Compared with people, example by example ---------------------------------------------------------
 
 
@@ -335,19 +310,6 @@ def test_one_that_was_excluded_is_not_compared_nor_one_with_itself(study, compar
     assert differences(ada, study, Kind.MODEL) == []
 
 
-@pytest.mark.parametrize(
-    ("column", "value"),
-    one_in(5, [("model_mean", "50.5"), ("difference", "1.25"), ("p", "0.001"), ("p_holm", "0.001"),
-     ("low_95", "0.5"), ("splits", "2"), ("split_numbers", "1"), ("model", "openai/other"),
-     ("training", "other splits"), ("p_sign_flip", "0.01")]),
-)  # fmt: skip
-def test_verify_recomputes_the_comparison(study, compared, tmp_path, column, value):
-    (row,) = exported(study, tmp_path / "export")["model_differences.csv"]
-    assert row["training"] == "same splits"
-    told = altered(tmp_path / "export", "model_differences.csv", column, value)
-    assert "FAILED differences from models" in told
-
-
 def test_the_comparison_is_under_the_metric_of_the_card(researcher, runs, ada, tmp_path):
     task = factories.make_task(labels=factories.LABELS, metric="Classification-F1")
     study = factories.make_study(researcher, task, shots=[2], annotators=2)
@@ -362,12 +324,6 @@ def test_the_comparison_is_under_the_metric_of_the_card(researcher, runs, ada, t
     assert float(row["model_mean"]) == pytest.approx(model["mean"])
     assert float(row["model_mean"]) != pytest.approx(mean_of(seat))
     exported(study, tmp_path / "export")
-
-
-def test_verify_misses_the_comparison_where_the_model_has_another_name(study, compared, tmp_path):
-    exported(study, tmp_path / "export")
-    told = altered(tmp_path / "export", "model_annotators.csv", "model", "openai/other")
-    assert "FAILED differences from models" in told
 
 
 def test_the_page_shows_each_model_over_its_splits_beside_people(study, runs, ada):

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.export.verify import Example, whole_set
 from analysis.stats import two_way
 from tasks.gym.reader import read_task
 from tasks.metrics import METRICS, Answers, misfit, over_test_set, recipe
@@ -24,19 +23,6 @@ def answers(said, gold, contexts=None, rule="set", no_answer=False) -> Answers:
     as_list = [[text] if isinstance(text, str) else text for text in said]
     golds = [[text] if isinstance(text, str) else text for text in gold]
     return Answers(as_list, golds, rule, no_answer, contexts or list(range(len(golds))))
-
-
-def _example(gold_rule, gold, context) -> Example:
-    return Example(("", "", gold_rule), list(gold), [], "", 0, 1.0, "", context, frozenset(), False)
-
-
-def verified(metric, sets):
-    """What verify.py makes of the same."""
-    pairs = [
-        (_example(sets.gold_rule, gold, context), frozenset(own))
-        for own, gold, context in zip(sets.given, sets.golds, sets.contexts, strict=True)
-    ]
-    return whole_set(metric, pairs, sets.no_answer, list(sets.contexts))
 
 
 def test_hand_worked_pseudo_values_of_classification_f1():
@@ -85,21 +71,6 @@ def test_what_is_left_without_a_context_equals_the_metric_of_the_rest(metric, da
         except ValueError:  # nothing is left, or too little
             right = math.nan
         assert value == pytest.approx(right, abs=1e-9, nan_ok=True)
-
-
-@pytest.mark.parametrize("metric", [*WHOLE, *TEXTS])
-@given(data=st.data())
-def test_verify_agrees_on_the_score_its_remark_and_every_part(metric, data):
-    words = st.sampled_from(["1", "2", "acceptable", "the cat", "A cat. It sat", "3.5", "x", "."])
-    texts = st.lists(words, max_size=3) if metric in TEXTS else st.tuples(words)
-    rows = data.draw(st.lists(st.tuples(texts, texts, st.integers(0, 3)), min_size=1, max_size=8))
-    said, gold, contexts = (list(column) for column in zip(*rows, strict=True))
-    rule, no_answer = data.draw(st.sampled_from(["set", "any_of"])), data.draw(st.booleans())
-    sets = Answers(said, [list(own) for own in gold], rule, no_answer, contexts)
-    score, again = over_test_set(metric, sets), verified(metric, sets)
-    assert again.value == pytest.approx(score.value, abs=1e-9, nan_ok=True)
-    assert (again.remark, again.why_not) == (score.remark, score.why_no_values)
-    assert again.parts == pytest.approx(score.values, abs=1e-8, nan_ok=True)
 
 
 def test_of_a_mean_the_jackknife_and_the_examples_give_the_same_interval():

@@ -269,8 +269,8 @@ def _public(facts: Facts, answers: Answers) -> list[Entry]:
         ),
         status(
             "5.4", "Analysis code in public", code_status, prose(code),
-            "The release bundle has verify.py, which recomputes results with Python alone and"
-            " prints what it does not recompute, and analysis.R, a mixed model.",
+            "The release bundle has verify.py, which recomputes the main table with Python alone,"
+            " and analysis.R, a mixed model.",
             f"Code that ran the models: {ran}" if ran else "", field="5.2",
         ),
     ]  # fmt: skip
