@@ -6,7 +6,7 @@ BIN := .venv/bin
 # What tests and servers start again and again is compiled once, also where the shell forbids it.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy test-faults test-celery lint types style dictionary pictures states bench bench-faults lock pins sbom clean messages
+.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-tools test-browsers test-r test-deploy test-faults test-celery lint types style dictionary pictures states bench bench-faults lock pins sbom clean messages
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -16,7 +16,7 @@ demo: .venv/core  ## a study with results and free seats, served on PORT
 
 # Every test is in one of these at least (tests/config/test_suites.py). CI runs them in this order until its time is used:
 # everything on PostgreSQL, long tests too; then, minutes each, programs that no other suite runs; then more of what was run.
-SUITES := test-postgres test-client test-tools test-seats test-clients test-r test-celery test-browser test-browsers test-deploy test-faults test-long
+SUITES := test-postgres test-client test-tools test-seats test-r test-celery test-browser test-browsers test-deploy test-faults test-long
 # On two cores; in `make test` a third one works while others wait for browsers and other processes.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 ON_POSTGRES := $(BIN)/python tests/with_postgres.py
@@ -54,9 +54,6 @@ test-seats: .venv/dev .venv-inspect/ready  ## models in the annotator's seat: In
 	.venv-inspect/bin/pip wheel --quiet --no-deps --wheel-dir .venv-inspect/wheels ./client
 	.venv-inspect/bin/pip install --quiet --force-reinstall --no-deps .venv-inspect/wheels/handful-*.whl
 	.venv-inspect/bin/pytest -c tests/seats/pytest.ini tests/seats
-
-test-clients: .venv/core .venv-clients/ready  ## other people's clients of Prolific, unchanged, against the stand-in
-	.venv-clients/bin/pytest -c tests/clients/pytest.ini tests/clients
 
 test-tools: .venv-tools/ready  ## answers out to other tools and predictions back, by their own libraries
 	.venv-tools/bin/pytest -c tests/tools/pytest.ini tests/tools
@@ -135,11 +132,6 @@ bench-faults: .venv/dev .venv/nginx  ## servers, databases, releases and clocks 
 	.venv-inspect/bin/pip install --quiet --disable-pip-version-check --no-deps -r client/requirements-inspect.lock
 	@touch $@
 
-.venv-clients/ready: tests/clients/requirements.txt
-	$(PYTHON) -m venv .venv-clients
-	.venv-clients/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/clients/requirements.txt
-	@touch $@
-
 .venv-tools/ready: tests/tools/requirements.txt
 	$(PYTHON) -m venv .venv-tools
 	.venv-tools/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/tools/requirements.txt
@@ -200,7 +192,7 @@ tests/browsers/node_modules/ready: tests/browsers/package-lock.json
 PIN := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 # Environments of single suites, for the Python that made them: what is new there is a line with its name, and pinned with all that it needs.
 PIN_HERE := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
-OF_SUITES := tests/client/requirements.txt tests/clients/requirements.txt tests/deploy/requirements.txt tests/tools/requirements.txt client/requirements-inspect.lock
+OF_SUITES := tests/client/requirements.txt tests/deploy/requirements.txt tests/tools/requirements.txt client/requirements-inspect.lock
 # What servers use beyond the core.
 EXTRAS := --extra redis --extra celery --extra age --extra figures
 
@@ -225,4 +217,4 @@ sbom:  ## sbom.json: what a server installs, with versions, licences and who nee
 	.venv-sbom/cyclonedx/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o sbom.json .venv-sbom/bin/python
 
 clean:  ## remove what make, tests and servers made in this folder
-	rm -rf .venv .venv-client .venv-clients .venv-deploy .venv-inspect .venv-sbom .venv-tools sbom.json var staticfiles
+	rm -rf .venv .venv-client .venv-deploy .venv-inspect .venv-sbom .venv-tools sbom.json var staticfiles

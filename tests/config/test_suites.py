@@ -86,7 +86,7 @@ def test_no_test_lies_where_nothing_collects_it(pattern):
     """pytest takes test_*.py; other suites of `make test-all` run check_*.py."""
     files = {path.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").rglob(pattern)}
     here = {"analysis", "annotation", "browser", "config", "tasks"}
-    others = {"client", "clients", "browsers", "deploy", "faults", "r", "seats", "tools", "workers"}
+    others = {"client", "browsers", "deploy", "faults", "r", "seats", "tools", "workers"}
     assert files <= (here if pattern == "test_*.py" else others)
 
 
