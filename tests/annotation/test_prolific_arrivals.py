@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 from django.core import signing
 from django.core.management import call_command
 from django.db.models import F
@@ -204,6 +205,15 @@ def test_a_token_for_another_server_issuer_submission_or_time_lets_nobody_in(fak
     url = fake.arrive(signed.external_id, IDA)["url"]
     assert knock(signed_anew(fake, url)) == 200
     assert knock(signed_anew(fake, url, **claims)) == 403
+
+
+def test_a_token_that_another_key_signed_lets_nobody_in(fake, signed):
+    url = fake.arrive(signed.external_id, IDA)["url"]
+    token = parse_qs(urlsplit(url).query)["prolific_token"][0]
+    claims = jwt.decode(token, options={"verify_signature": False})
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    forged = jwt.encode(claims, key, "RS256", headers=jwt.get_unverified_header(token))
+    assert knock(url.replace(token, forged)) == 403
 
 
 def test_clocks_may_differ_by_half_a_minute(fake, signed):

@@ -1,0 +1,198 @@
+"""A paid study on Prolific, to the last cent: by clicks of a researcher and of one annotator.
+
+Prolific is the double, and its people come by its signed links. One works in two tabs of a browser,
+the others are robots over HTTP; one payment is killed after Prolific was asked for it.
+"""
+
+import io
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from playwright.sync_api import Page, expect
+
+from annotation.models import Answer, LedgerEntry, Participation, Study
+from annotation.money import ledger
+from annotation.recruitment import identities
+from annotation.simulation.fake_prolific.site import Server
+from annotation.simulation.robots import Knowledge, OverHTTP, walk
+from tests import factories
+
+IDA, BO, CY, DEE = (letter * 24 for letter in "abcd")
+NEXT = ".turn-work[data-ready] [data-submit]:not([aria-disabled])"
+
+
+class Held:
+    """The double behind a proxy that holds back its replies to payments until it is let go."""
+
+    def __init__(self, app):
+        self.app, self.asked, self.let_go = app, threading.Event(), threading.Event()
+
+    def __call__(self, environ, start_response):
+        reply = self.app(environ, start_response)
+        if environ["PATH_INFO"].endswith("/pay/"):
+            self.asked.set()
+            self.let_go.wait(60)
+        return reply
+
+
+@pytest.fixture
+def held(fake, settings):
+    fake.mode(signing="on")
+    held = Held(fake.app)
+    with Server(held) as server:
+        settings.PROLIFIC_URL = server.url
+        yield held
+        held.let_go.set()
+
+
+@pytest.fixture
+def paid_study(researcher, held, server, settings) -> Study:
+    """A study of two people, with Prolific's webhooks set up."""
+    factories.may_spend(researcher)
+    told = io.StringIO()
+    call_command("subscribe_prolific", server, stdout=told)
+    settings.PROLIFIC_WEBHOOK_SECRET = told.getvalue().strip().partition("=")[2]
+    return factories.make_study(
+        researcher, factories.make_task(labels=factories.LABELS), name="paid", shots=[2],
+        annotators=2, currency="GBP", hourly_rate=60, estimated_minutes=10,
+        qualification="minimum", qualification_threshold=50,
+    )  # fmt: skip
+
+
+def publish(page: Page) -> None:
+    """Sign in, draft the study with signed addresses and publish it."""
+    page.goto("/sign-in/?next=/studies/paid/platforms/")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("right horse")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Draft the studies").click()
+    page.get_by_text("Change reward, times, places").click()
+    page.get_by_label(re.compile("sign the address")).check()
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Create and publish on Prolific").click()
+    page.get_by_role("button", name=re.compile("^Publish for 20.00 GBP")).click()
+    expect(page.get_by_text("active", exact=True)).to_be_visible()
+
+
+class Person:
+    """Somebody on Prolific who takes a place of the study there."""
+
+    def __init__(self, fake, server, study, person):
+        there = study.prolific_studies.get()
+        self.fake, self.server, self.id, self.study = fake, server, person, study
+        place = fake.arrive(there.external_id, person)
+        self.session, self.address = place["session_id"], place["url"]
+
+    def walk(self, policy: str, answers: int = 100) -> Participation:
+        """Work as a robot over HTTP, to the end or up to that many answers."""
+        site = OverHTTP(self.server)
+        steps = walk(site, self.address, policy, Knowledge(self.study), self.id)
+        for given, _step in enumerate(steps):  # each is told before it is sent
+            if given == answers:
+                break
+        return self.participation
+
+    @property
+    def participation(self) -> Participation:
+        return Participation.objects.latest("pk")
+
+    def leave(self) -> str:
+        """Go back to Prolific by the link on the last page; the status there."""
+        page = OverHTTP(self.server).get(f"/work/{self.participation.token}/")
+        code = re.search(r"/submissions/complete\?cc=(\w+)", page)[1]
+        self.fake.complete(self.session, code)
+        return self.fake.submission(self.session)["status"]
+
+
+def work_in_two_tabs(open_browser, person: Person) -> None:
+    """Both tabs show one example; the second is told that the first answer counts."""
+    first = open_browser()
+    first.goto(person.address)
+    first.get_by_role("button", name="Start").click()
+    first.get_by_role("button", name="Yes, I agree").click()
+    first.get_by_role("button", name="Begin the training step").click()
+    first.wait_for_selector(NEXT)
+    second = first.context.new_page()
+    second.goto(f"/work/{person.participation.token}/")
+    for number, tab in enumerate((first, second)):
+        tab.wait_for_selector(NEXT)
+        key = tab.locator("#turn").get_attribute("data-key")
+        tab.locator("[data-labels] input").nth(number).check()
+        tab.locator("[data-submit]").click()
+        tab.wait_for_selector("[data-state=reveal]")
+    assert "your first answer counts" in second.locator(".notice").first.inner_text()
+    assert Answer.objects.filter(turn_id=key).count() == 1
+    second.close()
+    factories.work_through(person.participation)
+    first.reload()
+    expect(first.get_by_role("button", name="Back to Prolific")).to_be_visible()
+
+
+def kill_a_payment(held: Held, settings, tmp_path) -> None:
+    """The command that pays is killed when Prolific has paid and has not answered."""
+    own = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}")
+    environment = os.environ | {
+        "DATABASE_URL": own.geturl(), "HANDFUL_VAR": str(tmp_path),
+        "PROLIFIC_URL": settings.PROLIFIC_URL, "PROLIFIC_TOKEN": settings.PROLIFIC_TOKEN,
+        # The database knows its keys: what is started on it needs the same.
+        "WORKER_KEY": settings.WORKER_KEY, "IDENTITY_KEY": settings.IDENTITY_KEY,
+    }  # fmt: skip
+    command = [sys.executable, "manage.py", "pay_study", "paid"]
+    paying = subprocess.Popen(command, cwd=Path(__file__).parents[2], env=environment)
+    assert held.asked.wait(60)
+    paying.kill()
+    paying.wait()
+    held.let_go.set()
+
+
+@pytest.mark.postgres
+def test_a_paid_study_is_paid_to_the_cent(
+    page, open_browser, server, fake, held, paid_study, settings, tmp_path
+):
+    publish(page)
+
+    returned = Person(fake, server, paid_study, IDA)
+    seat = returned.walk("gold", answers=1)
+    fake.return_submission(returned.session)
+    fake.flush_webhooks()
+    call_command("sync_prolific", "--events", verbosity=0)
+    seat.refresh_from_db()
+    assert (seat.status, seat.seat_number) == ("returned", None)
+
+    low = Person(fake, server, paid_study, BO)
+    assert low.walk("noisy:0").status == "screened_out"
+    assert low.leave() == "SCREENED OUT"
+
+    in_tabs = Person(fake, server, paid_study, CY)
+    work_in_two_tabs(open_browser, in_tabs)
+    assert in_tabs.leave() == "AWAITING REVIEW"
+    ledger.add_bonus(in_tabs.participation, 123, "It was long.", paid_study.owner)
+    able = Person(fake, server, paid_study, DEE)
+    assert able.walk("gold").status == "completed"
+    able.leave()
+    page.get_by_role("button", name="Sync with Prolific").click()
+    expect(page.get_by_text("awaiting review", exact=True)).to_be_visible()
+
+    kill_a_payment(held, settings, tmp_path)
+    page.goto("/studies/paid/pay/")
+    page.get_by_role("button", name="Check status").click()
+    batches = page.get_by_role("region", name="Batches").locator("tbody tr")
+    expect(batches.filter(has_text="paying")).to_have_count(0)
+    expect(batches.filter(has_text="paid")).to_have_count(3)
+    call_command("pay_study", "paid", verbosity=0)
+
+    earned: Counter[str] = Counter()
+    for entry in LedgerEntry.objects.all():
+        earned[identities.decrypt(entry.participation.submissions.get().person)] += entry.cents
+    assert {person: account["paid_cents"] for person, account in fake.books().items()} == earned
+    rate = ledger.cents(paid_study.hourly_rate)
+    assert all(wage.per_active_hour >= rate for wage in ledger.wages(ledger.settled(paid_study)))
