@@ -66,7 +66,7 @@ SECRET_KEY = keys.secret("SECRET_KEY", VAR_DIR)
 WORKER_KEY = keys.secret("WORKER_KEY", VAR_DIR)
 # Encrypts the ids that people are paid by, until `purge_identities` deletes them.
 IDENTITY_KEY = keys.secret("IDENTITY_KEY", VAR_DIR)
-# Prolific: the API token of a researcher, and where the API is (`manage.py fake_prolific` is one).
+# Prolific: the API token of a researcher, and where the API is.
 PROLIFIC_TOKEN = os.environ.get("PROLIFIC_TOKEN", "")
 PROLIFIC_URL = os.environ.get("PROLIFIC_URL", "https://api.prolific.com").rstrip("/")
 PROLIFIC_APP_URL = os.environ.get("PROLIFIC_APP_URL", "https://app.prolific.com").rstrip("/")

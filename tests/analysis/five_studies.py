@@ -13,13 +13,13 @@ from django.test import override_settings
 from annotation.models import Arm, Participation, Scenario, Status, Study
 from annotation.platforms.prolific import drafts, studies, sync
 from annotation.recruitment import consent, expiry
-from annotation.simulation.fake_prolific.platform import FakeProlific
 from annotation.steps import comprehension, exclusion, training_step, withdrawal
 from annotation.study import lifecycle
 from tests import factories
 from tests.annotation import prolific
 from tests.annotation.test_cross_task import make_cross_task
 from tests.annotation.test_participants_api import join, post
+from tests.prolific_double.platform import FakeProlific
 
 TEMPLATE = "Read $text and answer."
 MODEL = {

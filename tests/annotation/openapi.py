@@ -79,8 +79,6 @@ class Slips:
     any_of: dict[str, str] = field(default_factory=dict)
     # (method, path) -> the schema that the reply has in truth, and why.
     replies: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
-    # (method, path) -> query parameters in truth, and why.
-    queries: dict[tuple[str, str], tuple[set[str], str]] = field(default_factory=dict)
     # The schema of every reply that is an error, and why.
     error: tuple[str, str] = ("", "")
 
@@ -119,22 +117,17 @@ class Judge:
         path, operation = self.operation(exchange)
         if operation is None:
             return [f"{exchange}: no such operation"]
-        faults = [*self._of_request(exchange, path, operation)]
+        faults = [*self._of_request(exchange, operation)]
         if exchange.status < 400:
             faults += self._of_reply(exchange, path, operation)
         else:
             faults += self._invalid(exchange.reply, self._named(self.slips.error[0]), "reply")
         return [f"{exchange}: {told}" for told in faults]
 
-    def _of_request(
-        self, exchange: Exchange, path: str, operation: dict[str, Any]
-    ) -> Iterator[str]:
+    def _of_request(self, exchange: Exchange, operation: dict[str, Any]) -> Iterator[str]:
         parameters = {
             each["name"]: each for each in operation.get("parameters", []) if each["in"] == "query"
         }
-        slip = self.slips.queries.get((exchange.method, path))
-        if slip:
-            parameters = {name: {"schema": {"type": "string"}} for name in slip[0]}
         needs_token = any(
             each["name"] == "Authorization" for each in operation.get("parameters", [])
         )

@@ -12,9 +12,9 @@ from django.urls import reverse
 from annotation.models import Participation
 from annotation.platforms.prolific import accounts, drafts, rows, studies, submissions, webhook
 from annotation.recruitment import consent
-from annotation.simulation.fake_prolific.platform import FakeProlific
 from annotation.steps import training_step
 from tests import factories
+from tests.prolific_double.platform import FakeProlific
 
 IDA, BO = "a" * 24, "b" * 24
 HOST = "http://testserver"
@@ -91,7 +91,7 @@ def status(fake, session) -> str:
 
 def submission_of(fake, on_prolific, person=IDA) -> dict:
     """The latest submission of a person there."""
-    rows = fake.submissions(on_prolific.external_id, {})
+    rows = fake.submissions(on_prolific.external_id)
     return [row for row in rows if row["participant_id"] == person][-1]
 
 

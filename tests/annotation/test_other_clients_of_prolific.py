@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from annotation.simulation.fake_prolific.platform import FakeProlific
+from tests.prolific_double.platform import FakeProlific
 
 RECORDED = json.loads(Path(__file__).with_name("other_clients_of_prolific.json").read_text())
 PEOPLE = {f"{{person {number}}}": f"{number:024x}" for number in (1, 2, 3)}

@@ -1,4 +1,4 @@
-"""Prolific, spoken with over real HTTP: the fake answers, nothing of ours is replaced."""
+"""Prolific, spoken with over real HTTP: a double answers, nothing of ours is replaced."""
 
 import time
 from datetime import timedelta
@@ -20,7 +20,6 @@ from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import drafts, studies, sync
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.recruitment import eligibility
-from annotation.simulation.fake_prolific.platform import FakeError
 from tests import factories
 from tests.annotation.prolific import (
     BO,
@@ -34,6 +33,7 @@ from tests.annotation.prolific import (
     reject_there,
     submission_of,
 )  # fmt: skip
+from tests.prolific_double.rules import FakeError
 
 # Studies there -----------------------------------------------------------------------------------
 

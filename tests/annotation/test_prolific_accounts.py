@@ -96,7 +96,7 @@ def test_tick_webhooks_and_payments_use_the_same_token(own, payer, study):
     publish(payer, plan(payer, study))
     there = study.prolific_studies.get()
     ida = complete(own, there)
-    (session,) = [row["id"] for row in own.submissions(there.external_id, {})]
+    (session,) = [row["id"] for row in own.submissions(there.external_id)]
     assert event(changed(session)).status_code == 202
     assert webhook.handle_events().problems == []
     assert every.sync_all() == "1 synced"
@@ -136,8 +136,8 @@ def test_an_unreachable_prolific_stores_nothing(own, ada, settings):
 
 
 def test_of_several_workspaces_one_is_chosen_on_the_page(own, ada):
-    second = own.create_workspace({"title": "Second"})["id"]
-    project = own.create_project(second, {"title": "Words"})["id"]
+    second = own.create_workspace("Second")
+    project = own.create_project(second, "Words")
     reply = set_token(ada)
     assert reply.status_code == 422
     assert f"set Workspace to one of {own.first_workspace}" in reply.content.decode()

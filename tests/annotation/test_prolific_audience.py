@@ -7,14 +7,8 @@ from django.urls import reverse
 
 from annotation.platforms.prolific import drafts, studies
 from annotation.platforms.prolific.drafts import PlanError
-from annotation.simulation.fake_prolific.platform import FakeError
-from tests.annotation.prolific import BO, HOST, IDA
+from tests.annotation.prolific import HOST
 from tests.annotation.test_audience import AUDIENCE, make_study
-
-FITS = {
-    "current-country-of-residence": "Ireland", "fluent-languages": "English", "age": 30,
-    "approval_rate": 99, "sex": "Female", "handedness": "Right-handed",
-}  # fmt: skip
 
 
 def published(study, researcher):
@@ -72,31 +66,6 @@ def test_what_prolific_does_not_list_is_said_and_nothing_is_created(
     assert "The audience," in page
 
 
-@pytest.mark.parametrize(
-    "misfit",
-    [
-        {"current-country-of-residence": "Canada"}, {"fluent-languages": "French"}, {"age": 17},
-        {"age": 66}, {"approval_rate": 94}, {"handedness": "Left-handed"},
-    ],
-)  # fmt: skip
-def test_who_does_not_fit_is_not_admitted_there(fake, researcher, misfit):
-    there = published(make_study(researcher), researcher).external_id
-    with pytest.raises(FakeError) as refused:
-        fake.arrive(there, IDA, about=FITS | misfit)
-    assert refused.value.reason == "not_eligible"
-    assert fake.arrive(there, BO, about=FITS)["session_id"]
-
-
-def test_a_quota_that_is_full_admits_only_others(fake, researcher):
-    there = published(make_study(researcher), researcher).external_id  # four places
-    for letter in "ab":
-        fake.arrive(there, letter * 24, about=FITS)
-    with pytest.raises(FakeError) as refused:
-        fake.arrive(there, "c" * 24, about=FITS)
-    assert refused.value.reason == "full"
-    fake.arrive(there, "d" * 24, about=FITS | {"sex": "Male"})
-
-
 def test_later_parts_are_for_those_who_qualified_alone(fake, researcher):
     study = make_study(researcher)
     for draft in drafts.plan(study, 1, researcher):
@@ -119,6 +88,6 @@ def test_what_prolific_says_of_people_and_cost_is_what_it_charges(fake, research
     assert f"{asked['eligible']} people on Prolific fit the audience" in page
     assert f"cost {asked['cost']} GBP there" in page
     studies.create(draft, HOST)
-    charged = fake.cost(draft.external_id, is_projected=True)["total_cost"]["amount"]
+    charged = fake.cost(fake.study(draft.external_id))["total_cost"]
     assert Decimal(asked["cost"]) * 100 == charged
     assert [cost["choice"] for cost in told["costs"]] == ["drafted", "shortest", "longest"]

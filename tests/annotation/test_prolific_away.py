@@ -10,8 +10,8 @@ from django.urls import reverse
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import drafts
 from annotation.platforms.prolific.errors import ProlificError
-from annotation.simulation.fake_prolific.site import Server
 from tests import factories
+from tests.prolific_double.site import Server
 
 
 def test_prolific_away_is_said_in_plain_words_on_page_and_api(

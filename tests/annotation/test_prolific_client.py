@@ -17,15 +17,15 @@ from annotation.money import batches, ledger, payout
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import sync, webhook
 from annotation.platforms.prolific.errors import ProlificError
-from annotation.simulation.fake_prolific.site import Server
 from tests.annotation.prolific import BO, IDA, arrive, begin, changed, complete, event
+from tests.prolific_double.site import Server
 
 MAINTENANCE = b"<html>We are down for maintenance.</html>"
 DEEP = b"[" * 100_000
 
 
 class Oddly:
-    """The stand-in behind a proxy that changes some replies: `answers(method, path, reply)`."""
+    """The double behind a proxy that changes some replies: `answers(method, path, reply)`."""
 
     def __init__(self, site: Callable, answers: Callable):
         self.site, self.answers = site, answers
@@ -46,7 +46,7 @@ def odd(fake, settings):
     servers = []
 
     def begin_to(answers):
-        servers.append(Server(Oddly(fake.app, answers), 0))
+        servers.append(Server(Oddly(fake.app, answers)))
         settings.PROLIFIC_URL = servers[-1].url
 
     yield begin_to

@@ -69,7 +69,6 @@ def test_the_screened_out_get_the_fixed_reward_and_what_is_missing_to_the_rate(
 
 
 def test_a_lost_reply_to_a_payment_pays_nobody_twice(fake, study, published):
-    fake.mode(pay_again=True)
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
     sync.sync(study)
@@ -109,7 +108,6 @@ def test_a_crash_before_the_request_waits_and_then_pays_once(fake, study, publis
 
 
 def test_two_look_ups_of_the_same_lost_payment_pay_it_once(fake, study, published, monkeypatch):
-    fake.mode(pay_again=True)
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
     batches.prepare(study, None)

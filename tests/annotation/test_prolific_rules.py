@@ -119,16 +119,14 @@ def test_a_study_and_its_groups_are_in_the_workspace_and_project_that_were_chose
     fake, study, researcher, settings
 ):
     workspace = fake.first_workspace
-    project = fake.create_project(workspace, {"title": "Second"})
+    project = fake.create_project(workspace, "Second")
     (draft,) = drafts.plan(study, 0, researcher)
     with pytest.raises(ProlificError, match=r"set PROLIFIC_PROJECT to one of .*Second"):
         studies.create(draft, HOST)
-    settings.PROLIFIC_WORKSPACE, settings.PROLIFIC_PROJECT = workspace, project["id"]
+    settings.PROLIFIC_WORKSPACE, settings.PROLIFIC_PROJECT = workspace, project
     studies.create(draft, HOST)
-    assert fake.study(draft.external_id)["project"] == project["id"]
-    assert {group["workspace_id"] for group in fake.groups({"workspace_id": workspace})} == {
-        workspace
-    }
+    assert fake.study(draft.external_id)["project"] == project
+    assert {group["workspace_id"] for group in fake.groups()} == {workspace}
 
 
 def test_a_workspace_invisible_to_the_token_is_reported(fake, study, researcher, settings):
@@ -192,7 +190,7 @@ def test_the_description_says_that_not_everybody_continues(fake, published):
 
 
 def secrets(fake) -> list[str]:
-    return [secret["value"] for secret in fake.secrets({"workspace_id": fake.first_workspace})]
+    return [secret["value"] for secret in fake.secrets()]
 
 
 def test_the_workspaces_secret_is_never_replaced_unasked(db, fake, capsys):
@@ -204,7 +202,7 @@ def test_the_workspaces_secret_is_never_replaced_unasked(db, fake, capsys):
     assert secrets(fake) == [ours]
     assert output.out.splitlines() == [f"export PROLIFIC_WEBHOOK_SECRET={ours}"] * 2
     assert "already" in output.err
-    assert len(fake.subscriptions({})) == 1
+    assert len(fake.subscriptions()) == 1
     call_command("subscribe_prolific", "https://handful.example", "--replace-secret")
     assert secrets(fake) != [ours]
 

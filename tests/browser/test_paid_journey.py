@@ -22,9 +22,9 @@ from playwright.sync_api import Page, expect
 from annotation.models import Answer, LedgerEntry, Participation, Study
 from annotation.money import ledger
 from annotation.recruitment import identities
-from annotation.simulation.fake_prolific.site import Server
 from annotation.simulation.robots import Knowledge, OverHTTP, walk
 from tests import factories
+from tests.prolific_double.site import Server
 
 IDA, BO, CY, DEE = (letter * 24 for letter in "abcd")
 NEXT = ".turn-work[data-ready] [data-submit]:not([aria-disabled])"
@@ -163,7 +163,7 @@ def test_a_paid_study_is_paid_to_the_cent(
     returned = Person(fake, server, paid_study, IDA)
     seat = returned.walk("gold", answers=1)
     fake.return_submission(returned.session)
-    fake.flush_webhooks()
+    fake.send_webhooks()
     call_command("sync_prolific", "--events", verbosity=0)
     seat.refresh_from_db()
     assert (seat.status, seat.seat_number) == ("returned", None)

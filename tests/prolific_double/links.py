@@ -1,35 +1,22 @@
-"""The fake Prolific's study links: placeholders filled in, signed where the workspace may sign."""
+"""Study links of the double: placeholders filled in, signed where the workspace may sign."""
 
-from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import jwt
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 ISSUER = "https://www.prolific.com"
 TOKEN_LIFE = 120  # seconds
 
 
-def new_key() -> str:
-    """A private RSA key, as PEM."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    pem = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    return pem.decode()
-
-
 class Signer:
-    """Signs study links with a key, whose public half it publishes."""
+    """Signs study links with a key of its own, whose public half it publishes."""
 
-    def __init__(self, pem: str, key_id: str):
-        self._key: Any = serialization.load_pem_private_key(pem.encode(), None)
+    def __init__(self, key_id: str):
+        self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self._key_id = key_id
 
-    def jwks(self) -> dict[str, Any]:
+    def jwks(self) -> dict:
         key = jwt.algorithms.RSAAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
         return {"keys": [{**key, "kid": self._key_id, "alg": "RS256", "use": "sig"}]}
 
@@ -49,7 +36,7 @@ class Signer:
         }
         return f"{url}{'&' if site.query else '?'}prolific_token={self.token(claims)}"
 
-    def token(self, claims: dict[str, Any]) -> str:
+    def token(self, claims: dict) -> str:
         """Any claims, signed."""
         return jwt.encode(claims, self._key, "RS256", headers={"kid": self._key_id})
 

@@ -1,0 +1,214 @@
+"""What the double keeps, and what follows from a status, a completion code or a payment."""
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+import threading
+from datetime import UTC, datetime
+from functools import cached_property
+
+import requests
+
+from tests.prolific_double.links import Signer
+from tests.prolific_double.rules import FakeError
+
+TAKES_A_PLACE = {"ACTIVE", "AWAITING REVIEW", "APPROVED"}
+AUTO_APPROVAL = 21 * 24 * 3600  # seconds that a submission may wait for review
+MODES = {
+    "fail_next": 0,  # replies that fail, nothing done
+    "fail_after_next": 0,  # replies that fail although it is done: the lost reply
+    "fail_with": 503,  # the status of both
+    "lag": 0,  # looks of the API until it sees the status after a completion
+    "lists": True,  # False: the API knows no submission yet, as right after an arrival
+    "signing": "refused",  # on, where the workspace has it
+    "audience": "url",  # of a token: the resolved study URL, its origin, or a list of both
+    "organisation": False,  # True: the workspace belongs to an organisation, which tokens name
+    "screen_out": True,  # False: the workspace has no FIXED_SCREEN_OUT_PAYMENT
+    "currency": "GBP",  # of the workspace, or USD
+}
+
+
+class Books:
+    """Studies, submissions, groups, money and events, in memory."""
+
+    def __init__(self, token, now):
+        self.token, self._wall, self._ahead = token, now, 0.0
+        self.lock = threading.RLock()
+        self.modes = dict(MODES)
+        self._owner, self._organisation = new_id(), new_id()
+        self._workspaces, self._projects, self._studies, self._submissions = {}, {}, {}, {}
+        self._groups, self._members, self._batches = {}, {}, {}
+        self._secrets, self._subscriptions = {}, {}
+        self._paid, self._events = [], []
+
+    @cached_property
+    def _signer(self):
+        return Signer(new_id())
+
+    def _clock(self):
+        return self._wall() + self._ahead
+
+    def _one(self, kind, key):
+        found = getattr(self, f"_{kind}").get(key)
+        if found is None:
+            raise FakeError(404, f"nothing in {kind} has the id {key!r}")
+        return found
+
+    def _of(self, study_id, participant_id=None):
+        return [
+            each
+            for each in self._submissions.values()
+            if each["study"] == study_id and participant_id in (None, each["participant"])
+        ]
+
+    def _places_taken(self, study_id):
+        return sum(each["status"] in TAKES_A_PLACE for each in self._of(study_id))
+
+    # What follows from what ----------------------------------------------------------------------
+
+    def _set_status(self, submission, status):
+        before, submission["status"] = submission["status"], status
+        event = {"resource_id": submission["id"], "event_type": "submission.status.change"}
+        self._events.append(
+            {**event, "participant_id": submission["participant"], "status": status}
+        )
+        self._settle(self._studies[submission["study"]], before)
+
+    def _settle(self, study, before):
+        """What a submission's change does to its study; `before` is the status that it had.
+
+        When all places are filled by work that is done, the study awaits review, and is completed
+        when all of it is reviewed. A place that is freed after that pauses it.
+        """
+        statuses = [each["status"] for each in self._of(study["id"])]
+        is_full = self._places_taken(study["id"]) >= study["total_available_places"]
+        if study["status"] == "ACTIVE" and is_full and "ACTIVE" not in statuses:
+            study["status"] = "AWAITING REVIEW"
+        if study["status"] == "AWAITING REVIEW":
+            if not is_full and before == "AWAITING REVIEW":
+                study["status"] = "PAUSED"
+            elif "AWAITING REVIEW" not in statuses:
+                study["status"] = "COMPLETED"
+
+    def _approve(self, submission):
+        self._set_status(submission, "APPROVED")
+        self._pay("reward", self._studies[submission["study"]]["reward"], submission)
+
+    def _pay(self, kind, cents, submission):
+        entry = {"kind": kind, "cents": cents, "study": submission["study"]}
+        self._paid.append((submission["participant"], {**entry, "submission": submission["id"]}))
+
+    def _carry_out(self, submission, code):
+        """What a completion code does; a code that nobody set up leads to review."""
+        study = self._studies[submission["study"]]
+        submission |= {"entered_code": code, "completed_at": self._clock()}
+        actions = {
+            action["action"]: action
+            for each in study["completion_codes"]
+            for action in each["actions"]
+            if each["code"] == code
+        }
+        if into := actions.get("ADD_TO_PARTICIPANT_GROUP"):
+            members = self._members[into["participant_group"]]
+            members[submission["participant"]] = iso(self._clock())
+        if paid := actions.get("FIXED_SCREEN_OUT_PAYMENT"):
+            self._set_status(submission, "SCREENED OUT")
+            self._pay("screen_out", paid["fixed_screen_out_reward"], submission)
+            used = [each["status"] for each in self._of(study["id"])].count("SCREENED OUT")
+            if used >= paid["slots"] and study["status"] == "ACTIVE":
+                study["status"] = "PAUSED"
+            return
+        if "REQUEST_RETURN" in actions:
+            # It only asks: whoever does not return is approved in the end, as all who wait are.
+            submission["return_requested"] = iso(self._clock())
+        self._set_status(submission, "AWAITING REVIEW")
+
+    # What is shown -------------------------------------------------------------------------------
+
+    def _shown_study(self, study):
+        taken, came = self._places_taken(study["id"]), len(self._of(study["id"]))
+        return {**study, "places_taken": taken, "number_of_submissions": came}
+
+    def _shown(self, submission, looked=True):
+        """One submission as the API tells it, which may lag behind a completion."""
+        is_late = looked and submission["unseen"] > 0
+        submission["unseen"] -= is_late
+        names = ("id", "participant", "return_requested", "status", "entered_code")
+        late = {"status": "ACTIVE", "completed_at": None, "entered_code": None}
+        return {
+            **{name: submission[name] for name in names},
+            "study_id": submission["study"],
+            "started_at": iso(submission["started_at"]),
+            "completed_at": iso(submission["completed_at"]),
+            "bonus_payments": list(submission["bonus_payments"]),
+            **(late if is_late else {}),
+        }
+
+    def _shown_short(self, submission):
+        """The same in a list, where Prolific names two fields differently."""
+        shown = self._shown(submission)
+        names = ("id", "status", "started_at", "completed_at", "return_requested")
+        return {
+            **{name: shown[name] for name in names},
+            "participant_id": shown["participant"],
+            "study_code": shown["entered_code"],
+            "has_siblings": len(self._of(submission["study"], submission["participant"])) > 1,
+        }
+
+    # For tests -----------------------------------------------------------------------------------
+
+    def mode(self, **changes):
+        """Change how it behaves: MODES says what there is."""
+        assert changes.keys() <= MODES.keys()
+        self.modes |= changes
+
+    def advance(self, seconds):
+        """Let this much time pass: what nobody has reviewed for 21 days is approved."""
+        self._ahead += seconds
+        for each in self._submissions.values():
+            waits = each["status"] == "AWAITING REVIEW"
+            if waits and self._clock() - each["completed_at"] >= AUTO_APPROVAL:
+                self._approve(each)
+
+    def books(self):
+        """Who was paid what: {participant: {"paid_cents", "entries"}}."""
+        books = {}
+        for participant, entry in self._paid:
+            person = books.setdefault(participant, {"paid_cents": 0, "entries": []})
+            person["paid_cents"] += entry["cents"]
+            person["entries"].append(entry)
+        return books
+
+    def send_webhooks(self):
+        """Send what has happened to each confirmed subscription, signed as it is documented."""
+        events, self._events = self._events, []
+        confirmed = [each for each in self._subscriptions.values() if each["is_enabled"]]
+        for event in events:
+            for subscription in confirmed:
+                body, stamp = json.dumps(event).encode(), str(int(self._wall()))
+                secret = self._secrets[subscription["workspace_id"]]["value"].encode()
+                digest = hmac.new(secret, stamp.encode() + body, hashlib.sha256).digest()
+                headers = {
+                    "Content-Type": "application/json",
+                    "X-Event-Id": new_id(),
+                    "X-Prolific-Request-Timestamp": stamp,
+                    "X-Prolific-Request-Signature": base64.b64encode(digest).decode(),
+                }
+                requests.post(
+                    subscription["target_url"], body, headers=headers, timeout=20
+                ).raise_for_status()
+
+
+def new_id() -> str:
+    """24 hex characters, as Prolific's ids are."""
+    return secrets.token_hex(12)
+
+
+def iso(seconds):
+    """UTC to the millisecond, written as Prolific does: 2026-11-21T10:32:00.457Z."""
+    if seconds is None:
+        return None
+    text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
