@@ -69,7 +69,7 @@ IDENTITY_KEY = keys.secret("IDENTITY_KEY", VAR_DIR)
 # Prolific: the API token of a researcher, and where the API is.
 PROLIFIC_TOKEN = os.environ.get("PROLIFIC_TOKEN", "")
 PROLIFIC_URL = os.environ.get("PROLIFIC_URL", "https://api.prolific.com").rstrip("/")
-PROLIFIC_APP_URL = os.environ.get("PROLIFIC_APP_URL", "https://app.prolific.com").rstrip("/")
+PROLIFIC_APP_URL = "https://app.prolific.com"  # where participants are sent back to
 PROLIFIC_WORKSPACE = os.environ.get("PROLIFIC_WORKSPACE", "")
 PROLIFIC_PROJECT = os.environ.get("PROLIFIC_PROJECT", "")
 PROLIFIC_WEBHOOK_SECRET = os.environ.get("PROLIFIC_WEBHOOK_SECRET", "")
