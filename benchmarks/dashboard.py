@@ -88,8 +88,7 @@ def _fill(scenario) -> int:
         answers += _answer(participation, rng)
         if participation.finished_at:
             participation.signs = signs.for_participation(participation)._asdict()
-            participation.test_s1 = participation.mean_s1_of_test()
-            participation.save(update_fields=["signs", "test_s1"])
+            participation.save(update_fields=["signs"])
             LedgerEntry.objects.create(
                 participation=participation, kind="partial", cents=1200, currency="USD",
                 reason="made up",

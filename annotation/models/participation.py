@@ -193,8 +193,6 @@ class Participation(models.Model):
     worked_seconds = models.FloatField(null=True)
     # Of those who completed (annotation/monitoring/flags.py): their answers change no more.
     signs = models.JSONField(null=True)
-    # Of those who completed: their mean S1 over the test examples, for lists of many studies.
-    test_s1 = models.FloatField(null=True)
     # A random first-party cookie, hashed: the same one under two ids raises a quality flag.
     browser = models.CharField(max_length=64, blank=True)
     # The part of a study in several parts that this worker has come for (0: all of it).
@@ -207,10 +205,6 @@ class Participation(models.Model):
     class Meta:
         ordering = ["study", "scenario", "pk"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(test_s1=None) | Q(status=Status.COMPLETED, test_s1__range=(0, 1)),
-                name="only_who_completed_has_a_mean_s1",
-            ),
             one_of("kind", Kind, "a_participation_is_of_a_known_kind"),
             one_of("status", Status, "a_participation_has_a_known_status"),
             models.UniqueConstraint(
@@ -319,13 +313,6 @@ class Participation(models.Model):
         """Was an example shown to this participation, also if it was erased since?"""
         erased = Tombstone.objects.filter(participation=self, turns_erased__gt=0)
         return self.turns.exists() or erased.exists()
-
-    def mean_s1_of_test(self) -> float | None:
-        """Mean S1 of the answers to test examples so far, in [0, 1]; None without any."""
-        mean: float | None = self.turns.filter(step=Step.ANNOTATION).aggregate(
-            mean=models.Avg("answer__s1")
-        )["mean"]
-        return mean
 
     def worked_before_first(self, moment: datetime) -> timedelta:
         """Time from arrival over consent and questions to the instructions, absences left out."""

@@ -40,8 +40,7 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
     participation.status = Status.COMPLETED
     participation.finished_at = database_now()
     participation.signs = signs.for_participation(participation)._asdict()
-    participation.test_s1 = participation.mean_s1_of_test()
-    participation.save(update_fields=["status", "finished_at", "signs", "test_s1"])
+    participation.save(update_fields=["status", "finished_at", "signs"])
     sittings.leave(participation, "completed")
     ledger.settle(participation)
     budget.watch(participation.study_id)

@@ -50,7 +50,7 @@ def withdraw(token: str) -> Participation:
         participation.status = Status.WITHDRAWN
         participation.seat_number = None
         participation.in_analysis = False
-        participation.signs = participation.test_s1 = None
+        participation.signs = None
         participation.qualified = None
         participation.comprehension_attempts_used = 0
         # It ties this participation to others of the same browser.
@@ -63,7 +63,7 @@ def withdraw(token: str) -> Participation:
             update_fields=[
                 "status", "seat_number", "in_analysis", "upstream_order", "training_order",
                 "screening_order", "annotation_order", "checks", "worked_seconds", "finished_at",
-                "signs", "test_s1", "qualified", "comprehension_attempts_used", "browser",
+                "signs", "qualified", "comprehension_attempts_used", "browser",
             ]
         )  # fmt: skip
         jobs.drop(Job.objects.filter(pk__in=_jobs_that_hold(participation)))

@@ -230,7 +230,7 @@ def withdraw(gone, client, django_capture_on_commit_callbacks):
 def test_no_table_and_no_file_reveals_the_score_of_those_who_withdrew(withdraw, gone, tmp_path):
     tables, files = holding(SCORE, tmp_path)
     # The control: these hold it before. (An answer holds 1 or 0; signs hold no score.)
-    assert tables == {"Decision", "Job", "Participation"}
+    assert tables == {"Decision", "Job"}
     assert any(name.endswith("annotators.csv") for name in files)
     assert any(name.endswith("decisions.csv") for name in files)
     assert holding([TOLD], tmp_path)[0] == {"ExitAnswers"}
