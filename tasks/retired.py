@@ -1,8 +1,7 @@
-"""Databases from before release 0.1.0 are refused: their migrations are no longer here.
+"""Databases from before release 0.2.0 are refused: their migrations are no longer here.
 
-The migrations of the first weeks were replaced by one per app when 0.1.0 was released. A database
-that has run any of them has other tables than 0001 makes, so neither migrate nor a server may touch
-it.
+Each app has had one migration since then, with the name of the first one of before. Older databases
+have other tables than it makes, so neither migrate nor a server may touch them.
 """
 
 from typing import Any
@@ -11,22 +10,24 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
 from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.migrations.recorder import MigrationRecorder
 
-# The first migration after 0001 of either app: every later one stood on it.
-SECOND = [("tasks", "0002_attention_checks"), ("annotation", "0002_find_the_latest_turn")]
+# What they have: a table that got another name later, or the second migration of either line.
+TABLE = "annotation_studyevent"
+SECOND = ["0002_find_the_latest_turn", "0002_reading_time_of_reveals"]
 SENTENCE = (
-    "This database was made before 0.1.0, and nothing was changed: export it with the version that"
-    " made it, then start with an empty one (docs/operating.md)."
+    "This database was made before 0.2.0, and nothing was changed: export its studies with the"
+    " version that made it, then start with an empty one (docs/operating.md)."
 )
 
 
 def is_retired(connection: BaseDatabaseWrapper) -> bool:
-    """Has this database run a migration from before 0.1.0 that is newer than 0001?"""
-    recorder = MigrationRecorder(connection)
-    return recorder.has_table() and any(
-        recorder.migration_qs.filter(app=app, name=name).exists() for app, name in SECOND
-    )
+    """Was this database made by the migrations of before 0.2.0?"""
+    tables = connection.introspection.table_names()
+    if TABLE in tables or "django_migrations" not in tables:
+        return TABLE in tables
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM django_migrations WHERE name IN (%s, %s)", SECOND)
+        return cursor.fetchone() is not None
 
 
 def require() -> None:

@@ -2,10 +2,8 @@
 
 import json
 import re
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.urls import reverse
 
 from analysis.documents.checklists import FORMS, files, short_form
@@ -246,24 +244,6 @@ def test_an_answer_too_long_is_refused_whole_and_stays_on_the_page(ada, study):
     assert "Keep the answer under 5000 characters." in page
     assert ">short</textarea>" in page
     assert not ReportAnswer.objects.exists()
-
-
-def test_answers_to_single_items_become_fields_of_the_short_form(study):
-    """What the migration does with rows of before: all stay readable, others as they are."""
-    answer(
-        study, n17="3 USD", n33="Few words", n34="The same", n51_1="Ages", n21="Adults", n19="B",
-        n110="https://osf/2", n52="https://osf/1,\nCC BY", n54="https://code",
-    )  # fmt: skip
-    migration = import_module("annotation.migrations.0047_report_answers")
-    migration.forwards(apps, None)
-    assert dict(ReportAnswer.objects.values_list("item", "text")) == {
-        "1.9": "B", "2.1": "Adults\nAges", "3.4": "The same\nFew words\n3 USD",
-        "5.2": "preregistration: https://osf/2\ndata: https://osf/1, CC BY\nmodels: https://code",
-    }  # fmt: skip
-    assert short_form.problem("5.2", ReportAnswer.objects.get(item="5.2").text) == ""
-    known = entries(study)
-    assert (known["1.10"].answer, known["5.2"].answer) == ("Yes", "Yes")
-    assert "https://code" in known["5.4"].evidence
 
 
 # Files --------------------------------------------------------------------------------------------

@@ -2,15 +2,13 @@
 
 import csv
 import io
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.db.models import ProtectedError
 from django.urls import reverse
 
 from analysis.tables import differences
-from annotation.models import ComparedFile, Kind, Role, Study
+from annotation.models import ComparedFile, Kind, Role
 from annotation.study import lifecycle, team
 from tasks.models import PredictionFile
 from tests import factories
@@ -115,13 +113,3 @@ def test_the_export_says_which_are_in_the_family_and_verifies(study, tmp_path):
         "own": "1", "late": "0",
     }  # fmt: skip
     assert [row.model for row in differences.differences(study, Kind.PERSON)] == ["late", "own"]
-
-
-def test_an_upgrade_freezes_the_families_of_studies_that_are_closed(study, other_researcher):
-    factories.predict(other_researcher, "theirs", study.tasks.get(), 2, 1)
-    migration = import_module("annotation.migrations.0046_families_of_closed_studies")
-    migration.freeze_families(apps, None)
-    assert not ComparedFile.objects.exists()
-    Study.objects.update(status="closed")
-    migration.freeze_families(apps, None)
-    assert ComparedFile.objects.get().file.model.name == "own"

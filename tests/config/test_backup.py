@@ -43,9 +43,9 @@ def running(tmp_path_factory) -> Iterator[dict[str, str]]:
     with own_database(folder) as environment:
         if connection.vendor == "sqlite":
             path = Path(environment["DATABASE_URL"].removeprefix("sqlite:///"))
-            path.write_bytes(lzma.decompress((FOLDER / "0.1.0.sqlite3.xz").read_bytes()))
+            path.write_bytes(lzma.decompress((FOLDER / "0.2.0.sqlite3.xz").read_bytes()))
         else:
-            statements = lzma.decompress((FOLDER / "0.1.0.sql.xz").read_bytes()).decode()
+            statements = lzma.decompress((FOLDER / "0.2.0.sql.xz").read_bytes()).decode()
             server = psycopg2.connect(environment["DATABASE_URL"])
             with server, server.cursor() as cursor:
                 cursor.execute(statements)

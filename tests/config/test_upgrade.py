@@ -154,8 +154,8 @@ def test_migrating_backwards_is_refused_with_a_sentence_before_anything_changes(
 RETIRE = """
 from django.core.management import CommandError, call_command
 from django.db import connection
-from django.db.migrations.recorder import MigrationRecorder
-MigrationRecorder(connection).record_applied({app!r}, {name!r})
+with connection.cursor() as cursor:
+    cursor.execute({statement!r})
 try:
     call_command("migrate", verbosity=0, skip_checks=False)
 except CommandError as error:
@@ -171,9 +171,15 @@ for server in ("wsgi", "asgi"):
 """
 
 
-@pytest.mark.parametrize(("app", "name"), retired.SECOND)
-def test_a_database_from_before_0_1_0_is_refused_by_migrate_and_at_start(answered, app, name):
-    told = asked(answered | NEXT_RELEASE, RETIRE.format(app=app, name=name))
+APPLIED = (
+    "INSERT INTO django_migrations (app, name, applied) VALUES ('annotation', '{}', '2025-01-01')"
+)
+OLD = [f"CREATE TABLE {retired.TABLE} (id integer)", *map(APPLIED.format, retired.SECOND)]
+
+
+@pytest.mark.parametrize("statement", OLD, ids=["0.1.0", "before it", "after it"])
+def test_a_database_from_before_0_2_0_is_refused_by_migrate_and_at_start(answered, statement):
+    told = asked(answered | NEXT_RELEASE, RETIRE.format(statement=statement))
     assert told.splitlines() == [retired.SENTENCE, "0 False True 4"]
     start = subprocess.run(
         [sys.executable, "-c", START],

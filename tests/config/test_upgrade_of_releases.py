@@ -61,30 +61,6 @@ def test_there_is_a_database_of_each_engine_for_every_release():
         assert (FOLDER / f"{release}.sql.xz").exists()
 
 
-SPLIT = """
-from django.db import connection
-with connection.cursor() as cursor:
-    cursor.execute("UPDATE annotation_study SET split_number = 2 WHERE name = 'running'")
-"""
-SPLITS = """
-from annotation.models import Scenario, Study
-print(dict(Study.objects.order_by("name").values_list("name", "splits")))
-print(sorted(set(Scenario.objects.values_list("shots", "split_number"))))
-"""
-
-
-@pytest.mark.parametrize("released", ["0.1.0"], indirect=True)
-def test_the_training_split_of_a_study_becomes_its_list_of_splits(released):
-    ready = manage(released, "migrate", "-v0", "annotation", "0006")
-    assert ready.returncode == 0, ready.stderr
-    assert manage(released, "shell", "-v0", "-c", SPLIT).returncode == 0
-    assert manage(released, "migrate", "-v0").returncode == 0
-    told = manage(released, "shell", "-v0", "-c", SPLITS).stdout.splitlines()
-    assert told[0] == "{'closed': [1], 'draft': [1], 'running': [2]}"
-    assert told[1] == "[(0, None), (2, 1)]"
-    assert look(released)[2:] == ["[]", "refused: True", "refused: True"]
-
-
 @pytest.mark.parametrize("released", RELEASES, indirect=True)
 def test_a_release_is_upgraded_with_its_answers_and_stays_guarded(released, tmp_path):
     upgrade = manage(released, "migrate", "-v0")

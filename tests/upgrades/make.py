@@ -1,11 +1,11 @@
 """Write the database of this release, with data in it, for the tests of later upgrades.
 
-Run at the tag of a release, once on each engine:
+Run on the commit of a release, once on each engine:
 
-    python tests/upgrades/make.py 0.1.0
-    python tests/with_postgres.py python tests/upgrades/make.py 0.1.0
+    python tests/upgrades/make.py 0.2.0
+    python tests/with_postgres.py python tests/upgrades/make.py 0.2.0
 
-It writes tests/upgrades/0.1.0.sqlite3.xz or tests/upgrades/0.1.0.sql.xz. Keys are fixed and for
+It writes tests/upgrades/0.2.0.sqlite3.xz or tests/upgrades/0.2.0.sql.xz. Keys are fixed and for
 tests alone.
 """
 
