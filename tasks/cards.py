@@ -237,7 +237,7 @@ class Card:
         }
 
 
-# What a card need not say is left out; so the hashes of cards from before such a key stay.
+# What a card need not say is left out, so that saying it changes no hash.
 UNSAID = {
     "granularity": WORD,
     "metric": S1,

@@ -57,7 +57,7 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
 def on_scale(report: dict[str, Any]) -> dict[str, Any]:
     """The report for programs: shares and scores from 0 to 1."""
     splits = [s | {"empty_share": hundredth(s["empty_share"])} for s in report["splits"]]
-    floors = [floor | {"s1": hundredth(floor["s1"])} for floor in report.get("floors", [])]
+    floors = [floor | {"s1": hundredth(floor["s1"])} for floor in report["floors"]]
     bounds = {name: hundredth(report[name]) for name in ("baseline", "ceiling")}
     return report | bounds | {"splits": splits, "floors": floors}
 
@@ -261,10 +261,7 @@ def warnings(report: dict[str, Any]) -> list[str]:
         ("respelled", "gold stored in the one spelling of answers (3.50 as 3.5, no outer blanks)"),
         ("same_options", "two options with the same text (the answer is the text)"),
     ):
-        # Reports of earlier versions do not know every key.
-        sentences += [
-            f"{entry['file']}: {words}: {_list(entry['ids'])}" for entry in report.get(key, ())
-        ]
+        sentences += [f"{entry['file']}: {words}: {_list(entry['ids'])}" for entry in report[key]]
     if report["labels_not_in_question"]:
         names = ", ".join(report["labels_not_in_question"])
         sentences.append(
@@ -289,7 +286,7 @@ def _bounds_told(report: dict[str, Any]) -> list[str]:
         sentences = [f"Trivial baseline: {report['baseline_name']}"]
     else:
         sentences = [f"Trivial baseline, {report['baseline_name']}: {report['baseline']:.2f}"]
-    for floor in report.get("floors", ()):
+    for floor in report["floors"]:
         sentences.append(f"Floor, {floor['name']}: {floor['s1']:.2f}")
     sentences.append(f"Ceiling, the highest S1 that an answer can reach: {report['ceiling']:.2f}")
     return sentences

@@ -78,10 +78,6 @@ def import_task(
     digest = content_hash(card, files)
     stored = Task.objects.filter(name=card.name, content_hash=digest).first()
     if stored is not None:
-        if "floors" not in stored.report:  # built by version 0.1.0, which knew none
-            built = data_report.build(card, files)
-            TaskReport.objects.filter(task=stored).update(content=built)
-            stored.refresh_from_db()
         return ImportResult(stored, False, stored.report)
     built = data_report.build(card, files)
     if made_from:

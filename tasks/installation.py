@@ -77,7 +77,7 @@ def require() -> None:
 
 
 def bind_after_migrate(using: str, **_kwargs: Any) -> None:
-    """Receiver of post_migrate, also of a migrate to before there was such a row."""
+    """Receiver of post_migrate, also of a migrate of other apps alone."""
     if using == "default" and _has_table():
         bind()
 

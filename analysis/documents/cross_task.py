@@ -18,7 +18,7 @@ OF_CURVE = "Learning curve within an upstream task"
 
 def arms(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     """The arms and what they are trained on, in sentences; "" of an ordinary study."""
-    frozen, v = manifest.get("cross_task"), verbs
+    frozen, v = manifest["cross_task"], verbs
     if not frozen:
         return ""
     names = {
@@ -42,7 +42,7 @@ def arms(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 def planned(manifest: Manifest) -> list[Block]:
     """The planned analysis of the arms, [] of an ordinary study."""
-    if not manifest.get("cross_task"):
+    if not manifest["cross_task"]:
         return []
     return [
         Bullets(

@@ -26,7 +26,7 @@ ASKED = {
 
 def front(record: StudyRecord, answers: Mapping[str, str]) -> Front:
     """The head of the report of this study."""
-    study, board = record.study, record.manifest.get("ethics_contact")
+    study, board = record.study, record.manifest["ethics_contact"]
     facts = [
         Fact("Ethics approval", answers.get(ETHICS) or board or "not stated"),
         Fact("Study", study.name),

@@ -56,7 +56,7 @@ def _unused(manifest: Manifest) -> set[str]:
 
 def _silence(record: StudyRecord) -> str:
     """That there are no criteria by the exit questionnaire, as nobody answered it."""
-    is_asked = bool(record.manifest.get("exit_questionnaire"))
+    is_asked = bool(record.manifest["exit_questionnaire"])
     is_silent = is_asked and not any(record.exit_answers.values())
     return " The exit questionnaire has no answers." if is_silent else ""
 

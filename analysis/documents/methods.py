@@ -61,7 +61,7 @@ def _design(record: StudyRecord) -> str:
     assert opened_at is not None  # a draft has no report
     number = len(manifest["scenarios"])
     scenarios = "The only scenario" if number == 1 else f"Each of the {number} scenarios"
-    arms = " and the arms of CrossFit (Ye et al., 2021)" if manifest.get("cross_task") else ""
+    arms = " and the arms of CrossFit (Ye et al., 2021)" if manifest["cross_task"] else ""
     sentences = [
         f"We measured human performance on {_listed(tasks)} at {_listed(map(str, shots))}"
         f" {'shot' if shots == [1] else 'shots'}, with the training and annotation steps of CLUES"
@@ -120,8 +120,8 @@ def _steps(record: StudyRecord) -> str:
     sentences = []
     if any(shots):
         subject = "At more than zero shots, annotators" if 0 in shots else "Annotators"
-        when = "then" if manifest.get("cross_task") else "first"
-        of = " of the unseen task" if manifest.get("cross_task") else ""
+        when = "then" if manifest["cross_task"] else "first"
+        of = " of the unseen task" if manifest["cross_task"] else ""
         sentences.append(
             f"{subject} {when} completed a training step of k examples{of}"
             f"{wording.per_label(manifest)} ({training_splits(manifest)}), presented one at a time"
@@ -150,19 +150,19 @@ def _gates(record: StudyRecord) -> str:
     ]
     if (language := wording.interface_language(manifest)) != "English":
         sentences.append(f"The interface of the annotators' pages was in {language}.")
-    if manifest.get("try_the_tool"):
+    if manifest["try_the_tool"]:
         sentences.append(
             "Before the first example, annotators could try the tool on three made-up sentences,"
             " the same in all scenarios of a task; these were neither scored nor stored."
         )
-    if manifest.get("auto_advance"):
+    if manifest["auto_advance"]:
         sentences.append(
             "In the annotation step of label tasks, an answer was submitted as soon as a label was"
             " chosen."
         )
-    if manifest.get("refuse_pastes"):
+    if manifest["refuse_pastes"]:
         sentences.append("The page refused text that was pasted into a typed answer.")
-    if manifest.get("computer_only"):
+    if manifest["computer_only"]:
         sentences.append("Participation required a desktop or laptop computer.")
     questions = gates.parse(manifest["comprehension_questions"])
     if questions:
@@ -180,9 +180,9 @@ def _gates(record: StudyRecord) -> str:
             "The test examples of each annotator were interspersed with"
             f" {count(checks, 'attention check')}, excluded from S1."
         )
-    if asked := own_questions.parse(manifest.get("own_questions", "")):
+    if asked := own_questions.parse(manifest["own_questions"]):
         sentences.append(f"People were asked {count(len(asked), 'question')} of the study's own.")
-    if manifest.get("exit_questionnaire"):
+    if manifest["exit_questionnaire"]:
         sentences.append(
             "An exit questionnaire asked annotators whether they had seen the texts before, whether"
             " they used AI tools, and which tools or people helped them."
@@ -321,7 +321,7 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
             f" examples by the p of its two-way interval, which generalises to {two_way.RUNS}"
             f"{_corrected(number)}."
         )
-    margin = record.manifest.get("equivalence_margin")
+    margin = record.manifest["equivalence_margin"]
     named = {
         differences.OF_SHOTS: "two numbers of shots", differences.OF_MODELS: "people and a model",
     }  # fmt: skip

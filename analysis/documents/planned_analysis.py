@@ -113,7 +113,7 @@ def _models(manifest: Manifest) -> str:
 
 def _equivalence(manifest: Manifest) -> list[str]:
     """The margin of the design, if it has one."""
-    margin = manifest.get("equivalence_margin")
+    margin = manifest["equivalence_margin"]
     if margin is None:
         return ["The design has no equivalence margin: no claim of equivalence is planned."]
     compared = (
@@ -121,7 +121,7 @@ def _equivalence(manifest: Manifest) -> list[str]:
         if pairs(manifest["scenarios"])
         else ("people and a model")
     )
-    arms = " The gains of the arms have no margin." if manifest.get("cross_task") else ""
+    arms = " The gains of the arms have no margin." if manifest["cross_task"] else ""
     return [
         f"Equivalence: {compared} are called equivalent if the 90 % interval of their difference"
         f" lies inside ± {margin:g} points of score x 100 (two one-sided tests, each at .05, not"

@@ -100,7 +100,7 @@ def _what(manifest: Manifest, opening: Opening) -> list:
         Paragraph(
             "This document states the frozen design of the study in words. It is generated from the"
             " design alone; nothing in it depends on any answer."
-            + ("" if manifest.get("hypotheses") else NO_HYPOTHESES)
+            + ("" if manifest["hypotheses"] else NO_HYPOTHESES)
         ),
         Facts(
             [
@@ -124,7 +124,7 @@ def _what(manifest: Manifest, opening: Opening) -> list:
 
 
 def _hypotheses(manifest: Manifest) -> list[Section]:
-    text = manifest.get("hypotheses", "")
+    text = manifest["hypotheses"]
     return [Section("Hypotheses", [Quote("As written before opening", text)])] if text else []
 
 
@@ -170,13 +170,13 @@ def _tasks(manifest: Manifest) -> list:
 
 
 def _assignment(manifest: Manifest) -> str:
-    if not manifest.get("participants_choose_scenario"):
+    if not manifest["participants_choose_scenario"]:
         return recruitment.assignment()
     return f"{recruitment.choice()} {recruitment.assignment(of=recruitment.ELSEWHERE)}"
 
 
 def _tasks_each(manifest: Manifest) -> str:
-    if manifest.get("cross_task"):
+    if manifest["cross_task"]:
         return "one unseen task"
     limit = manifest["tasks_per_worker"]
     return "one task" if limit == 1 else f"up to {limit} tasks"
@@ -281,7 +281,7 @@ def _procedure(manifest: Manifest) -> list:
         )
     if (language := interface_language(manifest)) != "English":
         items.append(f"The interface of the annotators' pages is in {language}.")
-    items += [sentence for option, sentence in OPTIONS.items() if manifest.get(option)]
+    items += [sentence for option, sentence in OPTIONS.items() if manifest[option]]
     by_character = [
         task["name"] for task in manifest["tasks"] if task["card"].get("granularity") == "char"
     ]
@@ -334,7 +334,7 @@ def _rules(manifest: Manifest) -> list:
 
 def _sensitivity(manifest: Manifest) -> str:
     """The rules of the sensitivity table that this design can tell apart."""
-    told = "answers to the exit questionnaire" if manifest.get("exit_questionnaire") else ""
+    told = "answers to the exit questionnaire" if manifest["exit_questionnaire"] else ""
     checks = "attention checks" if manifest["attention_checks"] else ""
     training, seconds = (", ".join(map(str, least)) for least in (TRAINING, SECONDS))
     trained = f"mean training S1 (x 100) of at least {training}" if any(shots_of(manifest)) else ""
@@ -377,6 +377,6 @@ def _consent(manifest: Manifest, opening: Opening) -> list:
 
 
 def _besides(manifest: Manifest, key: str, title: str) -> list[Quote]:
-    """What the design says there, in its own words; designs of before have no such key."""
-    text = manifest.get(key, "")
+    """What the design says there, in its own words."""
+    text = manifest[key]
     return [Quote(title, text)] if text else []

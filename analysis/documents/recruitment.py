@@ -37,7 +37,7 @@ CONDITIONS = {
 
 def audience(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     """Who is invited on Prolific, as sentences; [] where the design does not say it."""
-    asked = manifest.get("audience") or {}
+    asked = manifest["audience"] or {}
     wanted = [
         f"{name} {_flat(asked[key])}{end}"
         for key, (name, end) in CONDITIONS.items()
@@ -69,7 +69,7 @@ def _flat(value: Any) -> str:
 
 def programs(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     """Whether programs may take people's seats, in a sentence; "" where they may not."""
-    if not manifest.get("programs_as_people"):
+    if not manifest["programs_as_people"]:
         return ""
     return (
         f"Programs {verbs.may} take people's seats by the API; the tables include their answers as"
@@ -79,6 +79,6 @@ def programs(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 def rehearsal(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     """That simulated annotators may take part, in a sentence; "" of a real study."""
-    if not manifest.get("rehearsal"):
+    if not manifest["rehearsal"]:
         return ""
     return f"The study {verbs.is_} a rehearsal: simulated annotators {verbs.may} take part in it."

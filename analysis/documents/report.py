@@ -116,7 +116,7 @@ def _section(title: str, blocks: Sequence[Block], marked: Sequence[Block] = ()) 
 
 def _hypotheses(record: StudyRecord) -> list[Section]:
     """What was expected, as frozen at opening; no section where the design says nothing."""
-    text = record.manifest.get("hypotheses", "")
+    text = record.manifest["hypotheses"]
     frozen = "As frozen with the design, before the first seat was taken."
     return [Section("Hypotheses", [Quote(frozen, text)])] if text else []
 

@@ -52,13 +52,12 @@ PLATFORMS = {
 }
 # Sentences of the audit log on what changed while the study ran (AuditEntry.what).
 NAMES_NOBODY = re.compile(
-    r"(Pause|Reopen|Close for good|Paused automatically): "  # the first three: 0.1.0
-    r"|paused$|reopened$|closed for good$|budget raised from "
+    r"Paused automatically: |paused$|reopened$|closed for good$|budget raised from "
     r"|\d+ seats? added to |list entry (made|ended): "
     r"|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
 )
 # A draft there is nothing that anybody could see.
-NO_CHANGE = re.compile(r"opened$|Open: open$|\d+ stud(y|ies) on Prolific drafted$")
+NO_CHANGE = re.compile(r"opened$|\d+ stud(y|ies) on Prolific drafted$")
 ABOUT_THE_TEAM = re.compile(r" joined the team as | left the team, was | is \w+ now, was ")
 
 

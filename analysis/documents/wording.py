@@ -118,7 +118,7 @@ def parts_of_tests(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 def interface_language(manifest: Manifest) -> str:
     """The English name of the language that the annotators' pages speak."""
-    name: str = get_language_info(manifest.get("interface_language", "en"))["name"]
+    name: str = get_language_info(manifest["interface_language"])["name"]
     return name
 
 
@@ -132,15 +132,14 @@ def training_splits(manifest: Manifest) -> str:
 def scenario_is(manifest: Manifest) -> str:
     """What one scenario is, in words."""
     splits = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
-    task = "an unseen task in an arm" if manifest.get("cross_task") else "a task"
+    task = "an unseen task in an arm" if manifest["cross_task"] else "a task"
     by_split = " and on a training split" if len(splits) > 1 else ""
     return f"{task} at a number of shots{by_split}"
 
 
 def minutes_of(manifest: Manifest) -> list[int]:
-    """What annotators of each scenario are told; before there were such, the study's number."""
-    scenarios = manifest["scenarios"]
-    return [scenario.get("minutes") or manifest["estimated_minutes"] for scenario in scenarios]
+    """What annotators of each scenario are told."""
+    return [scenario["minutes"] for scenario in manifest["scenarios"]]
 
 
 def announced(manifest: Manifest) -> str:
@@ -173,8 +172,8 @@ def is_paid(manifest: Manifest) -> bool:
 
 
 def stopping(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Could results decide when to stop? "" of a study that opened before designs said it."""
-    if "hide_test_scores" not in manifest or manifest.get("rehearsal"):
+    """Could results decide when to stop? "" of a rehearsal."""
+    if manifest["rehearsal"]:
         return ""
     if manifest["hide_test_scores"]:
         return (
@@ -190,8 +189,7 @@ def stopping(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     """The rule after the training or screening step in sentences."""
     rule, shots, v = manifest["qualification"], shots_of(manifest), verbs
-    # A study that opened before there were screening sets does not state any.
-    screening = rule.get("screening_examples", 0)
+    screening = rule["screening_examples"]
     step = " or ".join(
         [*(["training"] if any(shots) else []), *(["screening"] if screening else [])]
     )
@@ -284,13 +282,12 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
         sentences.append(f"Paid time {v.is_} capped at {float(pay['max_paid_hours']):g} h.")
     waits = manifest["qualification"]["rule"] == Qualification.RESEARCHER
     waiting = " and waiting time" if waits else ""
-    # A study that opened before there were caps and budgets does not state any.
-    if pay.get("cap") is not None and float(pay["cap"]):
+    if pay["cap"] is not None and float(pay["cap"]):
         sentences.append(
             f"Earnings per participation {v.are} capped at {pay['cap']} {currency}, including"
             f" top-ups for time{waiting} but not bonuses that a researcher gives."
         )
-    if pay.get("budget") is not None:
+    if pay["budget"] is not None:
         sentences.append(
             f"The budget for all annotators {v.is_} {pay['budget']} {currency}; seats {v.are}"
             " assigned only with sufficient funds left for earnings to date, possible further"
@@ -309,16 +306,13 @@ REWARDS = {
 
 
 def reward_on_prolific(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """How the reward on Prolific is set, as sentences; [] of a study that paid none by time.
-
-    A study that opened before there was a choice does not state any.
-    """
-    chosen, v = manifest.get("prolific_reward"), verbs
-    if chosen is None or not float(manifest["hourly_rate"]):
+    """How the reward on Prolific is set, as sentences; [] of a study that paid none by time."""
+    chosen, v = manifest["prolific_reward"], verbs
+    if not float(manifest["hourly_rate"]):
         return []
     same = "fixed in advance and the same in all scenarios"
     time = REWARDS[ProlificReward(chosen)].format(is_=v.is_)
-    if manifest.get("participants_choose_scenario"):
+    if manifest["participants_choose_scenario"]:
         same, time = "fixed in advance for each scenario", "its announced time"
     least = ", at least the base reward" if float(manifest["pay"]["base_reward"]) else ""
     return [
@@ -330,14 +324,14 @@ def reward_on_prolific(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
 def can_screen_out(manifest: Manifest) -> bool:
     """Does the design screen anybody out?"""
     rule = manifest["qualification"]
-    judges = any(shots_of(manifest)) or rule.get("screening_examples", 0)
+    judges = any(shots_of(manifest)) or rule["screening_examples"]
     by_rule = rule["rule"] != Qualification.NONE and judges
     return bool(by_rule or manifest["comprehension_questions"].strip())
 
 
 def pausing(manifest: Manifest) -> list[str]:
     """When the study pauses automatically because annotators are screened out, as sentences."""
-    number = manifest.get("max_screen_outs_in_a_row")
+    number = manifest["max_screen_outs_in_a_row"]
     screens = manifest["qualification"]["rule"] != Qualification.NONE
     if number is None or not (screens or manifest["comprehension_questions"].strip()):
         return []
@@ -360,7 +354,7 @@ def metrics(manifest: Manifest) -> str:
     by_metric: dict[str, list[str]] = {}
     for task in manifest["tasks"]:
         by_metric.setdefault(task["card"].get("metric", "S1"), []).append(task["name"])
-    further = manifest.get("metrics", [])
+    further = manifest["metrics"]
     if set(by_metric) == {"S1"} and not further:
         return ""
     named = "; ".join(f"{metric} on {', '.join(names)}" for metric, names in by_metric.items())
@@ -415,8 +409,8 @@ def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int
 
 
 def data_warnings(manifest: Manifest) -> list[Block]:
-    """Leakage and ceilings, as the design froze them; [] where there are none, or it is old."""
-    sentences = manifest.get("data_warnings", [])
+    """Leakage and ceilings, as the design froze them; [] where there are none."""
+    sentences = manifest["data_warnings"]
     if not sentences:
         return []
     leaks = any("stand in the test too" in sentence for sentence in sentences)

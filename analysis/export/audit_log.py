@@ -54,9 +54,7 @@ def _names(entry: AuditEntry) -> list[str]:
     names = [entry.by.get_username()] if entry.by else []
     if entry.topic == Topic.TEAM and entry.about:  # an invitation is about no account yet
         names.append(entry.about)
-    # As the log said it before it knew whom an entry is about.
-    old = re.match(r"(.+?) (?:joined the team as|left the team, was|is \w+ now, was) ", entry.what)
-    return names + ([old[1]] if old else [])
+    return names
 
 
 def _json(value: Any) -> str:

@@ -61,14 +61,11 @@ def bounds(task: Task) -> Bounds:
     if task.card.metric != test_sets.S1:
         return _bounds_under(task, report)
     as_set = 100 * frozen.set_ceiling(task)
-    name, baseline = report["baseline_name"], report["baseline"]
-    if not task.card.labels and not task.card.no_answer:  # also in reports of version 0.1.0
-        name, baseline = NO_BASELINE, None
     floors = _chance(task)
     if not floors:
-        floors = tuple((floor["name"], floor["s1"]) for floor in report.get("floors", ()))
-    known = math.nan if baseline is None else baseline
-    return Bounds(name, known, report["ceiling"], as_set, floors, is_highlighted)
+        floors = tuple((floor["name"], floor["s1"]) for floor in report["floors"])
+    known = math.nan if report["baseline"] is None else report["baseline"]
+    return Bounds(report["baseline_name"], known, report["ceiling"], as_set, floors, is_highlighted)
 
 
 def _chance(task: Task) -> tuple[tuple[str, float], ...]:

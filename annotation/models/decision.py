@@ -38,7 +38,7 @@ class Decision(models.Model):
     )
     at = models.DateTimeField(default=timezone.now)
     # Of a researcher's decision on the analysis: could the test score be seen before? null: of any
-    # other, and of those made before this was kept.
+    # other.
     score_seen = models.BooleanField(null=True)
 
     class Meta:

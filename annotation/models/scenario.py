@@ -34,8 +34,7 @@ class Scenario(models.Model):
     is_one_of_splits = models.BooleanField(default=False)
     arm = models.CharField(max_length=8, choices=Arm, default=Arm.NONE, blank=True)
     seats = models.PositiveIntegerField()
-    # What annotators are told; null: as the study says, of one that was opened before there were
-    # minutes of each task.
+    # What annotators are told, from the opening on.
     minutes = models.PositiveIntegerField(null=True)
     # Of people who do not consent only this count is stored.
     declined = models.PositiveIntegerField(default=0)

@@ -272,7 +272,7 @@ class Study(models.Model):
         validators=[MinValueValidator(Decimal("0.1"))],
     )
     # Of all people together; needed to open a paid study. Raised later by lifecycle.raise_budget.
-    # Null: a study of volunteers, or one that was opened before there were budgets.
+    # Null: a study of volunteers.
     budget = models.DecimalField(
         "budget of the study",
         max_digits=9,

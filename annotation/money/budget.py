@@ -34,9 +34,9 @@ from annotation.money import ledger
 from tasks.clock import database_now
 
 PERMISSION = "annotation.spend"
-# What the log says when a study begins to give out seats (lifecycle.TRANSITIONS; before that in the
-# words of 0.1.0), and when it stops by itself.
-OPENINGS = ("opened", "reopened", "Open: open", "Reopen: open")
+# What the log says when a study begins to give out seats (lifecycle.TRANSITIONS), and when it
+# pauses automatically.
+OPENINGS = ("opened", "reopened")
 PAUSED = "Paused automatically: "
 BUDGET_REACHED = "the budget is reached"
 
@@ -345,8 +345,6 @@ def notice(study: Study) -> str:
     """Why the study is paused automatically at present; else ""."""
     if study.status != StudyStatus.PAUSED:
         return ""
-    latest = study.events.filter(
-        Q(what__startswith=PAUSED) | Q(what__in=OPENINGS) | Q(what__in=["paused", "Pause: paused"])
-    )
+    latest = study.events.filter(Q(what__startswith=PAUSED) | Q(what__in=[*OPENINGS, "paused"]))
     last = latest.order_by("-pk").first()
     return last.what if last and last.what.startswith(PAUSED) else ""

@@ -88,12 +88,7 @@ def active_time_to(participation: Participation, last: Turn | None) -> timedelta
     marks += [last.given.submitted_at] if last.given else []
     marks += [last.activity.last_at] if getattr(last, "activity", None) else []
     cutoff = timedelta(seconds=participation.study.idle_cutoff_seconds)
-    stopped = _stopped_at(participation, last)
-    if stopped is None:
-        return last.worked_until(max(marks), cutoff)
-    # Signs that were taken after it, before they were refused there, count no longer.
-    by_clock = last.worked_before + max(stopped - last.shown_at, timedelta())
-    return min(last.worked_until(stopped, cutoff), by_clock)
+    return last.worked_until(_stopped_at(participation, last) or max(marks), cutoff)
 
 
 def _stopped_at(participation: Participation, last: Turn) -> datetime | None:

@@ -33,14 +33,11 @@ from tasks.models import Job
 MAX_WEBHOOKS = 20  # of a study
 PREFIX = "whsec_"  # as Standard Webhooks writes secrets
 FINISHED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN)
-# What was pressed or happened by itself -> the event; by what the log of the study says, that of
-# 0.1.0 too.
+# What the log of the study says -> the event.
 LOGGED = {
     "paused": Event.STUDY_PAUSED,
-    "Pause: paused": Event.STUDY_PAUSED,
     "Paused automatically": Event.STUDY_PAUSED,
     "closed for good": Event.STUDY_CLOSED,
-    "Close for good: closed": Event.STUDY_CLOSED,
 }
 
 

@@ -150,7 +150,7 @@ class PanelDoor:
         if identity is None and ("{id}" in url or "{submission}" in url):
             url = ""  # it would lead nowhere
         if HOST_OF_THEIRS.match(url):
-            url = ""  # stored before that was refused: a worker's id must not decide the host
+            url = ""  # a worker's id must not decide the host
         values = (identity.person, identity.submission, code) if identity else ("", "", code)
         for placeholder, value in zip(PLACEHOLDERS, values, strict=True):
             url = url.replace(placeholder, quote(value, safe=""))

@@ -294,7 +294,7 @@ def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
     if study.qualification != Qualification.MINIMUM or threshold is None:
         return
     for task in tasks:
-        if not task.report.get("unreachable"):
+        if not task.report["unreachable"]:
             continue
         trained = task.splits.filter(
             kind=Split.Kind.TRAIN, shots__in=[n for n in study.shots if n], number__in=study.splits

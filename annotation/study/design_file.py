@@ -121,8 +121,6 @@ def from_data(path: str, data: dict[str, Any]) -> DesignFile:
             sham = _task(path, value) if value else ""
         elif key in FIELDS:
             fields[FIELDS[key]] = _value(path, key, value)
-        elif key == "split_number":  # what version 0.1.0 called it
-            fields["splits"] = [value]
         else:
             known = ", ".join(["tasks", *FIELDS, *NAMING])
             raise DesignFileError(f"{path}: {key}: there is no such key. Known: {known}.")

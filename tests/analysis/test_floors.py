@@ -16,7 +16,6 @@ from tasks.formats import Record
 from tasks.importing import import_task, read_clues
 from tasks.metrics import Answers, over_test_set
 from tasks.metrics.chance import by_chance
-from tasks.models import TaskReport
 from tests import factories
 
 
@@ -159,15 +158,6 @@ def test_record_has_the_floors_of_a_random_and_of_the_most_frequent_entity(
     assert (round(row["floor_random"], 4), row["floor_frequent"]) == (0.1004, 0.21)
     assert row["baseline"] is None
     verified(study, tmp_path / "out")
-
-    # A report of version 0.1.0 knew no floors, and called what nobody may answer a baseline.
-    old = {key: value for key, value in task.report.items() if key != "floors"}
-    TaskReport.objects.filter(task=task).update(content=old | {"baseline": 0.0})
-    page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
-    assert "none: every example has an answer" in page
-    again = import_task(card, files)
-    assert (again.created, again.task.pk) == (False, task.pk)
-    assert len(again.report["floors"]) == 2
 
 
 def test_a_task_that_lists_no_candidates_says_that_it_has_no_baseline(

@@ -14,7 +14,6 @@ from annotation.models import LedgerEntry, Participation, Study, Topic
 from annotation.money import budget, ledger, promises
 from annotation.recruitment import consent, identities, refusals, seats
 from annotation.steps import qualification, training_step
-from annotation.study import lifecycle
 from tests import factories
 from tests.annotation.budgets import make_study, start
 
@@ -199,17 +198,6 @@ def test_robots_need_no_budget(study):
     Study.objects.update(budget=Decimal("0.01"))
     study.refresh_from_db()
     assert factories.join(study, kind="simulated").seat_number == 1
-
-
-def test_a_study_opened_before_there_were_budgets_continues(study):
-    Study.objects.update(budget=None, max_paid_hours=None, max_screen_outs_in_a_row=None)
-    for _person in range(6):
-        assert start(study) == 302
-        study.participations.filter(status="arrived").update(status="working")
-    study.refresh_from_db()
-    lifecycle.change_status(study, "pause")
-    lifecycle.change_status(study, "reopen")
-    assert study.status == "open"
 
 
 def test_the_budget_is_raised_while_the_study_runs_and_the_log_keeps_it(ada, study):

@@ -419,24 +419,6 @@ def test_waiting_is_paid_once(client, researcher, monkeypatch):
     assert not Activity.objects.exists()
 
 
-def test_signs_taken_while_somebody_waited_before_the_upgrade_count_no_longer(
-    researcher, monkeypatch
-):
-    study = factories.make_study(
-        researcher, factories.make_task(), shots=[2], qualification="researcher",
-        decision_minutes=60, hourly_rate=60,
-    )  # fmt: skip
-    seat = factories.seat(study.scenarios.get())
-    factories.work_through(seat, limit=2)
-    factories.go_on(seat.token)
-    seat.refresh_from_db()
-    later = timezone.now() + timedelta(minutes=59)
-    Activity.objects.create(turn=seat.latest_turn(), seconds=59 * 60, last_at=later)
-    monkeypatch.setattr(timezone, "now", lambda: later)
-    qualification.decide(seat.token, False, "no", researcher)
-    assert earned(seat)["partial"] < 10
-
-
 def test_a_break_between_two_parts_is_not_paid(client, researcher, study, monkeypatch):
     drafts.plan(study, 1, researcher)
     seat = factories.seat(study.scenarios.get())

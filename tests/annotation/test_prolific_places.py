@@ -7,9 +7,8 @@ from django.urls import reverse
 
 from annotation.models import Participation, Submission
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import submissions, sync
+from annotation.platforms.prolific import sync
 from annotation.recruitment import consent, expiry, refusals, seats
-from annotation.steps import exclusion
 from annotation.study import lifecycle
 from tests import factories
 from tests.annotation.prolific import (
@@ -214,20 +213,6 @@ def test_a_rejection_that_is_taken_back_gives_back_what_it_took(fake, study, pub
     seat.refresh_from_db()
     assert (seat.in_analysis, seat.is_paid, seat.seat_number) == (True, True, 1)
     assert "taken back" in seat.decisions.last().reason
-
-
-def test_an_exclusion_of_an_earlier_release_is_taken_back_with_the_rejection(
-    fake, study, published
-):
-    seat = complete(fake, published)
-    session = submission_of(fake, published)["id"]
-    reject_there(fake, session)
-    sync.sync(study)
-    exclusion.decide(seat, False, submissions.REJECTED, None)
-    change_there(fake, session, "UNREJECT")
-    sync.sync(study)
-    seat.refresh_from_db()
-    assert (seat.in_analysis, seat.seat_number) == (True, 1)
 
 
 def test_what_was_decided_by_hand_outlives_a_rejection_that_is_taken_back(

@@ -197,7 +197,7 @@ def test_an_annotator_and_a_researcher_get_cookies_of_this_host(https, researche
 
 
 def test_a_cookie_that_a_sibling_name_can_plant_is_not_believed(https, rf):
-    """Its name without __Host-, which version 0.1.0 gave."""
+    """Its name without __Host-."""
     reply = HttpResponse()
     reply.set_signed_cookie("handful_worker", "somebody", salt=links.COOKIE_SALT)
     request = rf.get("/")

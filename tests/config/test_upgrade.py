@@ -134,8 +134,7 @@ def test_an_upgrade_that_breaks_off_leaves_answers_guarded_and_is_simply_run_aga
     assert asked(answered | NEXT_RELEASE, MIGRATE) == "next 0 True True 4"
 
 
-def test_migrate_puts_guards_back_that_an_upgrade_of_an_earlier_release_lost(answered):
-    """Earlier releases lifted the guards for the whole of migrate, and its own check refused it."""
+def test_migrate_puts_missing_guards_back_though_the_check_of_guards_fails(answered):
     check = manage(answered, "shell", "-v0", "-c", LIFT + CHECK)
     assert check.returncode == 1
     assert "annotation_answer_no_update is missing or altered" in check.stderr

@@ -210,7 +210,7 @@ def test_an_explanation_is_stored_with_its_training_example_and_makes_a_new_vers
     assert list(stored) == ["", "A city in Norway."]
 
 
-def test_files_without_explanations_keep_the_hash_of_release_0_1_0(db):
+def test_files_without_explanations_have_a_hash_without_them(db):
     record = Record("1", ("We saw Oslo.",), "Which places?", ("Oslo",))
     files = [SplitFile("train", 1, 1, "a_train_1_1.jsonl", [record])]
     card = parse_card(factories.card_data(), "card")

@@ -23,7 +23,6 @@ from annotation.models import (
     AddedSeats,
     Answer,
     Arm,
-    Decision,
     Kind,
     LedgerEntry,
     ModelRun,
@@ -87,18 +86,9 @@ class Facts:
         return added.aggregate(n=Sum("number", default=0))["n"]
 
     @cached_property
-    def exclusions(self) -> tuple[int, int]:
-        """Completed people now out of the analysis: (by a researcher, by a platform's rejection).
-
-        The last decision says which. A rejection excluded people in an earlier release alone.
-        """
-        out = self._people.filter(status=Status.COMPLETED, in_analysis=False)
-        made = Decision.objects.filter(
-            participation__in=out, about=Decision.About.ANALYSIS, outcome=False
-        ).order_by("pk")
-        last = dict(made.values_list("participation", "by"))
-        by_rule = sum(by is None for by in last.values())
-        return out.count() - by_rule, by_rule
+    def excluded(self) -> int:
+        """Completed people whom a researcher excluded from the analysis."""
+        return self._people.filter(status=Status.COMPLETED, in_analysis=False).count()
 
     @cached_property
     def rejected(self) -> int:
@@ -131,7 +121,7 @@ class Facts:
     @property
     def audience(self) -> dict[str, Any]:
         """Whom the design addresses on Prolific; {} where it says nothing."""
-        audience: dict[str, Any] = self.manifest.get("audience", {})
+        audience: dict[str, Any] = self.manifest["audience"]
         return audience
 
     @property

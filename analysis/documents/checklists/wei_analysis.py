@@ -148,12 +148,8 @@ def _scoring(facts: Facts) -> list[Entry]:
 
 
 def _robustness(facts: Facts) -> Entry:
-    by_researcher, by_rule = facts.exclusions
-    out = by_researcher + by_rule
-    told = [f"Completed, then excluded by a researcher: {by_researcher}."]
-    if by_rule:
-        told.append(f"Completed, then excluded by a rejection on the platform: {by_rule}.")
-    if out:
+    told = [f"Completed, then excluded by a researcher: {facts.excluded}."]
+    if facts.excluded:
         told.append("Results are shown without and with those excluded.")
     told.append(
         "The section Sensitivity to inclusion criteria shows the results under other criteria;"
@@ -219,7 +215,7 @@ def demographics(facts: Facts, number: str, title: str) -> Entry:
 def _ai(facts: Facts) -> Entry:
     used = facts.record.exit_answers["ai_used"]
     title = "AI tools that annotators used"
-    if not facts.manifest.get("exit_questionnaire"):
+    if not facts.manifest["exit_questionnaire"]:
         return status("5.1.4", title, Status.NO, "Not asked.")
     if not used:
         return status(

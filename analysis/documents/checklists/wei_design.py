@@ -128,7 +128,7 @@ def _sizes(facts: Facts) -> list[Entry]:
             f" {count(len(manifest['scenarios']), 'scenario')}{arms}{added};"
             f" {record.workers_analysed:,} included in the analysis{participations(facts)}.",
             "The design allows programs in people's seats."
-            if manifest.get("programs_as_people")
+            if manifest["programs_as_people"]
             else "",
         ),
         text("1.2", "Items annotated by people", f"{sum(sizes.values()):,}", f"{by_task(sizes)}."),
@@ -305,7 +305,7 @@ def consent(facts: Facts) -> str:
 
 def ethics_contact(facts: Facts) -> str:
     """The ethics board as the consent page names it; "" where it names none."""
-    named = facts.manifest.get("ethics_contact", "")
+    named = facts.manifest["ethics_contact"]
     return f"The consent page names: {named}" if named else ""
 
 

@@ -85,8 +85,7 @@ def _order(facts: Facts) -> Entry:
 
 def _quality(facts: Facts) -> list[Entry]:
     controls, record = _controls(facts), facts.record
-    by_researcher, by_rule = facts.exclusions
-    out = by_researcher + by_rule + facts.rejected
+    out = facts.excluded + facts.rejected
     return [
         status(
             "3.2", "Quality control during the work", Status.YES if controls else Status.PARTIAL,
@@ -97,9 +96,8 @@ def _quality(facts: Facts) -> list[Entry]:
         text("3.2.1", "Criteria of quality", joined([*controls, FLAGS])),
         text(
             "3.2.2", "Excluded by these criteria", count(out, "participation"),
-            f"Completed, then excluded by a researcher with a reason: {by_researcher}.",
+            f"Completed, then excluded by a researcher with a reason: {facts.excluded}.",
             f"Rejected on the platform while at work: {facts.rejected}." if facts.rejected else "",
-            f"Completed, then excluded by a rejection there: {by_rule}." if by_rule else "",
             f"Test answers outside the analysis: {facts.answers_left_out} (of these participations"
             " and of those that ended early; of people who withdrew none are stored).",
         ),
@@ -123,13 +121,12 @@ def _controls(facts: Facts) -> list[str]:
         )
     if _refuses_pastes(facts):
         found.append("The page refused text that was pasted into a typed answer.")
-    by_researcher, by_rule = facts.exclusions
-    if by_researcher:
+    if facts.excluded:
         found.append(
-            f"Annotators whom a researcher excluded with a stated reason: {by_researcher}."
+            f"Annotators whom a researcher excluded with a stated reason: {facts.excluded}."
         )
-    if out := by_rule + facts.rejected:
-        found.append(f"Annotators whom a rejection on the platform excluded: {out}.")
+    if facts.rejected:
+        found.append(f"Annotators whom a rejection on the platform excluded: {facts.rejected}.")
     return found
 
 
@@ -137,7 +134,7 @@ def _refuses_pastes(facts: Facts) -> bool:
     """Is something typed in this study, and does the page refuse pastes into it?"""
     typed = (SHORT_TEXT, LONG_TEXT, NUMBER, "typed")
     ways = (wording.way(task["card"]) for task in facts.manifest["tasks"])
-    return bool(facts.manifest.get("refuse_pastes")) and any(way in typed for way in ways)
+    return bool(facts.manifest["refuse_pastes"]) and any(way in typed for way in ways)
 
 
 # People and models --------------------------------------------------------------------------------
@@ -158,7 +155,7 @@ def _interface(facts: Facts, answers: Answers) -> list[Entry]:
     answer = Status.NO if facts.uploaded else Status.PARTIAL if facts.seated else NA
     by_program = (
         "The design allows programs in people's seats, which do not see the pages."
-        if facts.manifest.get("programs_as_people")
+        if facts.manifest["programs_as_people"]
         else ""
     )
     adjusted, how = _adjustment(facts, answers)
@@ -247,11 +244,11 @@ def _tools(facts: Facts, answers: Answers) -> list[Entry]:
     watched = ["Page exits and pastes were counted and raise quality flags."]
     if _refuses_pastes(facts):
         watched.append("The page refused text that was pasted into a typed answer.")
-    if facts.manifest.get("exit_questionnaire"):
+    if facts.manifest["exit_questionnaire"]:
         watched.append("The exit questionnaire asked about AI and other help.")
     else:
         watched.append("Annotators were not asked about AI or other help.")
-    if facts.manifest.get("programs_as_people"):
+    if facts.manifest["programs_as_people"]:
         watched.append("Programs in people's seats report neither.")
     return [
         status(
@@ -270,7 +267,7 @@ def _explanations(facts: Facts) -> Entry:
     title = "Explanations by annotators"
     asked = [
         question.id
-        for question in of_moment(facts.manifest.get("own_questions", ""), AFTER)
+        for question in of_moment(facts.manifest["own_questions"], AFTER)
         if question.kind == TEXT
     ]
     if asked:

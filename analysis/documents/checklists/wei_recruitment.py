@@ -114,7 +114,7 @@ def _rules(facts: Facts) -> list[str]:
             "People who had met an upstream or sham task before were eligible for no arm, and no"
             " person was in two arms."
         )
-    if manifest.get("computer_only"):
+    if manifest["computer_only"]:
         found.append("A desktop or laptop computer was required.")
     if lists := facts.study.access_rules.count():
         found.append(f"Entries in the access lists of the study: {lists}.")
@@ -174,7 +174,7 @@ def unanswered(facts: Facts) -> str:
 
 def _exposure(facts: Facts) -> Entry:
     seen = facts.record.exit_answers["seen_before"]
-    if not facts.manifest.get("exit_questionnaire"):
+    if not facts.manifest["exit_questionnaire"]:
         asked = "Exposure elsewhere was not asked about."
     elif not seen:
         asked = f"Exposure elsewhere, by the exit questionnaire: {unanswered(facts)}."
@@ -230,7 +230,7 @@ def _kinds_of_training(facts: Facts) -> list[str]:
         helped = wording.help_at_zero_shots(manifest)
         sentences.append(f"At zero shots: the task description and the instructions{helped}.")
     sentences.append(f"Shots: {', '.join(map(str, facts.shots))}.")
-    if manifest.get("try_the_tool"):
+    if manifest["try_the_tool"]:
         sentences.append("Annotators could try the tool on made-up sentences.")
     return sentences
 

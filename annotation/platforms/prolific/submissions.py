@@ -20,7 +20,7 @@ from annotation.platforms.prolific.door import ProlificDoor
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.rows import Row, Synced
 from annotation.recruitment import arrivals, expiry, identities
-from annotation.steps import exclusion, withdrawal
+from annotation.steps import withdrawal
 
 # For so long Prolific's API may not know yet of somebody whom it sent here.
 MAY_BE_LATE = timedelta(hours=1)
@@ -108,29 +108,19 @@ def _was_rejected(submission: Submission, participation: Participation) -> None:
 def _rejection_taken_back(submission: Submission, participation: Participation) -> None:
     """Undo the consequences of the rejection, unless somebody has decided otherwise since."""
     reason = "the rejection on Prolific was taken back"
-    about = Decision.About
     if participation.status == Status.REJECTED:
         ended = submission.status_before_rejection
         # Their seat was free from then on: they go on if one still is, by the page that offers it.
         back = ended if ended in MAY_RESUME else Status.RETURNED
         participation.status = back
         participation.save(update_fields=["status"])
-    # An earlier release excluded at a rejection.
-    if not participation.in_analysis and _was_ours(participation, about.ANALYSIS):
-        try:
-            exclusion.decide(participation, True, reason, None)
-        except exclusion.ExclusionError as error:
-            participation.study.events.create(
-                what=f"{reason}, {participation} stays excluded: {error}"[:200],
-                about=participation.pseudonym,
-            )
     participation.refresh_from_db()
     _pay_again(participation, reason)
 
 
-def _was_ours(participation: Participation, about: str) -> bool:
-    """Was the last decision about this automatic, from a status on Prolific?"""
-    last = participation.decisions.filter(about=about).order_by("pk").last()
+def _was_ours(participation: Participation) -> bool:
+    """Was the last decision about pay automatic, from a status on Prolific?"""
+    last = participation.decisions.filter(about=Decision.About.PAY).order_by("pk").last()
     # A withdrawal in between replaces every reason.
     ours = (REJECTED, NOT_CONFIRMED, withdrawal.REASON)
     return last is not None and last.by_id is None and last.reason in ours
@@ -178,7 +168,7 @@ def _has_payers_word(participation: Participation | None) -> bool:
     if participation is None:
         return False
     decided = participation.decisions.filter(about=Decision.About.PAY).exists()
-    return decided and not _was_ours(participation, Decision.About.PAY)
+    return decided and not _was_ours(participation)
 
 
 def _pay_again(participation: Participation, reason: str) -> None:
@@ -187,7 +177,7 @@ def _pay_again(participation: Participation, reason: str) -> None:
     holds = participation.submissions.filter(verified=False).exists() or (
         latest is not None and latest.status == "REJECTED"
     )
-    if not holds and not participation.is_paid and _was_ours(participation, Decision.About.PAY):
+    if not holds and not participation.is_paid and _was_ours(participation):
         ledger.decide(participation, True, reason, None)
 
 
