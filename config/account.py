@@ -4,22 +4,17 @@ A new address counts when the link is followed that was mailed to it; the old ad
 server that sends no mail it counts at once, as nothing is ever sent to it.
 """
 
-import zoneinfo
-from collections.abc import Callable
-
 from allauth.account.decorators import reauthentication_required
 from allauth.account.signals import password_changed, password_reset, password_set
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.contrib.auth.signals import user_logged_in
 from django.core import signing
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -28,37 +23,11 @@ from annotation.models import AuditEntry, Preferences, Topic
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.accounts import AddressForm, TimeZoneForm
 from annotation.study import accounts
-from config.addresses import is_of_researchers
-from config.sessions import session_renewed
+from config.sessions import TIME_ZONE
 from tasks import mail
 
-IN_SESSION = "time_zone"
 DAYS = 3  # that a link to confirm an address works
 SALT = "address of an account"
-
-
-def in_own_time_zone(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
-    """Times on a researcher's pages are in the zone that they chose; files and the API keep UTC."""
-
-    def answer(request: HttpRequest) -> HttpResponse:
-        name = request.session.get(IN_SESSION) if is_of_researchers(request.path_info) else None
-        if name is None:
-            return get_response(request)
-        with timezone.override(zoneinfo.ZoneInfo(name)):
-            return get_response(request)
-
-    return answer
-
-
-@receiver(user_logged_in)
-@receiver(session_renewed)
-def take_over(request: HttpRequest, user: User, **_signal: object) -> None:
-    """Whoever signs in brings their time zone along; other browsers follow within the hour."""
-    chosen = Preferences.objects.filter(user=user).first()
-    if chosen is not None:
-        request.session[IN_SESSION] = chosen.time_zone
 
 
 @require_http_methods(["GET", "POST"])
@@ -70,7 +39,7 @@ def your_account(request: ResearcherRequest) -> HttpResponse:
     form = TimeZoneForm(request.POST or None, instance=chosen)
     if request.method == "POST" and form.is_valid() and not is_shown_again(request):
         form.save()
-        request.session[IN_SESSION] = chosen.time_zone
+        request.session[TIME_ZONE] = chosen.time_zone
         messages.success(request, f"Times are shown in {chosen.time_zone} now.")
         return redirect("your_account")
     status = 422 if form.errors else 200

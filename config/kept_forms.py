@@ -27,6 +27,7 @@ from django_htmx.middleware import HtmxDetails
 from annotation import access
 from config import first_owner
 from config.addresses import is_of_researchers, page_above
+from config.sign_in import TooManyAttempts
 
 MOST = 200_000  # characters that are kept
 SALT = "kept form"
@@ -132,29 +133,50 @@ def _to_send_again(request: HttpRequest, kept: Kept, status: int) -> HttpRespons
     return render(request, "researcher/kept_form.html", {"kept": kept}, status=status)
 
 
-def keep_forms(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
-    """Where a page would send somebody away to sign in, keep what they sent."""
+class PagesInstead:
+    """What a researcher is shown in place of a redirect or an error that leads nowhere.
 
-    def ask(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
-        sign_in = resolve_url(settings.LOGIN_URL)
-        is_sent_away = response.status_code == 302 and response["Location"].startswith(sign_in)
-        if not is_sent_away or not is_of_researchers(request.path_info):
+    - Where a page would send somebody away to sign in, the page to sign in on keeps what they sent.
+    - An address that takes POST alone leads to the page it belongs to: people come there by signing
+      in again after a form, by Back, or by a reload.
+    - TooManyAttempts becomes 429: the page to sign in on.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if not is_of_researchers(request.path_info):
             return response
-        htmx = HtmxDetails(request)
-        if htmx and "calculate" in request.POST:
-            # A page asks by itself while somebody types: what is typed stays until it is sent.
-            return HttpResponse(status=204)
-        if htmx:
-            # A part of a page cannot be signed in on.
-            to = redirect_to_login(htmx.current_url_abs_path or request.path)
-            return HttpResponseClientRedirect(to["Location"])
-        kept = keep(request) if request.method == "POST" else None
-        return _asked_to_sign_in(request, kept) if kept else response
+        if response.status_code == 405 and request.method == "GET":
+            return redirect(page_above(request.path_info))
+        if response.status_code == 302 and response["Location"].startswith(
+            resolve_url(settings.LOGIN_URL)
+        ):
+            return _sign_in_instead(request, response)
+        return response
 
-    return ask
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, TooManyAttempts):
+            return None
+        minutes = -(-error.seconds // 60)
+        response = sign_in_page(request, 429, seconds=error.seconds, minutes=minutes)
+        response["Retry-After"] = str(error.seconds)
+        return response
+
+
+def _sign_in_instead(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    htmx = HtmxDetails(request)
+    if htmx and "calculate" in request.POST:
+        # A page asks by itself while somebody types: what is typed stays until it is sent.
+        return HttpResponse(status=204)
+    if htmx:
+        # A part of a page cannot be signed in on.
+        to = redirect_to_login(htmx.current_url_abs_path or request.path)
+        return HttpResponseClientRedirect(to["Location"])
+    kept = keep(request) if request.method == "POST" else None
+    return _asked_to_sign_in(request, kept) if kept else response
 
 
 def _asked_to_sign_in(request: HttpRequest, kept: Kept) -> HttpResponse:

@@ -10,14 +10,11 @@ import re
 import secrets
 import sys
 import traceback
-from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
 from django.db import OperationalError
-from django.http import HttpRequest, HttpResponse
-from whitenoise.middleware import WhiteNoiseFileResponse
 
 from config.addresses import SECRET
 
@@ -35,23 +32,6 @@ CUT = [
     # PostgreSQL adds the whole row to its errors.
     (re.compile(r"\b(DETAIL|Detail):.*", re.DOTALL), r"\1: …"),
 ]
-
-
-def with_request_id(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
-    """Give each request an id, for its lines in the log and as a header of the reply."""
-
-    def number(request: HttpRequest) -> HttpResponse:
-        # Not taken back at the end: Django logs a refused request after its middleware is through.
-        request_id.set(secrets.token_hex(6))
-        response = get_response(request)
-        # A static file leaves no line, and twenty of them come with a first visit.
-        if not isinstance(response, WhiteNoiseFileResponse):
-            response["X-Request-ID"] = request_id.get()
-        return response
-
-    return number
 
 
 def begin_command() -> None:

@@ -1,4 +1,4 @@
-"""Requests that are refused before any view runs, and pages for addresses that take POST only."""
+"""Requests that are refused before any view runs."""
 
 import codecs
 import contextlib
@@ -8,7 +8,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import TooManyFilesSent
-from django.db import DatabaseError
 from django.http import (
     Http404,
     HttpRequest,
@@ -17,12 +16,11 @@ from django.http import (
     StreamingHttpResponse,
 )
 from django.http.request import UnreadablePostError
-from django.shortcuts import redirect, render
+from django.shortcuts import render
+from django.views.defaults import page_not_found
 
 from annotation.api import problems
 from annotation.api.authentication import has_token
-from config import health
-from config.addresses import is_of_researchers, page_above
 from tasks import disk
 from tasks.uploads import AT_ONCE, MAX_BODY
 
@@ -31,37 +29,28 @@ LONGEST_NAME: int = AbstractUser._meta.get_field("username").max_length or 0
 LONGEST_LENGTH = 18  # digits of a Content-Length
 
 
-def say_what_is_not_migrated(get_response: Answer) -> Answer:
-    """503 with what to do, in place of 500, where `migrate` has not run on the database."""
+class CheckedRequests:
+    """Refuses what no page and no client sends, and bodies that an address does not take.
 
-    def answer(request: HttpRequest) -> HttpResponseBase:
-        response = get_response(request)
-        if response.status_code != 500:
-            return response
-        try:
-            waiting = health.not_migrated()
-        except DatabaseError:  # it is away: that is another matter
-            return response
-        if not waiting:
-            return response
-        return HttpResponse(
-            "The database of this server is not ready. Whoever runs it: python manage.py migrate,"
-            " then reload this page. (Waiting: " + ", ".join(waiting) + ".)\n",
-            content_type="text/plain; charset=utf-8",
-            status=503,
-        )
+    HEAD is what GET says, without the body: for monitors and link checkers, at every address.
 
-    return answer
+    404, 400 or 415 for what a database or Django would stumble over: U+0000 in a path, a query or a
+    cookie; a body in another charset than UTF-8.
 
+    413 for a body that its address does not take, before a byte of it is read. Files are taken by
+    the views that say so (tasks.uploads.takes_files), from people who are signed in; everything
+    else takes a form of MAX_FORM bytes, which is never written to a disk. 507 where the disk has no
+    room for files that are taken. 400 for a Content-Length that is no number.
+    """
 
-def head_is_get(get_response: Answer) -> Answer:
-    """HEAD is what GET says, without the body: for monitors and link checkers, at every address."""
+    def __init__(self, get_response: Answer) -> None:
+        self.get_response = get_response
 
-    def answer(request: HttpRequest) -> HttpResponseBase:
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.method != "HEAD":
-            return get_response(request)
+            return self._refusal(request) or self.get_response(request)
         request.method = "GET"
-        response = get_response(request)
+        response = self._refusal(request) or self.get_response(request)
         request.method = "HEAD"
         if isinstance(response, StreamingHttpResponse):
             response.streaming_content = []
@@ -69,46 +58,19 @@ def head_is_get(get_response: Answer) -> Answer:
             response.content = b""
         return response
 
-    return answer
-
-
-def refuse_odd_requests(get_response: Answer) -> Answer:
-    """404, 400 or 415 for what no browser sends and a database or Django would stumble over.
-
-    U+0000 in a path, a query or a cookie; a body in another charset than UTF-8.
-    """
-
-    def refuse(request: HttpRequest) -> HttpResponseBase:
+    def _refusal(self, request: HttpRequest) -> HttpResponse | None:
         if "\0" in request.path_info:
-            raise Http404
+            return page_not_found(request, Http404())
         if "%00" in request.META.get("QUERY_STRING", "") or any(
             "\0" in text for cookie in request.COOKIES.items() for text in cookie
         ):
             return _refused(request, 400, "The address or a cookie contains an invalid character.")
         if not _is_utf_8((request.content_params or {}).get("charset", "utf-8")):
             return _refused(request, 415, "Only UTF-8 is accepted: send the request in UTF-8.")
-        return get_response(request)
-
-    return refuse
-
-
-def _is_utf_8(charset: str) -> bool:
-    try:
-        return codecs.lookup(charset.strip("\"'")).name == "utf-8"
-    except (LookupError, ValueError):
-        return False
-
-
-def limit_bodies(get_response: Answer) -> Answer:
-    """413 for a body that its address does not take, before a byte of it is read.
-
-    Files are taken by the views that say so (tasks.uploads.takes_files), from people who are signed
-    in; everything else takes a form of MAX_FORM bytes, which is never written to a disk. 507 where
-    the disk has no room for files that are taken. 400 for a Content-Length that is no number.
-    """
+        return None
 
     def process_view(
-        request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any
+        self, request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any
     ) -> HttpResponse | None:
         announced = request.META.get("CONTENT_LENGTH") or "0"
         if not (announced.isascii() and announced.isdecimal() and len(announced) <= LONGEST_LENGTH):
@@ -133,11 +95,12 @@ def limit_bodies(get_response: Answer) -> Answer:
             _count_files(request, view)
         return refused
 
-    def answer(request: HttpRequest) -> HttpResponseBase:
-        return get_response(request)
 
-    answer.process_view = process_view  # type: ignore[attr-defined]  # as Django calls it
-    return answer
+def _is_utf_8(charset: str) -> bool:
+    try:
+        return codecs.lookup(charset.strip("\"'")).name == "utf-8"
+    except (LookupError, ValueError):
+        return False
 
 
 def _may_send_files(request: HttpRequest) -> bool:
@@ -177,21 +140,3 @@ def _refused(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
     if request.headers.get("HX-Request"):
         return HttpResponse(sentence, content_type="text/plain; charset=utf-8", status=status)
     return render(request, "refused.html", {"sentence": sentence}, status=status)
-
-
-def post_alone_leads_up(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
-    """Whoever opens an address of researchers that takes POST alone sees the page it belongs to.
-
-    They come there by signing in again after a form, by Back, or by a reload.
-    """
-
-    def lead(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
-        is_lost = response.status_code == 405 and request.method in ("GET", "HEAD")
-        if is_lost and is_of_researchers(request.path_info):
-            return redirect(page_above(request.path_info))
-        return response
-
-    return lead

@@ -11,7 +11,7 @@ from django.views.defaults import permission_denied
 
 from annotation.api import problems
 from annotation.steps.blinding import ScoresHidden
-from config import logs
+from config import health, logs
 
 log = logging.getLogger("handful.refusals")
 AWAY = 5  # seconds after which it is worth asking again
@@ -30,16 +30,28 @@ def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse | JsonResponse:
-    """500 with the id by which the log knows this request; it asks no database.
+    """500 with the id by which the log knows this request.
 
     503 and when to come again where the database is away, takes no writes or has no room. A page
-    for people; one line where a script shows it; for programs problem JSON.
+    for people; one line where a script shows it; for programs problem JSON. 503 with what to do
+    where `migrate` has not run on the database.
     """
     if is_away(sys.exc_info()[1]):
         response = _told(request, 503)
         response["Retry-After"] = str(AWAY)
         return response
-    return _told(request, 500)
+    try:
+        waiting = health.not_migrated()
+    except Exception:  # what has failed may be what this asks
+        waiting = []
+    if not waiting:
+        return _told(request, 500)
+    return HttpResponse(
+        "The database of this server is not ready. Whoever runs it: python manage.py migrate,"
+        " then reload this page. (Waiting: " + ", ".join(waiting) + ".)\n",
+        content_type="text/plain; charset=utf-8",
+        status=503,
+    )
 
 
 def _told(request: HttpRequest, status: int) -> HttpResponse | JsonResponse:

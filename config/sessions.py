@@ -1,48 +1,67 @@
-"""How long a researcher stays signed in, and what is stored about the session."""
+"""How long a researcher stays signed in, and in which time zone they read."""
 
 import time
+import zoneinfo
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in
-from django.dispatch import Signal, receiver
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from config.addresses import is_of_annotators
+from annotation.models import Preferences
+from config.addresses import is_of_annotators, is_of_researchers
 
 RENEWED_AFTER = 3600  # seconds
-session_renewed = Signal()  # of a researcher's browser: `request`, `user`
+TIME_ZONE = "time_zone"  # in the session
 
 
-def sliding_session(
+def of_researchers(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """A session ends so long after its last use, not after its first.
+    """Times on a researcher's pages are in the zone that they chose; files and the API keep UTC.
 
-    Noted once an hour at most, never on a page of annotators, and not for what a page that lies
-    open asks by itself.
+    A session ends so long after its last use, not after its first. Noted once an hour at most,
+    never on a page of annotators, and not for what a page that lies open asks by itself.
     """
 
-    def renew(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
-        if is_of_annotators(request.path_info) or "HX-Request" in request.headers:
-            return response
-        # A program that signs in by Basic has a user and no session.
-        if SESSION_KEY in request.session:
-            now = int(time.time())
-            if now - request.session.get("renewed_at", 0) >= RENEWED_AFTER:
-                request.session["renewed_at"] = now
-                if request.user.is_authenticated:  # an account may have been closed meanwhile
-                    session_renewed.send(sliding_session, request=request, user=request.user)
+    def answer(request: HttpRequest) -> HttpResponse:
+        zone = request.session.get(TIME_ZONE) if is_of_researchers(request.path_info) else None
+        with timezone.override(zoneinfo.ZoneInfo(zone)) if zone else nullcontext():
+            response = get_response(request)
+        if not is_of_annotators(request.path_info) and "HX-Request" not in request.headers:
+            _renew(request)
         return response
 
-    return renew
+    return answer
+
+
+def _renew(request: HttpRequest) -> None:
+    """Move the end of the session; it also takes up a time zone chosen in another browser."""
+    now = int(time.time())
+    # A program that signs in by Basic has a user and no session.
+    if SESSION_KEY not in request.session:
+        return
+    if now - request.session.get("renewed_at", 0) >= RENEWED_AFTER:
+        request.session["renewed_at"] = now
+        if request.user.is_authenticated:  # an account may have been closed meanwhile
+            _take_over(request, request.user)
+
+
+def _take_over(request: HttpRequest, user: User) -> None:
+    chosen = Preferences.objects.filter(user=user).first()
+    if chosen is not None:
+        request.session[TIME_ZONE] = chosen.time_zone
 
 
 @receiver(user_logged_in)
-def begin_session(request: HttpRequest, **_signal: object) -> None:
-    """Whoever signs in takes the sessions away that have ended."""
+def begin_session(request: HttpRequest, user: User, **_signal: object) -> None:
+    """Whoever signs in brings their time zone along, and takes away sessions that have ended."""
     request.session["renewed_at"] = int(time.time())
+    _take_over(request, user)
     import_string(f"{settings.SESSION_ENGINE}.SessionStore").clear_expired()

@@ -101,32 +101,26 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.logs.with_request_id",
+    # What protects a page is on every reply, whichever middleware below gives it.
+    "config.headers.on_every_reply",
     "config.metrics.measured",
-    # What protects a page stands on every reply, whoever gives it further down.
-    "config.headers.protected",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "config.middleware.head_is_get",
-    "config.middleware.say_what_is_not_migrated",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # Before CSRF reads the body.
+    "config.middleware.CheckedRequests",
     "django.middleware.gzip.GZipMiddleware",
-    "config.middleware.refuse_odd_requests",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "config.middleware.limit_bodies",  # before CSRF reads the body
     # Outside of whatever shows the page to sign in on: it looks at `next` by the request kept here.
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "config.sessions.sliding_session",
-    "config.account.in_own_time_zone",
-    "config.kept_forms.keep_forms",
-    "config.middleware.post_alone_leads_up",
-    "config.sign_in.RefusedSignIns",
+    "config.sessions.of_researchers",
+    "config.kept_forms.PagesInstead",
     "config.audit.audited",
 ]
 

@@ -12,7 +12,7 @@ The numbers are ACCOUNT_RATE_LIMITS; the second factor has the first limit for i
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from smtplib import SMTPException
@@ -22,12 +22,11 @@ from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.internal import ratelimit
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
 from annotation.recruitment.client_address import client_address
-from config.kept_forms import sign_in_page
 
 # The longest that somebody waits: the windows of "login_failed" and of "login_failed_name".
 OF_ADDRESS, OF_NAME = timedelta(minutes=15), timedelta(minutes=1)
@@ -126,21 +125,3 @@ class Accounts(DefaultAccountAdapter):
             super().send_mail(template_prefix, email, context)
         except (OSError, SMTPException) as error:
             log.error("A mail was not sent (%s): %s", template_prefix, error)
-
-
-class RefusedSignIns:
-    """Turns TooManyAttempts into 429: the page to sign in on."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]):
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
-
-    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, TooManyAttempts):
-            return None
-        minutes = -(-error.seconds // 60)
-        response = sign_in_page(request, 429, seconds=error.seconds, minutes=minutes)
-        response["Retry-After"] = str(error.seconds)
-        return response

@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.platforms import links
-from config import middleware
+from config import health
 from tests import factories
 from tests.config.test_hostile_requests import (  # noqa: F401, fixtures
     ADDRESSES,
@@ -165,7 +165,7 @@ def test_a_failing_server_is_protected(https, researcher, monkeypatch):
     https.force_login(researcher)
     with connection.execute_wrapper(away):
         failed = https.get(reverse("studies"), secure=True)
-        monkeypatch.setattr(middleware.health, "not_migrated", lambda: ["annotation.0001"])
+        monkeypatch.setattr(health, "not_migrated", lambda: ["annotation.0001"])
         stale = https.get(reverse("studies"), secure=True)
     assert (failed.status_code, faults(failed)) == (500, [])
     assert (stale.status_code, faults(stale)) == (503, [])
