@@ -5,12 +5,11 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.db import models
-from django.db.models import F, OuterRef, Q, Subquery
+from django.db.models import F, Q, Subquery
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from annotation.models.answers import LONGEST_COUNTED_GAP, Turn
-from annotation.models.compiled import CompiledQuery
 from annotation.models.scenario import Scenario
 from annotation.models.study import Arm, Kind, Step, Study, new_token
 from annotation.models.worker import Worker
@@ -44,21 +43,6 @@ class Status(models.TextChoices):
 # A live participation holds a seat; who left may take it again while it is free.
 LIVE = (Status.ARRIVED, Status.WORKING, Status.WAITING, Status.BETWEEN)
 MAY_RESUME = (Status.EXPIRED, Status.RETURNED)
-# The latest turn, and the work before the first one of its participation (`before_first`).
-LATEST_TURN = CompiledQuery(
-    lambda participation: (
-        Turn.objects.filter(participation=participation)
-        .select_related("activity", "answer", "draft")
-        .annotate(
-            before_first=Subquery(
-                Turn.objects.filter(participation=OuterRef("participation"))
-                .order_by("pk")
-                .values("worked_before")[:1]
-            )
-        )
-        .order_by("-pk")[:1]
-    )
-)
 # Who counts in a cell of a table; ParticipationQuerySet.analysed wherever rows are loaded.
 ANALYSED = Q(status=Status.COMPLETED, in_analysis=True)
 # Fields as long as the files of the task: deferred where many participations are loaded.
@@ -245,12 +229,19 @@ class Participation(models.Model):
 
     def latest_turn(self) -> "Turn | None":
         """The turn that is this participation's state, with its example."""
-        for turn in LATEST_TURN.rows(self.pk):
+        turns = Turn.objects.filter(participation=self.pk)
+        before_first = turns.order_by("pk").values("worked_before")[:1]
+        turn = (
+            turns.select_related("activity", "answer", "draft")
+            .annotate(before_first=Subquery(before_first))
+            .order_by("-pk")
+            .first()
+        )
+        if turn is not None:
             turn.participation = self
             turn.first_worked_before = vars(turn)["before_first"]
             turn.example = frozen.example(turn.example_id)
-            return turn
-        return None
+        return turn
 
     def latest_submission(self) -> "Submission | None":
         """The platform's record of this work; for a further task, that of the visit it came from.

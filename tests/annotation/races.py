@@ -7,8 +7,6 @@ from django.db import connection, connections
 from django.db.models import QuerySet
 
 from annotation import guards
-from annotation.models.compiled import CompiledQuery
-from annotation.steps import locking
 
 THREADS = 8
 
@@ -36,9 +34,8 @@ def race(calls: list[Callable[[], object]]) -> list[object]:
 
 
 def take_locks_away(monkeypatch) -> None:
-    """The control of the locks: they become ordinary reads, that of a participation too."""
+    """The control of the locks: they become ordinary reads."""
     monkeypatch.setattr(QuerySet, "select_for_update", lambda self, **_options: self)
-    monkeypatch.setattr(locking, "LOCKED", CompiledQuery(locking.LOCKED.described))
 
 
 def drop_constraint(model, name: str) -> None:
