@@ -15,7 +15,7 @@ class HandfulConfig(AppConfig):
     verbose_name = "Handful"
 
     def ready(self) -> None:
-        from config import audit, checks, pruning, sessions  # noqa: F401
+        from config import audit, checks, pruning, running_checks, sessions  # noqa: F401
         from tasks import job_queue, periodic
 
         periodic.PARTS["sessions"] = periodic.Part(pruning.prune, every=timedelta(hours=1))

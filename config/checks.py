@@ -1,14 +1,33 @@
-"""What `manage.py check --deploy` says of a set-up that works but is not meant."""
+"""Checks of the settings and the files of an installation: `manage.py check --deploy`.
 
+Those of what runs (database, clocks, mail, proxies) are in `running_checks`. They ask the database
+and the network, so they need `--database default`, too. Guards, keys and the owner of var/ are
+checked where they are defined.
+"""
+
+import json
 import os
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import Tags, Warning, register
+from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
+from django.http.request import validate_host
+
+from annotation.management import backups
+from config import health
+
+KEYS = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
+LITTLE_SPACE = 2_000_000_000  # bytes
+LONGEST_WITHOUT_BACKUP = timedelta(days=2)
 
 
 @register(Tags.security, deploy=True)
-def proxies_are_counted(**_options: Any) -> list[Warning]:
+def proxies_are_counted(**_options: Any) -> list[CheckMessage]:
     """HTTPS=1 says that there is a proxy; without its number all clients have its address."""
     if not settings.HTTPS or settings.TRUSTED_PROXIES:
         return []
@@ -23,9 +42,9 @@ def proxies_are_counted(**_options: Any) -> list[Warning]:
 
 
 @register(Tags.security, deploy=True)
-def keys_are_set(**_options: Any) -> list[Warning]:
+def keys_are_set(**_options: Any) -> list[CheckMessage]:
     """Keys that were made in var/ work, but a second machine or a lost folder has others."""
-    return [
+    found: list[CheckMessage] = [
         Warning(
             f"{name} is not set: the key is read from a file in {settings.VAR_DIR}.",
             hint=f"Set {name} in the environment of every server and command, from a store that is"
@@ -35,3 +54,126 @@ def keys_are_set(**_options: Any) -> list[Warning]:
         for number, name in enumerate(("WORKER_KEY", "IDENTITY_KEY"), start=2)
         if not os.environ.get(name)
     ]
+    if len({getattr(settings, name) for name in KEYS}) < len(KEYS):
+        found.append(
+            Error(
+                "Two of SECRET_KEY, WORKER_KEY, IDENTITY_KEY are the same text.",
+                hint="Give a new installation three different ones. WORKER_KEY and IDENTITY_KEY of"
+                " one with data stay as they are: change SECRET_KEY.",
+                id="config.E004",
+            )
+        )
+    return found
+
+
+@register(Tags.security, deploy=True)
+def addresses_fit(**_options: Any) -> Iterator[CheckMessage]:
+    """ALLOWED_HOSTS, SITE_URL and HTTPS name the same server."""
+    site = urlsplit(settings.SITE_URL)
+    if "*" in settings.ALLOWED_HOSTS:
+        yield Warning(
+            "ALLOWED_HOSTS=* takes any name: links in mails can be made to lead elsewhere.",
+            hint="Name the hosts, such as ALLOWED_HOSTS=annotate.example.org.",
+            id="config.W005",
+        )
+    elif site.hostname and not validate_host(site.hostname, settings.ALLOWED_HOSTS):
+        yield Error(
+            f"SITE_URL is {settings.SITE_URL}, but {site.hostname} is not in ALLOWED_HOSTS.",
+            hint=f"Add {site.hostname} to ALLOWED_HOSTS.",
+            id="config.E005",
+        )
+    if site.scheme and (site.scheme == "https") != settings.HTTPS:
+        yield Error(
+            f"SITE_URL begins with {site.scheme}, but HTTPS is {int(settings.HTTPS)}.",
+            hint=f"Set HTTPS={int(site.scheme == 'https')}, or change SITE_URL.",
+            id="config.E006",
+        )
+    if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < 20:
+        yield Warning(
+            "METRICS_TOKEN is short: it can be guessed.",
+            hint="Use `openssl rand -hex 32`.",
+            id="config.W007",
+        )
+
+
+@register(Tags.files, deploy=True)
+def files_are_private(**_options: Any) -> Iterator[CheckMessage]:
+    """var/ with its keys and uploads belongs to the server's user, and is closed to others."""
+    folder = Path(settings.VAR_DIR)
+    owner = folder.stat().st_uid
+    if owner != os.geteuid():
+        yield Warning(
+            f"{folder} belongs to user {owner}, and this is run by {os.geteuid()}.",
+            hint="Run commands as the server's user (sudo -u handful), or it cannot write their"
+            " files.",
+            id="config.W010",
+        )
+    for path in (folder, *folder.glob("*_key.txt")):
+        if path.stat().st_mode & 0o077:
+            yield Error(f"Others can read {path}.", hint=f"chmod go= {path}", id="config.E010")
+    inside = [path for name in backups.FOLDERS for path in (folder / name).rglob("*")]
+    if others := [path for path in inside if path.lstat().st_uid != owner]:
+        yield Error(
+            f"{len(others)} files belong to another user than {folder}, such as {others[0]}.",
+            hint=f"chown -R --reference={folder} {folder}",
+            id="config.E011",
+        )
+
+
+@register(Tags.files, deploy=True)
+def disk_has_room(**_options: Any) -> Iterator[CheckMessage]:
+    """Room where files and, with SQLite, the database are."""
+    database = settings.DATABASES["default"]
+    places = {Path(settings.VAR_DIR)}
+    if database["ENGINE"].endswith("sqlite3") and Path(database["NAME"]).parent.is_dir():
+        places.add(Path(database["NAME"]).parent)
+    for place in sorted(places):
+        free = shutil.disk_usage(place).free
+        what = f"{free / 1e9:.1f} GB are free in {place}"
+        if free < health.LEAST_SPACE:
+            yield Error(
+                f"{what}: uploads are refused.",
+                hint="Delete old backups or logs; enlarge it.",
+                id="config.E012",
+            )
+        elif free < LITTLE_SPACE:
+            yield Warning(
+                f"{what}.",
+                hint="Make room before it is full: then answers are refused, too.",
+                id="config.W012",
+            )
+
+
+@register(Tags.staticfiles, deploy=True)
+def static_files_are_collected(**_options: Any) -> list[CheckMessage]:
+    """Collected, complete, and as new as their sources."""
+    collect = "manage.py collectstatic --noinput, then restart the server."
+    manifest = Path(settings.STATIC_ROOT) / "staticfiles.json"
+    if not manifest.exists():
+        what = f"Static files were not collected into {manifest.parent}."
+        return [Info(what, hint=collect, id="config.I013")]
+    collected = json.loads(manifest.read_text())["paths"]
+    for root in map(Path, settings.STATICFILES_DIRS):
+        sources = [path for path in root.rglob("*") if path.is_file()]
+        names = {path.relative_to(root).as_posix() for path in sources}
+        if missing := sorted(names - collected.keys()):
+            what = f"{len(missing)} static files are missing, such as {missing[0]}."
+            return [Error(what, hint=collect, id="config.E013")]
+        if max(path.stat().st_mtime for path in sources) > manifest.stat().st_mtime:
+            what = "Static files are newer than those that were collected."
+            return [Warning(what, hint=collect, id="config.W013")]
+    return []
+
+
+@register(Tags.files, deploy=True)
+def backups_are_written(**_options: Any) -> list[CheckMessage]:
+    """When `manage.py backup` last wrote one here; other tools leave no trace."""
+    when = backups.last()
+    hint = "Add the backup line of docs/operating.md#cron, and restore one for a trial."
+    if when is None:
+        what = "manage.py backup has never run with this folder."
+        return [Info(what, hint=hint, id="config.I014")]
+    age = datetime.now(UTC) - when
+    if age <= LONGEST_WITHOUT_BACKUP:
+        return []
+    return [Warning(f"The last backup is {age.days} days old.", hint=hint, id="config.W014")]

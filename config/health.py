@@ -22,8 +22,8 @@ from annotation import guards, key_check
 from tasks import installation, periodic
 
 LEAST_SPACE = 200_000_000  # bytes free in var/: one upload of the largest size
-ASKS = "X-Handful-Doctor"
-_SIGNER = TimestampSigner(salt="handful.doctor")
+ASKS = "X-Handful-Check"
+_SIGNER = TimestampSigner(salt="handful.check")
 log = logging.getLogger("handful.health")
 
 
@@ -74,7 +74,7 @@ CHECKS: dict[str, Callable[[], str]] = {
 def live(request: HttpRequest) -> JsonResponse:
     """The process answers; nothing else is asked, so that no outage elsewhere restarts it.
 
-    To `manage.py doctor`, which signs its request, it tells what proxies have passed on.
+    To a system check, which signs its request, it says what proxies have passed on.
     """
     body: dict[str, object] = {"status": "live"}
     with contextlib.suppress(BadSignature):
@@ -89,8 +89,8 @@ def live(request: HttpRequest) -> JsonResponse:
 
 
 def signed() -> str:
-    """What the doctor sends as ASKS; believed for a minute."""
-    return _SIGNER.sign("doctor")
+    """What the check of proxies sends as ASKS; believed for a minute."""
+    return _SIGNER.sign("check")
 
 
 @never_cache

@@ -29,7 +29,7 @@ from tasks import installation
 
 FORMAT = "handful-backup-1"
 LAST = "backup.json"
-WRITTEN = "last_backup.txt"  # in var/: for `manage.py doctor`
+WRITTEN = "last_backup.txt"  # in var/: for `manage.py check`
 DATABASES = {"sqlite": "database.sqlite3", "postgresql": "database.dump"}
 KEYS = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
 FOLDERS = ("uploads", "jobs")  # of var/

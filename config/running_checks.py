@@ -1,0 +1,263 @@
+"""Checks of what runs: database, clocks, cron, cache, mail, and the way through the proxies.
+
+`manage.py check --deploy --database default`. They change nothing and send no mail.
+"""
+
+import smtplib
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from django.conf import settings
+from django.core.cache import cache
+from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
+from django.core.mail import get_connection
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from annotation.models import AuditEntry, Notice, Turn
+from config import health
+from tasks import periodic
+from tasks.clock import database_now
+from tasks.models import PeriodicPart
+
+NETWORKS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "glusterfs", "fuse.sshfs", "9p"}
+LIMITS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+SKEW = timedelta(seconds=2)
+WAIT = 10  # seconds
+Check = Callable[[], Iterator[CheckMessage]]
+
+
+def asked_for(check: Check) -> Check:
+    """Register the check for `--deploy --database default`."""
+
+    def run(databases: Any = None, **_options: Any) -> list[CheckMessage]:
+        if "default" not in (databases or []):
+            return []
+        try:
+            return list(check())
+        except DatabaseError as error:
+            why = str(error).strip().partition("\n")[0]
+            return [
+                Error(
+                    f"{check.__name__} could not ask the database: {why}",
+                    hint="Start the database; check DATABASE_URL; run manage.py migrate.",
+                    id="config.E020",
+                )
+            ]
+
+    register(run, Tags.database, deploy=True)
+    return check
+
+
+@asked_for
+def schema() -> Iterator[CheckMessage]:
+    """All migrations are applied."""
+    if names := health.not_migrated():
+        yield Error(
+            f"{len(names)} migrations are not applied, such as {names[0]}.",
+            hint="manage.py backup FILE, then manage.py migrate.",
+            id="config.E021",
+        )
+
+
+@asked_for
+def durability() -> Iterator[CheckMessage]:
+    """An answer that was acknowledged is safe, and no stuck statement holds up the others."""
+    if connection.vendor == "sqlite":
+        path = Path(connection.settings_dict["NAME"])
+        if kind := network_of(path.resolve(), Path("/proc/self/mounts").read_text()):
+            yield Error(
+                f"SQLite lies in a network folder ({kind}): its locks do not hold there.",
+                hint="Move it to a disk of this machine; for several machines use PostgreSQL.",
+                id="config.E022",
+            )
+        return
+    for name in ("fsync", "full_page_writes", "synchronous_commit"):
+        if _asked(f"SHOW {name}") == "off":
+            yield Error(
+                f"{name} is off: an answer that was acknowledged can be lost.",
+                hint=f"ALTER SYSTEM RESET {name} (or ALTER ROLE ... RESET {name}), then reload it.",
+                id="config.E023",
+            )
+    # PgBouncer makes up the process id that a client gets when it connects.
+    is_pooled = _asked("SELECT pg_backend_pid()") != connection.connection.info.backend_pid
+    if is_pooled and not settings.DATABASES["default"].get("DISABLE_SERVER_SIDE_CURSORS"):
+        yield Error(
+            "Connections go through PgBouncer, and server-side cursors are on: pages fail at"
+            " random.",
+            hint="Set DISABLE_SERVER_SIDE_CURSORS=1.",
+            id="config.E024",
+        )
+    if unset := [name for name in LIMITS if _asked(f"SHOW {name}") == "0"]:
+        yield Warning(
+            f"No limit is set: {', '.join(unset)}.",
+            hint="ALTER ROLE as in docs/operating.md#postgresql.",
+            id="config.W024",
+        )
+
+
+def network_of(path: Path, mounts: str) -> str:
+    """The kind of network file system that a file lies in, by /proc/self/mounts; else ""."""
+    rows = [line.split()[1:3] for line in mounts.splitlines()]
+    within = [(place, kind) for place, kind in rows if path.is_relative_to(place)]
+    _place, kind = max(within, key=lambda row: len(row[0]), default=("", ""))
+    return kind if kind in NETWORKS else ""
+
+
+def _asked(sql: str) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return cursor.fetchone()[0]
+
+
+@asked_for
+def clocks() -> Iterator[CheckMessage]:
+    """This machine's clock and the database's agree, and none was set back."""
+    ahead = database_now() - timezone.now()
+    if abs(ahead) > SKEW:
+        yield Error(
+            f"The database's clock and this machine's differ by {ahead.total_seconds():.1f} s.",
+            hint="Run NTP on both: timedatectl set-ntp true.",
+            id="config.E025",
+        )
+    for what, model, field in (("answer", Turn, "shown_at"), ("log entry", AuditEntry, "at")):
+        latest = model.objects.order_by("-pk").values_list(field, flat=True).first()
+        if latest is not None and latest > database_now() + SKEW:
+            yield Error(
+                f"The last {what} is of {latest:%Y-%m-%d %H:%M} UTC, later than now: a clock was"
+                " set back.",
+                hint="Set the clock by NTP; times of work between then and now are not to be"
+                " trusted.",
+                id="config.E026",
+            )
+
+
+@asked_for
+def cron() -> Iterator[CheckMessage]:
+    """`tick` has run lately, in all its parts and without errors."""
+    started = PeriodicPart.objects.exclude(started_at=None).order_by("-started_at").first()
+    hint = "Add the line of docs/operating.md#cron, or start the timer, as the server's user."
+    if started is None:
+        what = "tick has never run: no seat is freed, no mail sent, no platform synced."
+        yield Info(what, hint=hint, id="config.I027")
+    elif periodic.is_overdue():
+        what = f"tick last ran at {started.started_at:%Y-%m-%d %H:%M} UTC."
+        yield Error(what, hint=hint, id="config.E027")
+    for row in PeriodicPart.objects.exclude(error=""):
+        yield Warning(
+            f"The part {row.name} of tick fails: {row.error}",
+            hint=f"manage.py tick {row.name}; the log has the traceback.",
+            id="config.W027",
+        )
+
+
+@asked_for
+def shared_cache() -> Iterator[CheckMessage]:
+    """The cache in which all processes count attempts to sign in."""
+    try:
+        cache.set("check", "well", 60)
+        why = "" if cache.get("check") == "well" else "it forgets"
+    except Exception as error:  # of the library behind it, whichever it is
+        why = f"{type(error).__name__}: {str(error)[:120]}"
+    if why:
+        yield Error(
+            f"The shared cache does not work ({why}): no one can sign in.",
+            hint="Start Redis, check REDIS_URL, pip install redis; without it run manage.py"
+            " migrate.",
+            id="config.E028",
+        )
+
+
+@asked_for
+def mail() -> Iterator[CheckMessage]:
+    """Connects and signs in as for a mail; sends none."""
+    if not settings.EMAIL_HOST:
+        what = "No mail is sent: EMAIL_HOST is not set."
+        yield Info(what, hint="Set EMAIL_HOST, or copy links.", id="config.I029")
+        return
+    backend = get_connection()
+    try:
+        backend.open()
+    except (OSError, smtplib.SMTPException) as error:
+        place = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
+        yield Error(
+            f"The mail server {place} cannot be used: {type(error).__name__}: {error}",
+            hint="Check EMAIL_HOST, EMAIL_PORT, EMAIL_USE_TLS, EMAIL_HOST_USER,"
+            " EMAIL_HOST_PASSWORD.",
+            id="config.E029",
+        )
+    finally:
+        backend.close()
+    if settings.DEFAULT_FROM_EMAIL.endswith("@localhost"):
+        what = f"Mails are from {settings.DEFAULT_FROM_EMAIL}."
+        yield Warning(what, hint="Set EMAIL_FROM.", id="config.W029")
+    if not settings.SITE_URL:
+        what = "Addresses in mails have no host: SITE_URL is not set."
+        yield Warning(what, hint="Set SITE_URL.", id="config.W030")
+    if waiting := Notice.objects.filter(mail=Notice.MailState.WAITING, attempts__gt=0).count():
+        what = f"{waiting} mails have failed and are tried again."
+        yield Warning(what, hint="See the log of tick.", id="config.W031")
+
+
+@asked_for
+def proxies() -> Iterator[CheckMessage]:
+    """Asks this server through its public address, and what of the request has arrived."""
+    site = settings.SITE_URL
+    if not site:
+        what = "The way through the proxies is not checked, as SITE_URL is not set."
+        yield Info(what, hint="Set SITE_URL=https://your.host.", id="config.I032")
+        return
+    headers = {health.ASKS: health.signed()}
+    try:
+        reply = requests.get(
+            f"{site}/health/live", headers=headers, timeout=WAIT, allow_redirects=False
+        )
+    except requests.RequestException as error:
+        yield Warning(
+            f"{site} does not answer: {type(error).__name__}: {str(error)[:160]}",
+            hint="Start server and proxy; check the name, the certificate and the firewall.",
+            id="config.W032",
+        )
+        return
+    if reply.status_code == 400:
+        yield Error(
+            f"The server refuses the host that the proxy passes on for {site}.",
+            hint="Let the proxy pass Host on as it is, and add"
+            f" {urlsplit(site).netloc} to ALLOWED_HOSTS.",
+            id="config.E032",
+        )
+        return
+    try:
+        arrived = reply.json()["arrived"]
+    except (requests.JSONDecodeError, KeyError, TypeError):
+        yield Error(
+            f"{site} answers {reply.status_code}, and it is not this server.",
+            hint="Point the proxy to it; give server and commands the same SECRET_KEY and"
+            " SITE_URL.",
+            id="config.E033",
+        )
+        return
+    entries = arrived["forwarded"]
+    if entries != settings.TRUSTED_PROXIES:
+        yield Error(
+            f"{entries} entries of X-Forwarded-For arrive, but TRUSTED_PROXIES is"
+            f" {settings.TRUSTED_PROXIES}: limits count the wrong addresses.",
+            hint=f"Set TRUSTED_PROXIES={entries}, or let the proxies set the header.",
+            id="config.E034",
+        )
+    if arrived["secure"] != site.startswith("https:"):
+        yield Error(
+            "The server does not see that SITE_URL is https: sign-in and forms fail.",
+            hint="Let the proxy set X-Forwarded-Proto, and set HTTPS=1.",
+            id="config.E035",
+        )
+    if arrived["release"] != settings.VERSION:
+        yield Error(
+            f"The server runs {arrived['release']}, and this is {settings.VERSION}.",
+            hint="Restart the server.",
+            id="config.E036",
+        )
