@@ -22,7 +22,6 @@ from typing import Any
 TOLERANCE = 1e-9  # relative, and absolute below 1
 STEPS = {"train": "training", "test": "annotation", "check": "check", "screening": "screening"}
 SCENARIO = ("task", "shots", "split", "arm")
-SUMS = ("SHA256SUMS", "SHA256SUMS.bundle")
 NOT_CHECKED = (
     "Not checked: metrics other than S1, tables that are not named above, times and activity, texts"
     " that people entered, what models report about themselves, amounts that rules of pay promise."
@@ -349,10 +348,11 @@ def check_spans(export: Export, check: Check) -> None:
     found: dict[tuple[Annotator, Example], set[str]] = defaultdict(set)
     for row, annotator, example in export.answers("spans.csv", check):
         found[annotator, example].add(row["text"])
-        places = {str(place): text for place, text in enumerate(example.segments)}
-        text = (places | {"question": example.row["question_selectable"]}).get(row["segment"], "")
+        texts = {str(place): text for place, text in enumerate(example.segments)}
+        text = (texts | {"question": example.row["question_selectable"]}).get(row["segment"], "")
         start, end = number(row["start"]), number(row["end"])
-        if not 0 <= start < end <= len(text) or text[int(start) : int(end)] != row["text"]:
+        is_place = 0 <= start < end <= len(text) and start % 1 == end % 1 == 0
+        if not is_place or text[int(start) : int(end)] != row["text"]:
             check.wrong(row, "text", "the text at these offsets")
     for name, annotator in export.annotators.items():
         is_typed = export.cards.get(annotator.row["task"], {}).get("typed")
@@ -539,7 +539,7 @@ CHECKS = (
 def anchors_of(folder: Path, args: argparse.Namespace, check: Check) -> list[str]:
     """Check all hashes, those from outside too, and the signature; what anchors the folder."""
     listed: dict[str, str] = {}
-    anchors, (sums, bundle) = [], [folder / name for name in SUMS]
+    anchors, sums, bundle = [], folder / "SHA256SUMS", folder / "SHA256SUMS.bundle"
     for path in (path for path in (sums, bundle) if path.exists()):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         listed |= {line[66:]: line[:64] for line in lines}
@@ -588,7 +588,7 @@ def main(folder: Path, arguments: Sequence[str] = ()) -> int:
     except (OSError, ValueError) as error:
         print(f"FAILED {error}")
         failed = True
-    hashes = [sha256_of(folder / name) for name in ("manifest.json", SUMS[0])]
+    hashes = [sha256_of(folder / name) for name in ("manifest.json", "SHA256SUMS")]
     print(f"{NOT_CHECKED}\nHashes: --design {hashes[0]} --sums {hashes[1]}")
     anchored = f"anchored to {' and '.join(anchors)}" if anchors else NOT_ANCHORED
     print("Something differs." if failed else f"Agrees with itself; {anchored}.")

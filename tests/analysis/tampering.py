@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import math
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -74,9 +75,9 @@ def make_agree(export: Export, monkeypatch) -> None:
 
     def rewritten(check, row, column, expected):
         wrong(check, row, column, expected)
-        is_number = isinstance(expected, int | float) and expected == expected
-        if is_number and column in export[row.file][row.number - 2]:
-            export[row.file][row.number - 2][column] = str(expected)
+        if isinstance(expected, int | float):
+            is_known = not math.isnan(expected)
+            export[row.file][row.number - 2][column] = str(expected) if is_known else ""
 
     with monkeypatch.context() as patch:
         patch.setattr(verify.Check, "wrong", rewritten)
