@@ -6,7 +6,7 @@ BIN := .venv/bin
 # What tests and servers start again and again is compiled once, also where the shell forbids it.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-tools test-browsers test-r test-deploy test-faults test-celery lint types style dictionary pictures states bench bench-faults lock pins sbom clean messages
+.PHONY: help demo test test-all suites test-postgres test-browser test-tools test-deploy lint types style dictionary pictures states bench bench-faults lock pins sbom clean messages
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -16,7 +16,7 @@ demo: .venv/core  ## a study with results and free seats, served on PORT
 
 # Every test is in one of these at least (tests/config/test_suites.py). CI runs them in this order until its time is used:
 # everything on PostgreSQL, long tests too; then, minutes each, programs that no other suite runs; then more of what was run.
-SUITES := test-postgres test-client test-tools test-seats test-r test-celery test-browser test-browsers test-deploy test-faults test-long
+SUITES := test-postgres test-tools test-browser test-deploy
 # On two cores; in `make test` a third one works while others wait for browsers and other processes.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 ON_POSTGRES := $(BIN)/python tests/with_postgres.py
@@ -34,44 +34,28 @@ test-all: test $(SUITES)  ## the long suites too
 suites:  ## the names of the long suites
 	@echo $(SUITES)
 
-test-postgres: .venv/dev .venv/chromium .venv/nginx  ## everything on PostgreSQL, but for the browser
+test-postgres: .venv/dev .venv/chromium .venv/nginx  ## everything on PostgreSQL, but for the browser; long tests of SQLite
 	$(ON_POSTGRES) $(PYTEST) -m "not browser"
+	$(PYTEST) -m "long and sqlite"
 
-test-browser: .venv/dev .venv/chromium .venv/fonts  ## all tests with a real Chromium, on PostgreSQL
-	$(ON_POSTGRES) $(PYTEST) $(AGAIN) -m "browser"
-
-test-long: .venv/dev  ## what `make test` leaves out for its length, on SQLite
-	$(PYTEST) -m "long and not browser"
-
-# From its wheel; its types are checked there too, beside the libraries that it uses.
-test-client: .venv/dev .venv-client/ready  ## the client package as pip installs it, against a server
-	.venv-client/bin/pip wheel --quiet --no-deps --wheel-dir .venv-client/wheels ./client
-	.venv-client/bin/pip install --quiet --force-reinstall --no-deps .venv-client/wheels/handful-*.whl
-	cd client && ../.venv-client/bin/mypy
-	.venv-client/bin/pytest -c tests/client/pytest.ini tests/client
-
-test-seats: .venv/dev .venv-inspect/ready  ## models in the annotator's seat: Inspect, a fake model and a server, over HTTP
-	.venv-inspect/bin/pip wheel --quiet --no-deps --wheel-dir .venv-inspect/wheels ./client
-	.venv-inspect/bin/pip install --quiet --force-reinstall --no-deps .venv-inspect/wheels/handful-*.whl
-	.venv-inspect/bin/pytest -c tests/seats/pytest.ini tests/seats
-
-test-tools: .venv-tools/ready  ## answers out to other tools and predictions back, by their own libraries
+# From its wheel; its types are checked there too, with the libraries that it uses.
+test-tools: .venv/dev .venv-tools/ready .venv/r  ## the client, models in annotators' seats, other tools' libraries, R
+	.venv-tools/bin/pip wheel --quiet --no-deps --wheel-dir .venv-tools/wheels ./client
+	.venv-tools/bin/pip install --quiet --force-reinstall --no-deps .venv-tools/wheels/handful-*.whl
+	cd client && ../.venv-tools/bin/mypy
+	.venv-tools/bin/pytest -c tests/client/pytest.ini tests/client
+	.venv-tools/bin/pytest -c tests/seats/pytest.ini tests/seats
 	.venv-tools/bin/pytest -c tests/tools/pytest.ini tests/tools
-
-test-browsers: .venv/dev .venv/browsers tests/browsers/node_modules/ready  ## the highlighter in Firefox and WebKit, on PostgreSQL
-	$(ON_POSTGRES) $(BIN)/pytest -c tests/browsers/pytest.ini tests/browsers
-
-test-r: .venv/dev .venv/r  ## analysis.R of a release bundle, in R
 	$(BIN)/pytest -c tests/r/pytest.ini tests/r
 
-test-deploy: .venv-deploy/ready .venv/machines  ## the files in deploy/; in an empty Debian, as root: the image step by step, and docs/install.md word for word
-	.venv-deploy/bin/pytest -c tests/deploy/pytest.ini tests/deploy
+test-browser: .venv/dev .venv/chromium .venv/fonts .venv/browsers tests/browsers/node_modules/ready  ## all tests with Chromium, and the highlighter in Firefox and WebKit, on PostgreSQL
+	$(ON_POSTGRES) $(PYTEST) $(AGAIN) -m "browser"
+	$(ON_POSTGRES) $(BIN)/pytest -c tests/browsers/pytest.ini tests/browsers
 
-test-faults: .venv/dev .venv/nginx  ## two nodes, PgBouncer and PostgreSQL, killed while people answer
-	$(BIN)/pytest -c tests/faults/pytest.ini tests/faults
-
-test-celery: .venv/dev .venv/redis  ## jobs on Celery's workers with Redis, which are killed; on PostgreSQL
+test-deploy: .venv/dev .venv/redis .venv/nginx .venv/machines  ## jobs on Celery, servers that are killed, deploy/, and docs/install.md in an empty Debian (as root)
 	CELERY_BROKER_URL=redis://127.0.0.1:6381/0 $(ON_POSTGRES) $(BIN)/pytest -c tests/workers/pytest.ini tests/workers
+	$(BIN)/pytest -c tests/faults/pytest.ini tests/faults
+	$(BIN)/pytest -c tests/deploy/pytest.ini tests/deploy
 
 lint: types style
 
@@ -87,6 +71,7 @@ style: .venv/dev tests/js/node_modules/ready
 	$(BIN)/python .ci/words.py
 	$(BIN)/python .ci/catalogues.py
 	$(BIN)/python .ci/licences.py
+	$(BIN)/python .ci/budget.py
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 # A new language: make messages LOCALES=fr
@@ -120,79 +105,63 @@ bench-faults: .venv/dev .venv/nginx  ## servers, databases, releases and clocks 
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
 	@touch $@
 
-# All that each needs stands in its list, so pip has nothing to resolve.
-.venv-client/ready: tests/client/requirements.txt
-	$(PYTHON) -m venv .venv-client
-	.venv-client/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/client/requirements.txt
-	@touch $@
-
-# The lock of the extra handful[inspect] alone: it is never installed beside the server.
-.venv-inspect/ready: client/requirements-inspect.lock
-	$(PYTHON) -m venv .venv-inspect
-	.venv-inspect/bin/pip install --quiet --disable-pip-version-check --no-deps -r client/requirements-inspect.lock
-	@touch $@
-
+# The libraries of other tools, which do not go with the server's; all pins are in the list, so pip has nothing to resolve.
 .venv-tools/ready: tests/tools/requirements.txt
 	$(PYTHON) -m venv .venv-tools
 	.venv-tools/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/tools/requirements.txt
 	@touch $@
 
-.venv-deploy/ready: tests/deploy/requirements.txt
-	$(PYTHON) -m venv .venv-deploy
-	.venv-deploy/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/deploy/requirements.txt
-	@touch $@
-
 # The type checker of the browser code; nothing of it is served.
 tests/js/node_modules/ready: tests/js/package-lock.json
 	@command -v npm >/dev/null || { echo "Install Node.js 20 or newer with npm: the checks of the browser code need it"; exit 1; }
-	npm ci --prefix tests/js --no-audit --no-fund --silent
+	npm ci --prefix tests/js --no-audit --no-fund --loglevel error
 	@touch $@
 
-# Debian's Chromium; where it cannot be installed from here, one line says what to do.
+# Debian's packages, where a check fails; where they cannot be installed from here, apt's error and one line say what to do.
+debian = @{ $(1); } >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq $(2) >/dev/null; } || { echo "Install: apt-get install $(2)"; exit 1; }
+
 .venv/chromium: .venv/core
 	@command -v node >/dev/null || { echo "Install Node.js 20 or newer: the tests of the browser code need it"; exit 1; }
-	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } 2>/dev/null || { echo "Install Chromium: apt-get install chromium"; exit 1; }
+	$(call debian,command -v chromium,chromium)
 	@touch $@
 
 # The letters of the pictures that pages are held to.
 .venv/fonts: .venv/core
-	@{ fc-list | grep -q NotoSansArabic && fc-list | grep -q NotoSansCJK; } 2>/dev/null || { apt-get update -qq && apt-get install -y -qq fontconfig fonts-noto-core fonts-noto-cjk >/dev/null; } 2>/dev/null || { echo "Install Noto's fonts: apt-get install fontconfig fonts-noto-core fonts-noto-cjk"; exit 1; }
+	$(call debian,fc-list | grep -q NotoSansArabic && fc-list | grep -q NotoSansCJK,fontconfig fonts-noto-core fonts-noto-cjk)
 	@touch $@
 
-# Firefox and WebKit of Debian, and a screen for the latter; the same as for Chromium.
+# Firefox and WebKit, and a screen for the latter.
 .venv/browsers: .venv/core
-	@{ command -v firefox-esr && command -v WebKitWebDriver && command -v xvfb-run; } >/dev/null || { apt-get update -qq && apt-get install -y -qq firefox-esr webkit2gtk-driver xvfb xauth >/dev/null; } 2>/dev/null || { echo "Install Firefox and WebKit: apt-get install firefox-esr webkit2gtk-driver xvfb xauth"; exit 1; }
+	$(call debian,command -v firefox-esr && command -v WebKitWebDriver && command -v xvfb-run,firefox-esr webkit2gtk-driver xvfb xauth)
 	@touch $@
 
-# nginx, PgBouncer and libfaketime, for the servers that are broken on purpose; the same as for Chromium.
+# For the servers that are broken on purpose.
 .venv/nginx: .venv/core
-	@{ command -v nginx && command -v pgbouncer && command -v faketime; } >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends nginx-light pgbouncer faketime >/dev/null; } 2>/dev/null || { echo "Install nginx, PgBouncer and libfaketime: apt-get install nginx-light pgbouncer faketime"; exit 1; }
+	$(call debian,command -v nginx && command -v pgbouncer && command -v faketime,--no-install-recommends nginx-light pgbouncer faketime)
 	@touch $@
 
-# R with lme4 and lmerTest; the same as for Chromium.
+# R with lme4 and lmerTest.
 .venv/r: .venv/core
-	@Rscript -e 'library(lmerTest)' >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends r-base-core r-cran-lme4 r-cran-lmertest >/dev/null; } 2>/dev/null || { echo "Install R: apt-get install r-base-core r-cran-lme4 r-cran-lmertest"; exit 1; }
+	$(call debian,Rscript -e 'library(lmerTest)',--no-install-recommends r-base-core r-cran-lme4 r-cran-lmertest)
 	@touch $@
 
-# What makes empty machines and reads the files of a server; the same as for Chromium.
+# What makes empty machines and reads the files of a server.
 .venv/machines: .venv/core
-	@{ command -v mmdebstrap && command -v systemd-analyze && command -v openssl && command -v slirp4netns && { command -v nginx || test -x /usr/sbin/nginx; }; } >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends mmdebstrap systemd openssl slirp4netns nginx-light >/dev/null; } 2>/dev/null || { echo "Install mmdebstrap and nginx: apt-get install mmdebstrap systemd openssl slirp4netns nginx-light"; exit 1; }
+	$(call debian,command -v mmdebstrap && command -v systemd-analyze && command -v openssl && command -v slirp4netns && { command -v nginx || test -x /usr/sbin/nginx; },--no-install-recommends mmdebstrap systemd openssl slirp4netns nginx-light)
 	@touch $@
 
-# Debian's Redis; the same as for Chromium.
 .venv/redis: .venv/core
-	@command -v redis-server >/dev/null || { apt-get update -qq && apt-get install -y -qq redis-server >/dev/null; } 2>/dev/null || { echo "Install Redis: apt-get install redis-server"; exit 1; }
+	$(call debian,command -v redis-server,redis-server)
 	@touch $@
 
 tests/browsers/node_modules/ready: tests/browsers/package-lock.json
-	npm ci --prefix tests/browsers --no-audit --no-fund --silent
+	npm ci --prefix tests/browsers --no-audit --no-fund --loglevel error
 	@touch $@
 
 # For every system and Python that is supported, each file by its SHA-256: pip takes no other.
 PIN := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
-# Environments of single suites, for the Python that made them: what is new there is a line with its name, and pinned with all that it needs.
+# For the Python that made it: what is new there is a line with its name, and pinned with all that it needs.
 PIN_HERE := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
-OF_SUITES := tests/client/requirements.txt tests/deploy/requirements.txt tests/tools/requirements.txt client/requirements-inspect.lock
 # What servers use beyond the core.
 EXTRAS := --extra redis --extra celery --extra age --extra figures
 
@@ -204,7 +173,7 @@ pins: .venv/dev  ## pin what pyproject.toml has and the lock files lack, and lea
 	$(PIN) $(UPGRADE) pyproject.toml -o requirements.lock
 	$(PIN) $(UPGRADE) --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	$(PIN) $(UPGRADE) $(EXTRAS) -c requirements-dev.lock pyproject.toml -o deploy/requirements.lock
-	for lock in $(OF_SUITES); do $(PIN_HERE) $$lock -o $$lock; done
+	$(PIN_HERE) tests/tools/requirements.txt -o tests/tools/requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
 	$(BIN)/python .ci/licences.py renew
 
@@ -217,4 +186,4 @@ sbom:  ## sbom.json: what a server installs, with versions, licences and who nee
 	.venv-sbom/cyclonedx/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o sbom.json .venv-sbom/bin/python
 
 clean:  ## remove what make, tests and servers made in this folder
-	rm -rf .venv .venv-client .venv-deploy .venv-inspect .venv-sbom .venv-tools sbom.json var staticfiles
+	rm -rf .venv .venv-sbom .venv-tools sbom.json var staticfiles
