@@ -102,7 +102,7 @@ def _difference(export: Exported, task: str, names: list[str], runs: list) -> di
         row["se_clustered"] = constant.fit(cov_type="cluster", cov_kwds=clusters).bse[0]
         sums = gaps.groupby(level=0).sum()
         sums = sums[sums.abs() > again.SAME].to_numpy()
-        row["p_sign_flip"] = again.permuted((sums,), "samples") if len(sums) else 1
+        row["p_sign_flip"] = again.permuted((sums,), "samples") if len(sums) > 1 else 1
         row["smallest_p"] = 2.0 ** (1 - max(1, len(sums)))
     return row
 

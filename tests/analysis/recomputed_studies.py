@@ -32,8 +32,11 @@ def visited(number: int) -> list[Record]:
     return records
 
 
-def some_right(rng: random.Random):
+def some_right(who: object):
+    """Answers that do not depend on the order, which is drawn from a random pseudonym."""
+
     def answer(turn):
+        rng = random.Random(f"{who} {turn.example.source_id}")
         right = [text for text in factories.right_texts(turn.example) if text != UNREACHABLE]
         if turn.example.split.task.card.is_highlighted:
             return rng.choice([right, right, list(dict.fromkeys([*right, "home"])), ["home"], []])
@@ -54,7 +57,6 @@ def under_s1(owner, folder) -> Study:
         owner, places, capitals, shots=[0, 2, 4], splits=[1, 2], annotators=8, attention_checks=1,
         base_reward=3, exit_questionnaire=True, equivalence_margin=5, programs_as_people=True,
     )  # fmt: skip
-    rng = random.Random(5)
     for _declined in range(2):
         consent.record(factories.join(study), agree=False)
     scenarios = list(study.scenarios.order_by("shots", "pk"))
@@ -63,10 +65,10 @@ def under_s1(owner, folder) -> Study:
         turn = seat.latest_turn()
         active_time.ping(seat.token, turn.pk, {"blurs": str(number % 3), "pastes": "1"})
         if number in (2, 3):
-            fields = factories.fields_for(turn.example, some_right(rng)(turn))
+            fields = factories.fields_for(turn.example, some_right(number)(turn))
             answering.submit(seat.token, turn.pk, fields, Channel.API)
         limit = {4: 1, 5: 3, 32: 4}.get(number, 1000)
-        factories.work_through(seat, some_right(rng), limit)
+        factories.work_through(seat, some_right(number), limit)
         if number in (4, 5):
             expiry.release_seat(seat, Status.RETURNED if number == 4 else Status.EXPIRED)
         elif number == 6:
@@ -76,9 +78,10 @@ def under_s1(owner, folder) -> Study:
         elif number in (9, 10):
             said = {"seen_before": "yes" if number == 9 else "no", "ai_used": "unsure"}
             exit_questionnaire.answer(seat.token, said)
-    for _robot in range(2):
-        factories.work_through(factories.seat(scenarios[2], Kind.SIMULATED), some_right(rng))
+    for robot in ("first", "second"):
+        factories.work_through(factories.seat(scenarios[2], Kind.SIMULATED), some_right(robot))
     take_part_as_a_model(study.scenarios.filter(task=capitals)[1], factories.bearer(owner, "run"))
+    rng = random.Random(5)
     for task in (places, capitals):
         for model, shots, split in (("toy", 0, None), ("toy", 2, 1), ("toy", 2, 2), ("new", 2, 1)):
             factories.predict(
