@@ -48,8 +48,10 @@ IN_PANDAS = {
 }
 
 
-def type_of(column: str) -> str:
-    """integer, number, datetime or string: the same in every file."""
+def type_of(column: str, file: str = "") -> str:
+    """integer, number, datetime or string; `refused` is a count in flow.csv, else a sentence."""
+    if column == "refused" and file != "flow.csv":
+        return "string"
     if column in INTEGERS:
         return "integer"
     if column in NUMBERS:
@@ -62,7 +64,7 @@ def columns_markdown() -> str:
     parts = []
     for file, columns in COLUMNS.items():
         rows = "\n".join(
-            f"| `{column}` | {IN_PANDAS[type_of(column)]} | {text} |"
+            f"| `{column}` | {IN_PANDAS[type_of(column, file)]} | {text} |"
             for column, text in columns.items()
         )
         parts.append(f"**{file}**\n\n| column | type | meaning |\n|---|---|---|\n{rows}\n")
@@ -85,7 +87,7 @@ def datapackage(name: str, title: str) -> dict[str, Any]:
                 "encoding": "utf-8",
                 "schema": {
                     "fields": [
-                        {"name": column, "type": type_of(column), "description": meaning}
+                        {"name": column, "type": type_of(column, file), "description": meaning}
                         for column, meaning in columns.items()
                     ],
                     "missingValues": [""],

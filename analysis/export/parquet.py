@@ -29,14 +29,14 @@ def write(source: Path, target: Path) -> int:
     count = 0
     with source.open(encoding="utf-8", newline="") as file:
         reader = csv.reader(file, strict=True)
-        columns = next(reader)
-        schema = pyarrow.schema([(name, types[type_of(name)]) for name in columns])
+        kinds = [(name, type_of(name, source.name)) for name in next(reader)]
+        schema = pyarrow.schema([(name, types[kind]) for name, kind in kinds])
         with pyarrow.parquet.ParquetWriter(target, schema, compression="zstd") as writer:
             while rows := list(itertools.islice(reader, ROWS)):
                 count += len(rows)
                 cells = [
-                    [_value(cell, type_of(name)) for cell in column]
-                    for name, column in zip(columns, zip(*rows, strict=True), strict=True)
+                    [_value(cell, kind) for cell in column]
+                    for (_name, kind), column in zip(kinds, zip(*rows, strict=True), strict=True)
                 ]
                 writer.write_table(pyarrow.table(cells, schema=schema))
     return count

@@ -154,7 +154,7 @@ def _record_set(name: str) -> dict[str, Any]:
                 "@id": f"{stem}/{column}",
                 "name": column,
                 "description": meaning,
-                "dataType": CROISSANT_TYPES[type_of(column)],
+                "dataType": CROISSANT_TYPES[type_of(column, name)],
                 "source": {"fileObject": {"@id": name}, "extract": {"column": column}},
             }
             for column, meaning in COLUMNS[name].items()

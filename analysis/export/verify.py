@@ -556,15 +556,15 @@ def anchors_of(folder: Path, args: argparse.Namespace, check: Check) -> list[str
         anchors.append(f"sums {args.sums[:12]}")
         if args.sums not in (sha256_of(sums), sha256_of(bundle)):
             check.differs("SHA256SUMS, SHA-256", sha256_of(sums), args.sums)
-    if args.signers:
-        keygen = ["ssh-keygen", "-s", f"{sums}.sig", "-f", args.signers, "-Y"]
+    for path in filter(Path.exists, (sums, bundle) if args.signers else ()):
+        keygen = ["ssh-keygen", "-s", f"{path}.sig", "-f", args.signers, "-Y"]
         signers = subprocess.run([*keygen, "find-principals"], capture_output=True, text=True)
         signer = signers.stdout.partition("\n")[0]
         verify = [*keygen, "verify", "-n", "handful", "-I", signer]
-        done = subprocess.run(verify, input=sums.read_bytes(), capture_output=True)
-        anchors.append(f"the signature of {signer}")
+        done = subprocess.run(verify, input=path.read_bytes(), capture_output=True)
+        anchors.append(f"the signature of {signer} on {path.name}")
         if done.returncode:
-            check.differs("SHA256SUMS.sig", "no such signature", f"one of {args.signers}")
+            check.differs(f"{path.name}.sig", "no such signature", f"one of {args.signers}")
     return anchors
 
 

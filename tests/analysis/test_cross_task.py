@@ -4,11 +4,12 @@ import csv
 import io
 import math
 
+import pyarrow.parquet
 import pytest
 from django.urls import reverse
 
 from analysis.documents import cross_task as documents
-from analysis.export import pages_seen
+from analysis.export import pages_seen, release
 from analysis.export.files import write_export
 from analysis.stats import arg
 from analysis.tables import cross_task, performance, upstream
@@ -130,6 +131,9 @@ def test_a_refused_base_leaves_no_mean_over_the_tasks_on_page_file_and_report(
     write_export(study, tmp_path / "export")
     export = Export(tmp_path / "export")
     assert export.verify() == 0, capsys.readouterr().out
+    release.write_parquet(tmp_path / "export", "gains.csv")
+    read = pyarrow.parquet.read_table(tmp_path / "export" / "parquet" / "gains.parquet")
+    assert "unseen-b: the base is at or below zero" in read["refused"].to_pylist()
 
 
 def test_the_page_and_its_files_show_the_same(study, researcher, client):

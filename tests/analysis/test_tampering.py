@@ -305,7 +305,7 @@ def test_hash_and_signature_show_what_content_cannot(export, capsys, monkeypatch
     end = capsys.readouterr().out.splitlines()[-1]
     assert end == (
         f"Agrees with itself; anchored to design {design[:12]} and sums {sums[:12]} and the"
-        f" signature of {SIGNER}."
+        f" signature of {SIGNER} on SHA256SUMS."
     )
     tamper(export)
     make_agree(export, monkeypatch)
