@@ -163,7 +163,7 @@ PIN := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-has
 # For the Python that made it: what is new there is a line with its name, and pinned with all that it needs.
 PIN_HERE := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 # What servers use beyond the core.
-EXTRAS := --extra redis --extra celery --extra age --extra figures
+EXTRAS := --extra celery --extra age --extra figures
 
 lock: .venv/dev  ## pin the newest dependencies that fit
 	$(MAKE) pins UPGRADE=-U

@@ -78,7 +78,6 @@ STUDY_BUDGET_LIMIT = env_amount("HANDFUL_STUDY_BUDGET_LIMIT", "1000")
 # Webhooks go to public addresses alone, but for these hosts (or host:port), wherever they are.
 WEBHOOK_HOSTS = env_list("HANDFUL_WEBHOOK_HOSTS", [])
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
-CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", [])
 
 INSTALLED_APPS = [
     "config.apps.HandfulConfig",
@@ -204,14 +203,8 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 1_000_000},
     },
 }
-REDIS_URL = os.environ.get("REDIS_URL", "")
-if REDIS_URL:
-    CACHES["default"] = {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": REDIS_URL,
-    }
-# How often one address may press Start in a minute where anybody can arrive.
-STARTS_PER_MINUTE = env_int("STARTS_PER_MINUTE", 30)
+# How often one address may press Start where anybody can arrive.
+STARTS_PER_MINUTE = 30
 STARTS_PER_HOUR = env_int("STARTS_PER_HOUR", 5, least=0)
 
 # Mail goes through this server; without one nothing is sent, and pages offer links to copy.
