@@ -115,7 +115,7 @@ def _seated(scenario, seat: int, rng: random.Random):
     worker = Worker.objects.create(key=f"{scenario.pk}-{seat}", platform="link", kind="person")
     return Participation.objects.create(
         study=scenario.study, scenario=scenario, worker=worker, kind="person",
-        pseudonym=f"A-{scenario.pk}-{seat}", seat_number=seat,
+        pseudonym=f"A-{scenario.pk}-{seat}", seat_number=seat, arrival=worker.pk,
         status="completed" if is_done else "working",
         training_order=train,
         annotation_order=list(scenario.task.test_split.examples.values_list("pk", flat=True)),
@@ -139,13 +139,16 @@ def _answer(participation, rng: random.Random) -> int:
         answered //= 2
         order = order[: answered + 1]
     turns = Turn.objects.bulk_create(
-        Turn(participation=participation, example_id=pk, step=step, position=place, shown_at=now)
+        Turn(
+            participation=participation, example_id=pk, step=step, position=place, shown_at=now,
+            channel="page",
+        )
         for step, place, pk in order
-    )
+    )  # fmt: skip
     answers = Answer.objects.bulk_create(
         Answer(
             turn=turn, no_answer=False, s1=rng.choice((0.0, 1.0)), tokeniser="t1",
-            active_seconds=9.0, submitted_at=now,
+            active_seconds=9.0, submitted_at=now, channel="page",
         )
         for turn in turns[:answered]
     )  # fmt: skip

@@ -63,10 +63,8 @@ OF_CELL = {
 }
 CHANNELS = {
     "shown_channel": "page or api: what the request came by that showed the example, of one that a"
-    " decision showed the channel of the turn before; empty if it was shown before Handful kept"
-    " this",
-    "channel": "page or api: what the answer came by; empty if there is none, or if it was given"
-    " before Handful kept this",
+    " decision showed the channel of the turn before",
+    "channel": "page or api: what the answer came by; empty if there is none",
 }
 # Of the tables of findings; of the intervals, those that no bootstrap gives.
 _INTERVALS = meanings(findings_columns.COLUMNS["intervals"])
@@ -156,8 +154,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     | ARM
     | WORKER
     | {
-        "arrival": "number of its allocation in allocations.csv; empty if it was seated before"
-        " Handful 0.2",
+        "arrival": "number of its allocation in allocations.csv",
         "stage": "how far it came: arrived, consented, trained (finished the training or"
         " screening step; without one: saw the first example) or qualified (admitted to the"
         " annotation step)",

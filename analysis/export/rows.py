@@ -156,9 +156,8 @@ def _settled(study: Study) -> dict[int, list[Any]]:
         person.study = study
         waited = waiting_time(person).total_seconds()
         worked = "" if person.worked_seconds is None else number(person.worked_seconds)
-        arrival = "" if person.arrival is None else person.arrival
         elapsed = cell(elapsed_seconds(person)) if worked else ""
-        rows[person.pk] = [arrival, worked, number(waited) if worked else "", elapsed]
+        rows[person.pk] = [person.arrival, worked, number(waited) if worked else "", elapsed]
     return rows
 
 

@@ -42,7 +42,7 @@ class FileShape(serializers.Serializer):
     filename = serializers.CharField()
     examples = serializers.IntegerField()
     mean_s1 = serializers.FloatField(help_text="0 to 1")
-    remarks = serializers.ListField(child=serializers.CharField(), allow_null=True)
+    remarks = serializers.ListField(child=serializers.CharField())
 
 
 class ModelShape(serializers.Serializer):

@@ -177,10 +177,7 @@ def _model_page(
             (file, 100 * file.mean_s1)  # type: ignore[attr-defined]  # annotated
             for file in files
         ],
-        "remarks": [
-            f"{file.filename}: {remark}" for file in files for remark in file.remarks or ()
-        ],
-        "unchecked": [file.filename for file in files if file.remarks is None],
+        "remarks": [f"{file.filename}: {remark}" for file in files for remark in file.remarks],
         "tags_form": sent or TagsForm.of(language_model.tags),
     }
     return render(request, "researcher/model.html", context, status=422 if sent else 200)

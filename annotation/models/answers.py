@@ -20,7 +20,7 @@ LONGEST_COUNTED_GAP = timedelta(minutes=5)
 
 
 class Channel(models.TextChoices):
-    """What a request came by; "" only in rows that were stored before this column existed."""
+    """What a request came by."""
 
     PAGE = "page", "a page"
     API = "api", "the API"
@@ -50,7 +50,7 @@ class Turn(models.Model):
     # Time worked before this example was shown; absences are left out (LONGEST_COUNTED_GAP).
     worked_before = models.DurationField(default=timedelta)
     # What the request that showed it came by; of one that a decision showed, as the turn before.
-    channel = models.CharField(max_length=4, choices=Channel, blank=True, default="", db_default="")
+    channel = models.CharField(max_length=4, choices=Channel)
 
     # The same of the participation's first turn: Participation.latest_turn and show tell it.
     first_worked_before: timedelta
@@ -61,7 +61,7 @@ class Turn(models.Model):
         ordering = ["pk"]
         constraints = [
             one_of("step", Step, "a_turn_belongs_to_a_known_step"),
-            one_of("channel", Channel, "a_turn_has_a_known_channel", or_empty=True),
+            one_of("channel", Channel, "a_turn_has_a_known_channel"),
             models.UniqueConstraint(
                 fields=["participation", "example"],
                 name="one_turn_per_participation_and_example",
@@ -199,11 +199,11 @@ class Answer(models.Model):
     active_seconds = models.FloatField()
     submitted_at = models.DateTimeField(default=timezone.now)
     # What it came by.
-    channel = models.CharField(max_length=4, choices=Channel, blank=True, default="", db_default="")
+    channel = models.CharField(max_length=4, choices=Channel)
 
     class Meta:
         constraints = [
-            one_of("channel", Channel, "an_answer_has_a_known_channel", or_empty=True),
+            one_of("channel", Channel, "an_answer_has_a_known_channel"),
             models.CheckConstraint(
                 condition=Q(s1__gte=0.0, s1__lte=1.0), name="s1_lies_between_0_and_1"
             ),

@@ -181,8 +181,8 @@ class Participation(models.Model):
     browser = models.CharField(max_length=64, blank=True)
     # The part of a study in several parts that this worker has come for (0: all of it).
     part = models.PositiveSmallIntegerField(default=0)
-    # Which Allocation gave this seat; null: it was given before release 0.2.
-    arrival = models.PositiveIntegerField(null=True)
+    # Which Allocation gave this seat.
+    arrival = models.PositiveIntegerField()
 
     objects = ParticipationQuerySet.as_manager()
 

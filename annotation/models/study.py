@@ -526,12 +526,10 @@ class Study(models.Model):
                 name="an_equivalence_margin_is_some_points",
                 violation_error_message="The equivalence margin lies between 0.1 and 100 points.",
             ),
-            # Of drafts alone: what was frozen before this rule stays as it was.
             models.CheckConstraint(
-                condition=~Q(status="draft")
-                | Q(qualification_threshold__isnull=True)
+                condition=Q(qualification_threshold__isnull=True)
                 | Q(qualification_threshold__gte=0, qualification_threshold__lte=100),
-                name="a_drafted_threshold_lies_on_its_scale",
+                name="a_threshold_lies_on_its_scale",
                 violation_error_message="The threshold lies between 0 and 100.",
             ),
         ]

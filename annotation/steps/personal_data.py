@@ -98,7 +98,7 @@ def _shown(turn: Turn) -> dict[str, Any]:
     told: dict[str, Any] = {
         "step": Step.ANNOTATION if turn.step == Step.CHECK else turn.step,
         "shown_at": turn.shown_at,
-        "shown_by": turn.channel or None,
+        "shown_by": turn.channel,
         "texts": turn.example.context,
         "question": turn.example.question,
         "unsent_answer": turn.kept_draft.content if turn.kept_draft else None,
@@ -114,7 +114,7 @@ def _shown(turn: Turn) -> dict[str, Any]:
     if given is not None:
         told["answer"] = {
             "submitted_at": given.submitted_at,
-            "came_by": given.channel or None,
+            "came_by": given.channel,
             "active_seconds": given.active_seconds,
             "no_answer": given.no_answer,
             "label": given.label,

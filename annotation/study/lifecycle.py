@@ -101,8 +101,6 @@ def _thaw(study: Study) -> None:
     cross_task.thaw(study)
     study.manifest_hash = ""
     study.opened_at = None
-    if (study.qualification_threshold or 0) > 100:  # opened before it was bounded
-        study.qualification_threshold = None
 
 
 def _freeze(study: Study, by: User | None, agreed: str | None) -> None:

@@ -195,7 +195,7 @@ class Migration(migrations.Migration):
                 ('split_number', models.PositiveIntegerField(null=True)),
                 ('filename', models.CharField(max_length=255)),
                 ('sha256', models.CharField(max_length=64)),
-                ('remarks', models.JSONField(null=True)),
+                ('remarks', models.JSONField()),
                 ('numbering', models.CharField(blank=True, choices=[('', 'not stated'), ('published', 'as published'), ('rechained', 'renumbered so that they nest (--rechain)')], default='', max_length=10)),
                 ('seen_test', models.CharField(blank=True, choices=[('', 'not stated'), ('no', 'no'), ('maybe', 'not known'), ('yes', 'yes')], default='', max_length=10)),
                 ('predicted_on', models.DateField(null=True)),

@@ -110,8 +110,8 @@ class PredictionFile(models.Model):
     split_number = models.PositiveIntegerField(null=True)
     filename = models.CharField(max_length=255)
     sha256 = models.CharField(max_length=64)
-    # What was found when it was held against the card; null: stored before that was done.
-    remarks = models.JSONField(null=True)
+    # What was found when it was compared with the card.
+    remarks = models.JSONField()
     # What the run was, as its uploader states it.
     numbering = models.CharField(max_length=10, choices=Numbering, blank=True, default="")
     seen_test = models.CharField(max_length=10, choices=Seen, blank=True, default="")

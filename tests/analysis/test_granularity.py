@@ -1,4 +1,4 @@
-"""Texts answered by characters, and answers from before a sign of several parts was one token."""
+"""Texts answered by characters."""
 
 import csv
 import subprocess

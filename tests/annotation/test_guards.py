@@ -220,7 +220,9 @@ def test_a_study_goes_back_to_draft_and_its_task_away_while_nobody_took_a_seat(r
 
 def test_an_answer_is_never_stored_as_submitted_before_its_example_was_shown(answered):
     turn = answered.latest_turn()
-    early = Answer(turn=turn, no_answer=True, s1=0, tokeniser="1", active_seconds=0)
+    early = Answer(
+        turn=turn, no_answer=True, s1=0, tokeniser="1", active_seconds=0, channel=turn.channel
+    )
     early.submitted_at = turn.shown_at - timedelta(microseconds=1)
     with pytest.raises(DatabaseError, match="before it was shown"), transaction.atomic():
         early.save(force_insert=True)

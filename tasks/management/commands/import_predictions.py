@@ -79,7 +79,7 @@ class Command(BaseCommand):
             mean = 100 * file.mean_s1  # type: ignore[attr-defined]  # from with_scores
             examples = file.examples  # type: ignore[attr-defined]  # the same
             self.stdout.write(f"{file}: S1 {mean:.2f} over {examples} examples")
-            for remark in file.remarks or []:
+            for remark in file.remarks:
                 self.stdout.write(self.style.WARNING(f"  {file.filename}: {remark}"))
 
     def _uploads(self, folder: Path) -> list[PredictionUpload]:
