@@ -355,7 +355,7 @@ def test_numbers_are_described_as_numbers(bundle):
             cells = [row[column] for row in rows(bundle, name) if row[column]]
             are_numbers = all(re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", cell) for cell in cells)
             if cells and are_numbers and column not in ("segment", "split_numbers"):
-                assert dictionary.type_of(column) != "string", f"{name}: {column}"
+                assert dictionary.type_of(column, name) != "string", f"{name}: {column}"
 
 
 def test_parquet_holds_the_same_values(bundle, monkeypatch):
