@@ -3,6 +3,7 @@
 PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
+STARTED := $(shell date +%s)
 # What tests and servers start again and again is compiled once, also where the shell forbids it.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -24,10 +25,11 @@ ON_POSTGRES := $(BIN)/python tests/with_postgres.py
 AGAIN := --reruns 1 --only-rerun "from pytest-timeout"
 
 test: .venv/dev .venv/chromium tests/js/node_modules/ready  ## everything on SQLite; on PostgreSQL what depends on it, and one journey per kind of page
-	$(MAKE) --no-print-directory --jobs 2 --output-sync lint
-	node --test tests/js/*.test.mjs
-	$(PYTEST) -n 3 -m "not browser and not long"
-	$(ON_POSTGRES) $(PYTEST) -n 3 $(AGAIN) -m "(postgres or engines or journey) and not long"
+	@.ci/timed lint $(MAKE) --no-print-directory --jobs 2 --output-sync lint
+	@.ci/timed JavaScript node --test tests/js/*.test.mjs
+	@.ci/timed SQLite $(PYTEST) -n 3 -m "not browser and not long"
+	@.ci/timed PostgreSQL $(ON_POSTGRES) $(PYTEST) -n 3 $(AGAIN) -m "(postgres or engines or journey) and not long"
+	@seconds=$$(($$(date +%s) - $(STARTED))); echo "make test: $$((seconds / 60)) minutes"; [ $$seconds -le 480 ] || echo "WARNING: above 8 minutes"
 
 test-all: test $(SUITES)  ## the long suites too
 
