@@ -121,7 +121,6 @@ urlpatterns = [
     path("models/uploads/<int:pk>/run/", models.model_upload_run, name="model_upload_run"),
     path("models/<str:name>/", models.model, name="model"),
     path("models/<str:name>/scores.csv", models.model_file, name="model_file"),
-    path("models/<str:name>/tags/", models.model_tags, name="model_tags"),
     path(
         "models/<str:name>/archive/",
         models.archive_model,

@@ -124,7 +124,6 @@ def _begin(
             card_data=card.as_dict(),
             rechained=rechain,
             imported_by=by or owner,
-            tags=newest.tags if newest else [],
         )
         TaskReport.objects.create(task=task, content=built)
         UnfinishedImport.objects.create(task=task)

@@ -1,10 +1,9 @@
 """How a long list is searched, filtered, sorted and paged, and written as CSV: all lists alike.
 
-The address says what is asked for (`q`, `tag`, `show`, `sort`, `page`, `format`), so that a list
-can be sent to somebody as it is seen. What it names and the list does not have is left aside.
+The address says what is asked for (`q`, `show`, `sort`, `page`, `format`), so that a list can be
+sent to somebody as it is seen. What it names and the list does not have is left aside.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -61,7 +60,6 @@ class Listing(Generic[Row]):
     page: Page
     words: str
     filters: list[Filter]
-    tags: list[Filter]
     headings: list[Heading]
     kept: list[tuple[str, str]]  # what a new search keeps of the address
     queries: dict[str, str]  # of "csv", and of the "previous" and "next" page
@@ -97,27 +95,22 @@ def listing(
     filters: Filters[Row] | None = None,
     per_page: int = PER_PAGE,
     is_archived: Callable[[Row], bool] = lambda _row: False,
-    tags: Callable[[Row], Sequence[str]] = lambda _row: (),
 ) -> Listing[Row]:
     """What the address asks for of these rows, which are in the order of who asks for none.
 
-    `text` is what is searched, in any case, for every word that was typed, and so are the tags of a
-    row. Archived rows are shown by a choice of their own, and by no other.
+    `text` is what is searched, in any case, for every word that was typed. Archived rows are shown
+    by a choice of their own, and by no other.
     """
     words = " ".join(asked.get("q", "").split())
     wanted = words.casefold().split()
 
     def is_found(row: Row) -> bool:
-        searched = " ".join([text(row), *tags(row)]).casefold()
+        searched = text(row).casefold()
         return all(word in searched for word in wanted)
 
-    all_rows = list(rows)
-    all_tags = sorted({each for row in all_rows for each in tags(row)})
-    tag = asked.get("tag", "")
-    found = list(filter(is_found, all_rows))
-    kept = [row for row in found if tag in tags(row)] if tag in all_tags else found
-    shelved = [row for row in kept if is_archived(row)]
-    kept = [row for row in kept if not is_archived(row)]
+    found = list(filter(is_found, rows))
+    shelved = [row for row in found if is_archived(row)]
+    kept = [row for row in found if not is_archived(row)]
     choices = {"": ("All", lambda _row: True)} | dict(filters or {})
     if shelved:
         choices[ARCHIVED] = ("Archived", is_archived)
@@ -133,10 +126,7 @@ def listing(
         )
         for name, (said, keeps) in choices.items()
     ]
-    keeps = choices[chosen][1]
-    beside = [row for row in filter(keeps, found) if is_archived(row) == (chosen == ARCHIVED)]
-    counts = Counter(each for row in beside for each in tags(row))
-    kept = list(filter(keeps, shelved if chosen == ARCHIVED else kept))
+    kept = list(filter(choices[chosen][1], shelved if chosen == ARCHIVED else kept))
     sort = asked.get("sort", "")
     by_name = {column.name: column for column in columns if column.name and column.heading}
     column = by_name.get(sort.removeprefix("-"))
@@ -149,7 +139,6 @@ def listing(
         page,
         words,
         offered if len(offered) > 1 else [],
-        [_tag(asked, name, counts[name], name == tag) for name in all_tags],
         [_heading(asked, list(columns).index(each) + 1, each, sort) for each in on_page(columns)],
         [(key, str(value)) for key, value in asked.items() if key not in ("q", "page", "format")],
         {
@@ -158,11 +147,6 @@ def listing(
             "next": _query(asked, page=page.number + 1),
         },
     )
-
-
-def _tag(asked: QueryDict, name: str, count: int, is_chosen: bool) -> Filter:
-    """A tag as a choice; pressed once more, it is let go."""
-    return Filter(name, name, _query(asked, tag="" if is_chosen else name), count, is_chosen)
 
 
 def ordered(rows: Iterable[Row], column: Column, is_descending: bool) -> list[Row]:

@@ -17,14 +17,13 @@ from analysis.tables import models_columns
 from analysis.tables.columns import as_records
 from annotation.access import own_model
 from annotation.api import jobs
-from annotation.api.form_bodies import Texts, as_form_data, check_known, fields_of, refuse, shape
+from annotation.api.form_bodies import as_form_data, check_known, fields_of, refuse, shape
 from annotation.api.paging import RowsView
 from annotation.api.problems import Conflict, Unprocessable
-from annotation.api.tags import Tags
 from annotation.api.tasks import JobBegun
 from annotation.api.views import ApiView, may_run, tagged
 from annotation.study import design_file
-from tasks import archive, checking, tags
+from tasks import archive, checking
 from tasks.columns import Column
 from tasks.models import LanguageModel, Prediction, PredictionFile
 from tasks.predictions import store as prediction_store
@@ -53,7 +52,6 @@ class ModelShape(serializers.Serializer):
     link = serializers.CharField(allow_blank=True)
     parameters = serializers.IntegerField(allow_null=True)
     uploaded_by = serializers.CharField()
-    tags = Texts()
     files = FileShape(many=True)
     scores = serializers.ListField(child=serializers.DictField())
 
@@ -67,7 +65,6 @@ def as_record(model: LanguageModel) -> dict[str, Any]:
         "link": model.link,
         "parameters": model.parameters,
         "uploaded_by": model.uploaded_by.get_username(),
-        "tags": model.tags,
         "files": [
             {
                 "id": file.pk,
@@ -172,20 +169,6 @@ class ArchiveModel(ApiView):
         model = own_model(request, name)
         archive.set_archived(model, self.is_archived)
         return Response(as_record(model))
-
-
-class ModelTags(Tags):
-    page = "model_tags"
-    summary = "Set the tags of one's own model: all of them, so what is left out is taken off"
-    reply = ModelShape
-
-    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> LanguageModel:
-        may_run(request)
-        return own_model(request, names["name"])
-
-    def do(self, about: LanguageModel, sent: dict[str, Any], request: Request) -> dict[str, Any]:
-        tags.of_model(about, sent["tags"])
-        return as_record(about)
 
 
 class OnePredictionFile(ApiView):

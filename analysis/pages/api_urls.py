@@ -83,7 +83,6 @@ urlpatterns = [
         name="api_models",
     ),
     path("models/<str:name>/", api_models.OneModel.as_view(), name="api_model"),
-    path("models/<str:name>/tags/", api_models.ModelTags.as_view(), name="api_model_tags"),
     path(
         "models/<str:name>/archive/",
         api_models.ArchiveModel.as_view(is_archived=True),

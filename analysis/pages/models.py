@@ -26,8 +26,7 @@ from analysis.tables import (
 from analysis.tables import models as model_tables
 from annotation.access import ResearcherRequest, own_model, predictions_job_of, scores_of
 from annotation.models import Kind
-from annotation.pages.tags import TagsForm
-from tasks import archive, checking, listing, tags, uploads
+from tasks import archive, checking, listing, uploads
 from tasks.columns import Column, cells, on_page
 from tasks.downloads import download
 from tasks.models import LanguageModel, PredictionFile, PredictionFileQuerySet
@@ -59,7 +58,6 @@ def models(request: ResearcherRequest) -> HttpResponse:
         LISTED,
         _searched,
         is_archived=lambda row: bool(row.archived_at),
-        tags=lambda row: row.tags,
     )
     if listing.wants_csv(request.GET):
         return shown.as_csv("models-list.csv")
@@ -89,7 +87,6 @@ LISTED = [
     ),
     Column("uploaded_by", "Uploaded by", get=lambda model: model.uploaded_by.get_username()),
     Column("uploaded_at", "Uploaded (UTC)", "first file", show=lambda at: f"{at:%Y-%m-%d}"),
-    Column("tags", get=lambda model: tags.in_words(model.tags)),
 ]  # fmt: skip
 
 
@@ -156,13 +153,6 @@ def models_file(request: ResearcherRequest) -> HttpResponse:
 @require_GET
 def model(request: ResearcherRequest, name: str) -> HttpResponse:
     """One model: what it is, its scores, its files."""
-    return _model_page(request, name)
-
-
-def _model_page(
-    request: ResearcherRequest, name: str, sent: TagsForm | None = None
-) -> HttpResponse:
-    """The page of a model, with tags that were refused, if they were."""
     language_model = get_object_or_404(
         LanguageModel.objects.select_related("uploaded_by"), name=name
     )
@@ -178,9 +168,8 @@ def _model_page(
             for file in files
         ],
         "remarks": [f"{file.filename}: {remark}" for file in files for remark in file.remarks],
-        "tags_form": sent or TagsForm.of(language_model.tags),
     }
-    return render(request, "researcher/model.html", context, status=422 if sent else 200)
+    return render(request, "researcher/model.html", context)
 
 
 @login_required
@@ -214,18 +203,6 @@ def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 def archive_model(request: ResearcherRequest, name: str, is_archived: bool) -> HttpResponse:
     """Take one's own model out of the list, or back into it."""
     archive.set_archived(own_model(request, name), is_archived)
-    return redirect("model", name)
-
-
-@login_required
-@require_POST
-def model_tags(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Set the tags of one's own model."""
-    language_model = own_model(request, name)
-    form = TagsForm(request.POST)
-    if not form.is_valid():
-        return _model_page(request, name, form)
-    tags.of_model(language_model, form.cleaned_data["tags"])
     return redirect("model", name)
 
 

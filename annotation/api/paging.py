@@ -63,14 +63,10 @@ class LinesRenderer(_Streamed):
     media_type, format = "application/jsonl", "jsonl"
 
 
-Reduce = Callable[[QuerySet[Any], str], QuerySet[Any]]
-
-
 class RowsView(ApiView):
     """A list: `queryset` gives its rows after the filters, `row` makes a JSON object of one.
 
-    `filters`: parameter -> (lookup, its choices; None: any text). The lookup is one of the
-    queryset's, or a function that reduces the queryset to what fits the text.
+    `filters`: parameter -> (lookup of the queryset, its choices; None: any text).
     """
 
     columns: ClassVar[Sequence[Column]]
@@ -78,7 +74,7 @@ class RowsView(ApiView):
     summary: ClassVar[str] = ""
     description: ClassVar[str] = ""
     ordering: ClassVar[str] = "pk"
-    filters: ClassVar[Mapping[str, tuple[str | Reduce, Sequence[str] | None]]] = {}
+    filters: ClassVar[Mapping[str, tuple[str, Sequence[str] | None]]] = {}
     streams: ClassVar[bool] = False
     renderer_classes: ClassVar[list[type[BaseRenderer]]] = [JSONRenderer]
 
@@ -156,9 +152,6 @@ class RowsView(ApiView):
                 continue
             if choices is not None and wanted not in choices:
                 raise ValidationError({name: [f"Write one of {', '.join(choices)}."]})
-            if callable(lookup):
-                rows = lookup(rows, wanted)
-                continue
             try:
                 rows = rows.filter(**{lookup: wanted})
             except ValueError:

@@ -20,14 +20,12 @@ from annotation.api import jobs
 from annotation.api.form_bodies import Numbers, StrictJSONParser, Texts, as_object, check_known
 from annotation.api.paging import RowsView
 from annotation.api.problems import Conflict, Unprocessable
-from annotation.api.tags import Tags
 from annotation.api.views import ApiView, StudyTwin, etag, may_run, tagged
 from annotation.models import Study, StudyStatus
 from annotation.rights import right_to
 from annotation.simulation import rehearsal_job
 from annotation.study import cloning, design, design_file, lifecycle, minutes
 from tasks.columns import Column
-from tasks.tags import with_tag
 
 COLUMNS = [
     Column("name", meaning="its name in addresses and files"),
@@ -43,7 +41,6 @@ COLUMNS = [
     Column("created_at", meaning="UTC"),
     Column("opened_at", meaning="UTC"),
     Column("archived_at", meaning="UTC; null: not archived"),
-    Column("tags", meaning="words to find it by"),
 ]
 
 
@@ -56,7 +53,6 @@ KINDS: dict[str, type[serializers.Field]] = {
     "tasks": Texts,
     "shots": Numbers,
     "splits": Numbers,
-    "tags": Texts,
     "annotators": serializers.IntegerField,
     "created_at": serializers.DateTimeField,
     "opened_at": serializers.DateTimeField,
@@ -132,7 +128,7 @@ class Studies(RowsView):
 
     columns, kinds = COLUMNS, KINDS
     summary = "The researcher's studies"
-    filters: ClassVar = {"status": ("status", StudyStatus.values), "tag": (with_tag, None)}
+    filters: ClassVar = {"status": ("status", StudyStatus.values)}
     parser_classes: ClassVar = [StrictJSONParser, TomlParser]
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Study]:
@@ -298,16 +294,6 @@ class Archive(StudyTwin):
 
     def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
         lifecycle.set_archived(about, self.is_archived, request.user)
-        return as_record(_own(request, about.name), request)
-
-
-class StudyTags(Tags, StudyTwin):
-    page = "study_tags"
-    summary = "Set the tags of a study: all of them, so what is left out is taken off"
-    reply = StudyShape
-
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
-        lifecycle.set_tags(about, sent["tags"], request.user)
         return as_record(_own(request, about.name), request)
 
 

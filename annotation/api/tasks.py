@@ -14,16 +14,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api import form_bodies, jobs
-from annotation.api.form_bodies import Numbers, Texts, check_known
+from annotation.api.form_bodies import Numbers, check_known
 from annotation.api.paging import RowsView
 from annotation.api.problems import Conflict, Unprocessable
-from annotation.api.tags import Tags
 from annotation.api.views import ApiView, Twin, may_run, tagged
 from annotation.pages.researcher.forms.tasks import CardForm, ChecksForm
 from annotation.pages.researcher.forms.team import TaskMemberForm
 from annotation.steps import attention_checks
 from annotation.study import team
-from tasks import archive, checking, data_report, tags, teams, upload_jobs, uploads
+from tasks import archive, checking, data_report, teams, upload_jobs, uploads
 from tasks import jobs as all_jobs
 from tasks.columns import Column
 from tasks.formats import FormatError
@@ -38,7 +37,6 @@ COLUMNS = [
     Column("training_sizes", meaning="numbers of shots that it has training files for"),
     Column("content_hash", meaning="SHA-256 of card and examples"),
     Column("imported_at", meaning="UTC"),
-    Column("tags", meaning="words to find it by, of all its versions"),
 ]
 
 
@@ -46,7 +44,6 @@ KINDS: dict[str, type[serializers.Field]] = {
     "version": serializers.IntegerField,
     "training_sizes": Numbers,
     "imported_at": serializers.DateTimeField,
-    "tags": Texts,
 }
 
 
@@ -114,7 +111,7 @@ class Tasks(RowsView):
 
     columns, kinds = COLUMNS, KINDS
     summary = "All tasks, every version"
-    filters: ClassVar = {"name": ("name", None), "tag": (tags.with_tag, None)}
+    filters: ClassVar = {"name": ("name", None)}
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Task]:
         return Task.objects.all()
@@ -251,15 +248,6 @@ class TaskArchive(TaskTwin):
     def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
         archive.archive_task(about, self.is_archived, request.user)
         return {"done": f"{about} is {'archived' if self.is_archived else 'in the list again'}."}
-
-
-class TaskTags(Tags, TaskTwin):
-    page = "task_tags"
-    summary = "Set the tags of a task, of all its versions: what is left out is taken off"
-
-    def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        tags.of_task(about.name, sent["tags"], request.user)
-        return {"done": f"The tags of {about.name}: {tags.in_words(sent['tags']) or 'none'}."}
 
 
 class TaskChecks(TaskTwin):

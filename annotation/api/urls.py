@@ -50,7 +50,6 @@ urlpatterns = [
         path(STUDY + f"{action}/", studies.Status.as_view(action=action), name=f"api_{action}")
         for action in lifecycle.TRANSITIONS
     ),
-    path(STUDY + "tags/", studies.StudyTags.as_view(), name="api_study_tags"),
     path(STUDY + "archive/", studies.Archive.as_view(is_archived=True), name="api_archive"),
     path(STUDY + "unarchive/", studies.Archive.as_view(is_archived=False), name="api_unarchive"),
     path(STUDY + "clone/", studies.Clone.as_view(), name="api_clone"),
@@ -118,7 +117,6 @@ urlpatterns = [
     path(
         "tasks/<str:name>/<int:version>/report/", tasks.TaskReport.as_view(), name="api_task_report"
     ),
-    path("tasks/<str:name>/<int:version>/tags/", tasks.TaskTags.as_view(), name="api_task_tags"),
     path(
         "tasks/<str:name>/<int:version>/archive/",
         tasks.TaskArchive.as_view(is_archived=True),

@@ -91,7 +91,6 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('opened_at', models.DateTimeField(blank=True, null=True)),
                 ('archived_at', models.DateTimeField(blank=True, null=True)),
-                ('tags', models.JSONField(blank=True, default=list)),
                 ('tasks', models.ManyToManyField(related_name='studies', to='tasks.task')),
                 ('upstream_tasks', models.ManyToManyField(blank=True, help_text='Cross-task studies only: what the upstream arm is trained on, with feedback, before the unseen task. The tasks above are then the unseen ones.', related_name='upstream_in', to='tasks.task')),
             ],

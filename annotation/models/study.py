@@ -477,8 +477,6 @@ class Study(models.Model):
     opened_at = models.DateTimeField(null=True, blank=True)
     # Out of the list of studies; nothing else changes.
     archived_at = models.DateTimeField(null=True, blank=True)
-    # Words to find it by (tasks/tags.py).
-    tags = models.JSONField(default=list, blank=True)
 
     if TYPE_CHECKING:
         role: Role  # annotated by StudyQuerySet.visible_to

@@ -24,7 +24,6 @@ from annotation.money import ledger
 from annotation.monitoring.costs import of_people, sums_by_status
 from tasks.clock import database_now
 from tasks.columns import Column
-from tasks.tags import in_words
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,6 @@ COLUMNS = [
         "last_active_at",
         "Last activity",
     ),
-    Column("tags", get=lambda row: in_words(row.study.tags)),
 ]
 
 # What the list can be reduced to: name -> (words, which rows).

@@ -28,12 +28,11 @@ def copied(source: Study, owner: User) -> Study:
 
 
 def clone(source: Study, owner: User, changes: Mapping[str, Any]) -> Study:
-    """A draft of that owner with the design and the tags of `source` but for these fields.
+    """A draft of that owner with the design of `source` but for these fields.
 
     Raises ValidationError (fields), and IntegrityError where somebody takes the name meanwhile.
     """
     study = copied(source, owner)
-    study.tags = source.tags
     for field, value in changes.items():
         setattr(study, field, value)
     upstream = list(source.upstream_tasks.all())

@@ -150,20 +150,6 @@ def set_archived(study: Study, is_archived: bool, by: User) -> None:
         locked.events.create(what=words, topic=Topic.DESIGN, by=by, at=database_now())
 
 
-def set_tags(study: Study, tags: list[str], by: User) -> None:
-    """Set the tags of a study, whatever its status; the log keeps what they were."""
-    with transaction.atomic():
-        locked = Study.objects.locked().get(pk=study.pk)
-        if locked.tags == tags:
-            return
-        before, after = {"tags": locked.tags}, {"tags": tags}
-        locked.tags = tags
-        locked.save(update_fields=["tags"])
-        locked.events.record(
-            "tags changed", Topic.DESIGN, study=locked, before=before, after=after, by=by
-        )
-
-
 def can_be_deleted(study: Study) -> bool:
     """Is it a draft in which nobody has ever had a part?"""
     parts = (study.allocations, study.participations, study.prolific_studies, study.submissions)

@@ -295,9 +295,9 @@ class Studies:
     def __init__(self, connection: Connection, jobs: Jobs):
         self._connection, self._jobs = connection, jobs
 
-    def list(self, status: str | None = None, tag: str | None = None) -> Rows:
+    def list(self, status: str | None = None) -> Rows:
         """Name, title, status and design of each."""
-        return Rows(lambda: self._connection.rows("studies/", status=status, tag=tag))
+        return Rows(lambda: self._connection.rows("studies/", status=status))
 
     def __getitem__(self, name: str) -> Study:
         """That study. Raises KeyError where there is none that the token may see."""

@@ -21,9 +21,9 @@ class Tasks:
     def __init__(self, connection: Connection, jobs: Jobs):
         self._connection, self._jobs = connection, jobs
 
-    def list(self, name: str | None = None, tag: str | None = None) -> Rows:
-        """Every version of every task, of one, or of those with a tag."""
-        return Rows(lambda: self._connection.rows("tasks/", name=name, tag=tag))
+    def list(self, name: str | None = None) -> Rows:
+        """Every version of every task, or of one."""
+        return Rows(lambda: self._connection.rows("tasks/", name=name))
 
     def get(self, name: str, version: int | None = None) -> Record:
         """A version of a task with its files; the newest unless it is said."""

@@ -80,7 +80,6 @@ class Migration(migrations.Migration):
                 ('rechained', models.BooleanField(default=False)),
                 ('imported_at', models.DateTimeField(auto_now_add=True)),
                 ('archived_at', models.DateTimeField(blank=True, null=True)),
-                ('tags', models.JSONField(blank=True, default=list)),
                 ('imported_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
@@ -116,7 +115,6 @@ class Migration(migrations.Migration):
                 ('uploaded_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='uploaded_models', to=settings.AUTH_USER_MODEL)),
                 ('uploaded_at', models.DateTimeField(auto_now_add=True)),
                 ('archived_at', models.DateTimeField(blank=True, null=True)),
-                ('tags', models.JSONField(blank=True, default=list)),
             ],
             options={
                 'ordering': ['name'],

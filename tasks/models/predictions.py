@@ -56,8 +56,6 @@ class LanguageModel(models.Model):
     uploaded_at = models.DateTimeField(auto_now_add=True)
     # Out of the list of models; nothing else changes.
     archived_at = models.DateTimeField(null=True, blank=True)
-    # Words to find it by (tasks/tags.py).
-    tags = models.JSONField(default=list, blank=True)
 
     class Meta:
         ordering = ["name"]

@@ -59,8 +59,6 @@ class Task(models.Model):
     imported_at = models.DateTimeField(auto_now_add=True)
     # This version is out of the list of tasks; nothing else changes.
     archived_at = models.DateTimeField(null=True, blank=True)
-    # Words to find it by (tasks/tags.py); of a task, all its versions have the same.
-    tags = models.JSONField(default=list, blank=True)
     # None: from the command line without --owner, or before tasks had teams.
     imported_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"

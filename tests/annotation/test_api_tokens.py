@@ -194,7 +194,7 @@ def test_errors_are_problem_details(researcher):
         assert (problem["status"], problem["code"]) == (status, code)
         assert problem["detail"].endswith(".")
     assert problem["fields"] == {
-        "limti": ["'limti' is no parameter here; known: cursor, page_size, status, tag."]
+        "limti": ["'limti' is no parameter here; known: cursor, page_size, status."]
     }
     assert Client().get(STUDIES)["Content-Type"] == "application/problem+json"
 

@@ -83,7 +83,6 @@ def drafts_and_runs(watched, task):
     watched.post(reverse("study_delete", args=["spring-2"]))
     do("study_archive")
     do("study_unarchive")
-    do("study_tags", tags="pilot")
     rehearsal = Study.objects.get(rehearsal=True)
     for draft in (rehearsal, study):
         lifecycle.change_status(draft, "open", study.owner)
@@ -161,7 +160,6 @@ def tasks_are_imported(watched, tmp_path):
     watched.post(reverse("task_checks", args=its), {"checks": sent})
     watched.post(reverse("task_archive", args=its))
     watched.post(reverse("task_unarchive", args=its))
-    watched.post(reverse("task_tags", args=its), {"tags": "pilot"})
     form = watched.get(reverse("task_edit", args=its)).context["form"]
     sent = {field.html_name: field.value() or "" for field in form}
     watched.post(reverse("task_edit", args=its), sent | {"title": "Another title"})
@@ -178,7 +176,6 @@ def models_and_tokens(watched, fake, task, monkeypatch):
     watched.post(reverse("prediction_file_delete", args=["toy", file.pk]))
     watched.post(reverse("model_archive", args=["toy"]))
     watched.post(reverse("model_unarchive", args=["toy"]))
-    watched.post(reverse("model_tags", args=["toy"]), {"tags": "pilot"})
     watched.post(reverse("model_delete", args=["toy"]))
     factories.confirm_password(watched)
     watched.post(reverse("tokens"), {"name": "nightly", "scopes": ["read"], "days": "7"})
@@ -241,7 +238,6 @@ DESIGN = {
     "study_new", "study_edit", "study_status", "team", "lists", "seats", "switches", "budget",
     "personal_links", "panel_new", "study_clone", "study_archive", "study_unarchive",
     "study_delete", "robots", "robots_run", "notice_switches", "retention", "study_erase",
-    "study_tags",
 }  # fmt: skip
 WORK = {
     "participation_score", "participation_decide", "participation_bonus",
@@ -255,12 +251,11 @@ TASKS = {
     "task_import", "task_upload_run", "task_upload_files", "task_upload_confirm",
     "task_upload_discard", "dataset_import", "dataset_columns", "gym_import", "gym_tasks",
     "gym_run", "task_team", "task_checks", "task_archive", "task_unarchive", "task_edit",
-    "task_tags",
 }  # fmt: skip
 MODELS = {
     "models", "model_upload_run", "prediction_file_delete", "model_delete", "tokens",
     "token_revoke", "prolific_token", "prolific_token_remove",
-    "model_archive", "model_unarchive", "model_tags",
+    "model_archive", "model_unarchive",
 }  # fmt: skip
 ACCOUNTS = {
     "mfa_activate_totp", "mfa_generate_recovery_codes", "password_change", "logout",

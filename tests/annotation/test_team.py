@@ -77,7 +77,6 @@ ALLOWED = [
     ("study_clone", (), {"name": "A B"}, READERS),
     ("study_archive", (), {}, OWNERS),
     ("study_unarchive", (), {}, OWNERS),
-    ("study_tags", (), {"tags": "pilot"}, OWNERS),
     ("study_delete", (), {}, OWNERS),
     ("robots", (), None, OWNERS),
     ("robots", (), {"policy": "gold"}, OWNERS),
@@ -220,7 +219,6 @@ WITHOUT_A_STUDY = {
     "dataset_import", "dataset_columns", "gym_import", "gym_tasks", "gym_run",
     "task_checks", "task_team", "task_examples", "task_card", "task_files", "task_edit",
     "task_archive", "task_unarchive", "model_archive", "model_unarchive",
-    "task_tags", "model_tags",
     "task_import", "task_upload", "task_upload_files",
     "task_upload_run", "task_upload_confirm", "task_upload_discard", "task_upload_preview",
 }  # fmt: skip

@@ -23,12 +23,6 @@ def test_studies_are_listed_and_looked_at(client):
         client.studies["nobody"]
 
 
-def test_lists_are_reduced_to_a_tag(client):
-    assert [row["name"] for row in client.studies.list(tag="First pilot")] == ["pilot"]
-    assert [row["name"] for row in client.tasks.list(tag="reading")] == ["demo-questions"]
-    assert list(client.studies.list(tag="reading")) == []
-
-
 def test_tables_are_rows_and_data_frames(client):
     table = client.studies["pilot"].human_performance()
     rows = list(table)

@@ -28,7 +28,6 @@ def prepare() -> list[str]:
 
     from annotation.models import Study
     from annotation.study import lifecycle, team
-    from tasks import tags
     from tests.factories import bearer
 
     call_command("migrate", verbosity=0)
@@ -42,8 +41,6 @@ def prepare() -> list[str]:
     Study.objects.update(programs_as_people=True)
     lifecycle.change_status(Study.objects.get(), "open")
     call_command("simulate_workers", "pilot", policy="noisy:0.85", seed=1, **QUIET)
-    tags.of_task("demo-questions", ["reading"], owner)
-    Study.objects.update(tags=["first pilot"])
     get_user_model().objects.create_user("bob")
     team.add(Study.objects.get(), "bob", "analyst", owner)
     headers = (

@@ -27,7 +27,7 @@ POST_ALONE = {
     "analysis_run", "report_run", "release_prepare", "release_run", "example_comment",
     "model_upload_run",
     "model_archive", "model_unarchive", "model_delete", "prediction_file_delete", "logout",
-    "study_tags", "task_tags", "model_tags", "sample_upload",
+    "sample_upload",
 }  # fmt: skip
 MORE = ("/compare", "/planner", "/log", "/notices", "/tokens", "/deleted-studies")
 

@@ -16,7 +16,6 @@ from annotation.access import ResearcherRequest, job_of, study_of
 from annotation.models import Kind, Status, Study
 from annotation.pages.fields import PageForm, WholeNumberField, is_shown_again
 from annotation.pages.researcher.studies import design_page
-from annotation.pages.tags import TagsForm
 from annotation.rights import right_to
 from annotation.simulation import rehearsal_job
 from annotation.simulation.robots import POLICIES
@@ -107,19 +106,6 @@ def archive(request: ResearcherRequest, name: str, is_archived: bool) -> HttpRes
     study = study_of(request, name, right_to(page))
     lifecycle.set_archived(study, is_archived, request.user)
     return redirect("study_design", study.name)
-
-
-@login_required
-@require_POST
-def tags(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Set the tags of a study."""
-    study = study_of(request, name, right_to("study_tags"))
-    form = TagsForm(request.POST)
-    if form.is_valid():
-        lifecycle.set_tags(study, form.cleaned_data["tags"], request.user)
-        return redirect("study_design", study.name)
-    context = design_page(study) | {"tags_form": form}
-    return render(request, "researcher/study_design.html", context, status=422)
 
 
 @login_required

@@ -22,7 +22,6 @@ from annotation.pages.researcher import first_study
 from annotation.pages.researcher.forms import audience
 from annotation.pages.researcher.forms.annotators import TogetherForm
 from annotation.pages.researcher.forms.study import StudyForm
-from annotation.pages.tags import TagsForm
 from annotation.rights import right_to
 from annotation.study import (
     admission,
@@ -58,7 +57,6 @@ def studies(request: ResearcherRequest) -> HttpResponse:
         overview.text,
         overview.FILTERS,
         is_archived=lambda row: row.study.archived_at is not None,
-        tags=lambda row: row.study.tags,
     )
     if listing.wants_csv(request.GET):
         return shown.as_csv("studies.csv")
@@ -263,7 +261,7 @@ def design_page(study: Study) -> dict[str, Any]:
         "study": study, "tasks": tasks, "warnings": data_warnings.of_design(study, tasks),
         "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
         "restrictions": restrictions.in_force(study), "audience": audience.shown(study.audience),
-        "can_be_deleted": lifecycle.can_be_deleted(study), "tags_form": TagsForm.of(study.tags),
+        "can_be_deleted": lifecycle.can_be_deleted(study),
     }  # fmt: skip
 
 

@@ -14,7 +14,6 @@ from annotation.access import ResearcherRequest
 from annotation.pages.fields import PageForm, TextField, by_key
 from annotation.pages.researcher.forms.tasks import MAX_CHECKS, ChecksForm
 from annotation.pages.researcher.forms.team import TaskMemberForm
-from annotation.pages.tags import TagsForm
 from annotation.steps import attention_checks
 from annotation.study import team
 from tasks import (
@@ -24,7 +23,6 @@ from tasks import (
     disk,
     exporting,
     listing,
-    tags,
     teams,
     upload_jobs,
     uploads,
@@ -117,7 +115,6 @@ def tasks(request: ResearcherRequest) -> HttpResponse:
         _text,
         _families(rows),
         is_archived=lambda row: bool(row.archived_at),
-        tags=lambda row: row.tags,
     )
     if listing.wants_csv(request.GET):
         return shown.as_csv("tasks.csv")
@@ -134,7 +131,6 @@ COLUMNS = [
     Column("language", "Language", get=lambda task: task.card.language),
     Column("imported_at", "Imported (UTC)", show=lambda at: f"{at:%Y-%m-%d}"),
     Column("owner", "Owner", get=lambda task: str(task.imported_by or "")),
-    Column("tags", get=lambda task: tags.in_words(task.tags)),
 ]
 
 
@@ -182,7 +178,7 @@ def _task_page(
         "members": TaskMember.objects.filter(task_name=its.name).select_related("user"),
         "may_change": teams.may_change(its.name, request.user),
     }
-    context |= by_key(TaskMemberForm(), ChecksForm(), TagsForm.of(its.tags), sent=sent)
+    context |= by_key(TaskMemberForm(), ChecksForm(), sent=sent)
     status = status if sent or problem else 200
     return render(request, "researcher/task.html", context, status=status)
 
@@ -292,21 +288,6 @@ def task_archive(
     its = get_object_or_404(Task, name=name, version=version)
     try:
         archive.archive_task(its, is_archived, request.user)
-    except teams.NotInTeam as error:
-        return _task_page(request, its, problem=str(error), status=403)
-    return redirect("task", name, version)
-
-
-@login_required
-@require_POST
-def task_tags(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Set the tags of a task, of all its versions."""
-    its = get_object_or_404(Task, name=name, version=version)
-    form = TagsForm(request.POST)
-    if not form.is_valid():
-        return _task_page(request, its, form)
-    try:
-        tags.of_task(name, form.cleaned_data["tags"], request.user)
     except teams.NotInTeam as error:
         return _task_page(request, its, problem=str(error), status=403)
     return redirect("task", name, version)

@@ -42,7 +42,6 @@ urlpatterns = [
     path("studies/<str:name>/", studies.study, name="study"),
     path("studies/<str:name>/edit/", studies.study_edit, name="study_edit"),
     path("studies/<str:name>/clone/", life.clone, name="study_clone"),
-    path("studies/<str:name>/tags/", life.tags, name="study_tags"),
     path("studies/<str:name>/archive/", life.archive, {"is_archived": True}, name="study_archive"),
     path(
         "studies/<str:name>/unarchive/",
@@ -159,7 +158,6 @@ urlpatterns = [
     path("tasks/<str:name>/<int:version>/edit/", task_pages.task_edit, name="task_edit"),
     path("tasks/<str:name>/<int:version>/checks/", task_pages.task_checks, name="task_checks"),
     path("tasks/<str:name>/<int:version>/team/", task_pages.task_team, name="task_team"),
-    path("tasks/<str:name>/<int:version>/tags/", task_pages.task_tags, name="task_tags"),
     path(
         "tasks/<str:name>/<int:version>/archive/",
         task_pages.task_archive,

@@ -1,0 +1,61 @@
+"""A new study that starts from the design of another."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Member, Study
+from tasks import archive
+from tests import factories
+
+
+@pytest.fixture
+def task(researcher):
+    return factories.make_task(by=researcher)
+
+
+@pytest.fixture
+def study(researcher, task):
+    return factories.make_study(researcher, task, name="real", shots=[0, 2], hourly_rate=12)
+
+
+def page(client, name: str, *args, query: str = "") -> str:
+    return client.get(reverse(name, args=args) + query).content.decode()
+
+
+def test_a_new_study_starts_from_the_design_of_another_and_nothing_is_stored(ada, task, study):
+    assert '<option value="real">real</option>' in page(ada, "study_new")
+    Study.objects.update(rehearsal=True, consent_text="Hello <there>", hypotheses="H1")
+    shown = ada.get(reverse("study_new"), {"like": "real"})
+    form = shown.context["form"]
+    assert Study.objects.count() == 1
+    assert (form["name"].value(), form["rehearsal"].value()) == ("", False)
+    assert (form["shots"].value(), form["consent_text"].value()) == ("0 2", "Hello <there>")
+    assert form["tasks"].value() == [task.pk]
+    assert '<option value="real" selected>real</option>' in shown.content.decode()
+    values = {field.html_name: field.value() for field in form}
+    sent = {key: value for key, value in values.items() if value is not None and value is not False}
+    reply = ada.post(reverse("study_new") + "?like=real", sent | {"name": "mine"})
+    assert reply.status_code == 302, re.findall(r'class="error".*', reply.content.decode())
+    made = Study.objects.get(name="mine")
+    assert made.scenarios.count() == 2
+    assert (made.is_draft, made.rehearsal, made.hypotheses) == (True, False, "H1")
+
+
+def test_what_a_new_study_is_not_offered_is_named(ada, task, study):
+    assert "Filled in from real; nothing" in page(ada, "study_new", query="?like=real")
+    archive.set_archived(task, True)
+    shown = page(ada, "study_new", query="?like=real")
+    assert f"Filled in from real, without {task} (archived); nothing is saved yet." in shown
+
+
+def test_no_design_is_read_by_who_may_not(client, study, other_researcher):
+    client.force_login(other_researcher)
+    assert '<option value="real"' not in page(client, "study_new")
+    assert client.get(reverse("study_new"), {"like": "real"}).status_code == 404
+    Member.objects.create(study=study, user=other_researcher, role="payer")
+    assert client.get(reverse("study_new"), {"like": "real"}).status_code == 403
+    assert '<option value="real"' not in page(client, "study_new")
+    Member.objects.update(role="analyst")
+    assert client.get(reverse("study_new"), {"like": "real"}).status_code == 200
