@@ -146,7 +146,7 @@ def _gates(record: StudyRecord) -> str:
     manifest = record.manifest
     sentences = [
         f"The announced duration was {wording.announced(manifest)}; annotators could interrupt"
-        f" their work for up to {count(manifest['idle_limit_hours'], 'hour')}."
+        f" their work for up to {record.breaks}."
     ]
     if (language := wording.interface_language(manifest)) != "English":
         sentences.append(f"The interface of the annotators' pages was in {language}.")
@@ -302,7 +302,8 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
             "Intervals of means take annotators and test examples as samples: they generalise to"
             f" {two_way.BOTH}. Such an interval is the wider of the t interval over annotators and"
             " the t interval of the two-way mean squares of annotators and contexts"
-            " (Satterthwaite's degrees of freedom). As sensitivity we report percentile bootstraps"
+            " (Satterthwaite's degrees of freedom, at least the smaller of those of annotators and"
+            " of contexts). As sensitivity we report percentile bootstraps"
             f" of the means ({RESAMPLES:,} resamples)."
         )
     if tables.get(ceilings.AGREEMENT):
@@ -318,7 +319,7 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
     if number := tables.get(differences.OF_MODELS):
         sentences.append(
             f"We tested {count(number, 'difference')} of people and a model on the same test"
-            f" examples by the p of its two-way interval, which generalises to {two_way.RUNS}"
+            f" examples by the p of such an interval, which generalises to {two_way.RUNS}"
             f"{_corrected(number)}."
         )
     margin = record.manifest["equivalence_margin"]

@@ -54,8 +54,8 @@ SCORES = [
     f"95 % confidence intervals of these means generalise to {BOTH}: the wider of the t interval"
     " over annotators and the t interval of the two-way mean squares of annotators and contexts"
     " (SE² = (MS_A + MS_C - MS_AC) / ab, at least the larger of MS_A and MS_C over ab, with"
-    " Satterthwaite's degrees of freedom). There is none for one annotator or if all annotators"
-    " tie.",
+    " Satterthwaite's degrees of freedom, at least the smaller of those of annotators and of"
+    " contexts). There is none for one annotator or if all annotators tie.",
 ]
 
 

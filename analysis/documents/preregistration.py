@@ -270,7 +270,8 @@ def _procedure(manifest: Manifest) -> list:
         " are shown.",
         f"Seed of all random choices: {manifest['seed']}.",
         f"Annotators may interrupt their work for up to"
-        f" {count(manifest['idle_limit_hours'], 'hour')}."
+        f" {count(manifest['idle_limit_hours'], 'hour')} (on Prolific within the maximum time of"
+        " the study there)."
         f" The announced duration is {announced(manifest)}.",
     ]
     if 0 in shots:

@@ -34,7 +34,7 @@ from analysis.documents.blocks import (
     numbered,
 )
 from analysis.documents.study_record import Amount, StudyRecord
-from analysis.documents.wording import moment, same_recipe
+from analysis.documents.wording import moment, recomputed, same_recipe
 from analysis.tables import columns, marks, rendering, sample
 from analysis.tables.columns import NOTHING
 from analysis.tables.performance import PerformanceTable, kinds_of, versions
@@ -384,9 +384,10 @@ def _provenance(record: StudyRecord) -> list[Block]:
         ),
         Paragraph(
             "The release bundle contains the design (manifest.json), every answer with its times"
-            " except those of people who withdrew, and verify.py, which recomputes the main table"
-            " from the CSVs and manifest.json and names what it does not check. The bundle's own"
-            " report states the SHA-256 of its SHA256SUMS; published elsewhere too, it shows"
+            " except those of people who withdrew, and verify.py, which recomputes"
+            f" {recomputed(record.manifest)} from the CSVs and manifest.json and names what it does"
+            " not check. The bundle's own report states the SHA-256 of its SHA256SUMS; published"
+            " elsewhere too, it shows"
             " whether data and sums were changed together (verify.py --sums)."
         ),
     ]

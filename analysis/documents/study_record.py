@@ -246,10 +246,24 @@ class StudyRecord:
         return marks.scenarios_were_chosen(self.study)
 
     @cached_property
+    def _on_prolific(self) -> list[tuple[int, int]]:
+        """(reward in cents, maximum time in minutes) of the studies that were created there."""
+        created = self.study.prolific_studies.exclude(external_id=None)
+        return sorted(created.values_list("reward_cents", "max_minutes"))
+
+    @property
     def rewards(self) -> list[int]:
         """The rewards in cents of the studies that were created on Prolific, in ascending order."""
-        created = self.study.prolific_studies.exclude(external_id=None)
-        return sorted(created.values_list("reward_cents", flat=True))
+        return [reward for reward, _minutes in self._on_prolific]
+
+    @property
+    def breaks(self) -> str:
+        """How long annotators could interrupt their work; Prolific ends a submission earlier."""
+        idle = wording.count(self.manifest["idle_limit_hours"], "hour")
+        if not self._on_prolific:
+            return idle
+        longest = max(minutes for _reward, minutes in self._on_prolific)
+        return f"{idle} (on Prolific, a submission ends after {longest} minutes)"
 
     @cached_property
     def failed_questions(self) -> int:

@@ -383,6 +383,16 @@ def metrics(manifest: Manifest) -> str:
     return " ".join(sentences)
 
 
+def recomputed(manifest: Manifest) -> str:
+    """What verify.py recomputes, after "recomputes"."""
+    others = [
+        f"{task['name']} under {task['card']['metric']}"
+        for task in manifest["tasks"]
+        if task["card"].get("metric", "S1") != "S1"
+    ]
+    return "the main table" + (f" (not that of {', '.join(others)})" if others else "")
+
+
 def group_sizes(scenarios: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
     """(task, shots) -> planned annotators of all training splits; of arms, the direct one alone.
 

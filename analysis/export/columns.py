@@ -237,7 +237,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     | {"kind": "person, simulated or model", "seats": "seats now, for that kind"}
     | {
         "arrived": "took a seat, also those who then declined",
-        "declined": "did not consent; nothing else is kept of them",
+        "declined": "did not consent; besides this number, their rows of allocations.csv are kept",
         "consented": "agreed to take part",
         "trained": "finished the training or screening step (without one: saw the first example)",
         "qualified": "were admitted to the annotation step",
@@ -249,7 +249,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "expired": "exceeded the idle limit",
         "refused": "had already done this task",
         "withdrawn": "withdrew",
-        "rejected": "were rejected on the platform",
+        "rejected": "were rejected on the platform before they completed",
     },
     "refused_arrivals.csv": STUDY
     | {
@@ -334,9 +334,11 @@ COLUMNS: dict[str, dict[str, str]] = {
     | {
         "annotator": "pseudonym of the participation",
         "earning": "base, screen_out, top_up, partial, waiting or bonus",
-        "cents": "amount in hundredths of the currency",
+        "cents": "amount in hundredths of the currency; also where a decision leaves the work"
+        " unpaid (decisions.csv, about = pay)",
         "currency": "three-letter currency code",
-        "by_platform": "1 if the platform paid it itself (the reward of a study there), else 0",
+        "by_platform": "1: a reward that the platform pays itself, once it approves the work;"
+        " else 0",
     },
     "pay_totals.csv": STUDY
     | {
@@ -348,13 +350,14 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "wages.csv": STUDY
     | {
-        "n": "number of people with settled pay, without who withdrew",
+        "n": "participations with settled pay, without those who withdrew or are unpaid by a"
+        " decision",
         "per_active_hour": "median earnings in cents per hour of worked and waited_seconds",
         "per_elapsed_hour": "median earnings in cents per hour of elapsed_seconds",
         "median_active_seconds": "median of worked and waited_seconds together",
         "median_elapsed_seconds": "median of elapsed_seconds",
         "total_active_seconds": "sum of worked and waited_seconds",
-        "total_elapsed_seconds": "sum of elapsed_seconds",
+        "total_elapsed_seconds": "sum of elapsed_seconds, of those whose end is known",
     },
     "predictions.csv": STUDY
     | {"model": "name of the uploaded model"}
@@ -409,9 +412,9 @@ The main table can be recomputed from these CSVs with Python alone, without Hand
     python verify.py --design HASH --sums HASH --signers FILE
 
 verify.py recomputes the hash of every file and example, S1 of every answer, the spans, mean, SD and
-n of every annotator and every cell of human_performance.csv, its interval in intervals.csv, seats
-and orders from the seed, exclusions from the decisions, and the totals of pay. It names what it
-does not check.
+n of every annotator and, for tasks that are scored by S1, of every cell of human_performance.csv
+with its interval in intervals.csv, seats and orders from the seed, exclusions from the decisions,
+and the totals of pay. It names what it does not check.
 
 Without options it shows that the folder agrees with itself. Other changes show only against what
 was published elsewhere. A changed design needs --design, the SHA-256 in the preregistration.

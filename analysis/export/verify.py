@@ -453,19 +453,19 @@ def upstream(export: Export, annotator: Annotator) -> list[Example]:
 
 
 def check_cells(export: Export, check: Check) -> None:
-    """human performance, scenarios: mean, SDs, n; intervals: 95 %"""
+    """human performance, scenarios: mean, SDs, n under S1; intervals: 95 %"""
     for name, *columns in (
         ("human_performance.csv", "kind", "task", "shots"),
         ("scenarios.csv", "kind", "task", "shots", "split"),
         ("intervals.csv", "kind", "task", "shots"),
     ):
         groups = export.cells(*columns)
-        for row in export.rows(name, check):
+        for row in export.rows(name, Check("")):
             group = groups.pop(row.of(*columns), [])
             check.cells(row, n=len(group))
             if export.cards.get(row["task"], {}).get("metric", "S1") != "S1":
                 continue
-            scores = [mean(one.scores("annotation")) for one in group]
+            scores, check.count = [mean(one.scores("annotation")) for one in group], check.count + 1
             check.cells(row, mean=mean(scores))
             if name != "intervals.csv":
                 check.cells(row, sd_ddof1=deviation(scores, 1), sd_ddof0=deviation(scores, 0))

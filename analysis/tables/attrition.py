@@ -46,7 +46,7 @@ INTRO = (
     " due to who left, if the arm with fewer completions only loses people. They are no confidence"
     " interval: the error of sampling comes on top."
 )
-_SHARE = "completed, of those who began"
+_SHARE = "completed, of those who consented"
 COLUMNS = [
     Column("task", "Task"),
     Column("", "Shots", get=lambda row: f"{row.from_shots} → {row.to_shots}"),
@@ -56,7 +56,11 @@ COLUMNS = [
         column
         for end, words in (("from", "the smaller"), ("to", "the larger"))
         for column in (
-            Column(f"began_{end}", meaning=f"annotators who began with {words} number of shots"),
+            Column(
+                f"began_{end}",
+                meaning=f"annotators who consented, at {words} number of shots, and are not at"
+                " work any more",
+            ),
             Column(f"completed_{end}", meaning=f"of these, annotators who completed, {words}"),
             Column(f"share_{end}", meaning=f"completed of began, {words}", unit="0 to 1"),
         )

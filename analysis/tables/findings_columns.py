@@ -182,7 +182,11 @@ COLUMNS: dict[str, list[Column]] = {
             "points",
             points,
         ),
-        Column("df", meaning="Satterthwaite's degrees of freedom of that standard error"),
+        Column(
+            "df",
+            meaning="Satterthwaite's degrees of freedom of that standard error, at least the"
+            " smaller of those of annotators and of contexts",
+        ),
         Column("no_interval", meaning="why there is no interval over annotators, if so"),
         Column("no_bootstrap", meaning="why there is no bootstrap over annotators, if so"),
         Column("no_examples", meaning="why there is no bootstrap over examples, if so"),

@@ -256,7 +256,11 @@ COLUMNS = [
         get=attrgetter("high"),
     ),
     Column("se", meaning="standard error over people and contexts", unit="points"),
-    Column("df", meaning="its degrees of freedom, by Satterthwaite"),
+    Column(
+        "df",
+        meaning="its degrees of freedom, by Satterthwaite; at least the smaller of those of people"
+        " and of contexts",
+    ),
     Column("no_interval", meaning="why there is no interval of annotators; empty if there is"),
     Column(
         "remark",

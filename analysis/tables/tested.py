@@ -204,7 +204,11 @@ def error_columns() -> list[Column]:
     df = "degrees of freedom of"
     return [
         Column("se", meaning=f"{se} annotators and contexts", unit="points"),
-        Column("df", meaning=f"{df} se (Satterthwaite)"),
+        Column(
+            "df",
+            meaning=f"{df} se (Satterthwaite; at least the smaller of those of annotators and of"
+            " contexts)",
+        ),
         Column("people_se", meaning=f"{se} annotators, on the same examples", unit="points"),
         Column("people_df", meaning=f"{df} people_se (Welch where there are two groups)"),
         Column("no_interval", meaning="why there is no interval, if so"),

@@ -109,12 +109,17 @@ MANIPULATION = [
     Column("kind"),
     Column("arm", "Arm", "upstream or sham"),
     Column("what", "Upstream task", "by its place in the annotator's order, or by name"),
-    Column("people", "n", "people who count", "", count),
+    Column("people", "n", "people in the analysis", "", count),
     Column("answers", "Answers", "of these people", "", count),
     Column("mean", "Mean", "mean over people of their mean S1", "S1 x 100", points),
     Column("sd", "SD", "over people (ddof 1)", "points", points),
     Column(
-        "first", "First half", "mean S1 of the first half of each one's answers", "S1 x 100", points
+        "first",
+        "First half",
+        "mean S1 of the first half of each one's answers; the middle one of an odd number is in"
+        " neither half",
+        "S1 x 100",
+        points,
     ),
     Column("last", "Second half", "mean S1 of the second half", "S1 x 100", points),
     Column("active", "Seconds", "median active time of an answer", "s", seconds),

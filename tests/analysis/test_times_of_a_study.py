@@ -19,7 +19,7 @@ def export(study, folder) -> dict:
 
 
 def verified(folder) -> str:
-    verify = [sys.executable, folder / "verify.py", folder]
+    verify = [sys.executable, folder / "verify.py"]
     return subprocess.run(verify, capture_output=True, check=False).stdout.decode()
 
 

@@ -206,7 +206,7 @@ def test_the_database_refuses_to_change_a_run(study, runs):
 def exported(study, folder) -> dict[str, list[dict[str, str]]]:
     call_command("export_study", study.name, str(folder), verbosity=0)
     verified = subprocess.run(
-        [sys.executable, folder / "verify.py", folder], capture_output=True, check=False
+        [sys.executable, folder / "verify.py"], capture_output=True, check=False
     )
     assert verified.returncode == 0, verified.stdout.decode()
     files = {}

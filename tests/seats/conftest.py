@@ -53,9 +53,7 @@ class Served:
         }
         export = [PYTHON, "manage.py", "export_study", self.study, folder]
         subprocess.run(export, cwd=ROOT, env=environment, check=True, capture_output=True)
-        verified = subprocess.run(
-            [PYTHON, folder / "verify.py", folder], capture_output=True, check=False
-        )
+        verified = subprocess.run([PYTHON, folder / "verify.py"], capture_output=True, check=False)
         assert verified.returncode == 0, verified.stdout.decode()
         files = {}
         for path in folder.glob("*.csv"):

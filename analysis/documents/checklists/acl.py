@@ -58,7 +58,7 @@ def instructions(facts: Facts) -> str:
     """Where the instructions are, in a sentence."""
     return (
         "Instructions and consent text are verbatim in the release bundle (materials/), with pages"
-        " as annotators saw them (seen/)."
+        " of consent, instructions, a question and a reveal (seen/)."
     )
 
 

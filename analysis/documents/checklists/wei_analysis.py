@@ -5,7 +5,7 @@ from analysis.documents.checklists.entries import Entry, Reply, Status, status, 
 from analysis.documents.checklists.facts import Facts, prose
 from analysis.documents.checklists.short_form import Answers, verdict
 from analysis.documents.checklists.wei_recruitment import unanswered
-from analysis.documents.wording import count
+from analysis.documents.wording import count, recomputed
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from analysis.tables.performance import FAMILY_NAMES
 
@@ -169,6 +169,8 @@ def _reported(facts: Facts) -> list[Entry]:
     families, number = {task.card.family for task in shown}, len(shown)
     named = ", ".join(words for name, words in FAMILY_NAMES.items() if name in families)
     active = record.seconds_per_answer
+    is_crossed = record.manifest["cross_task"]
+    upstream = ", those of the upstream step in upstream.csv" if is_crossed else ""
     share = f" ({whole.completed / whole.arrived:.0%})" if whole.arrived else ""
     return [
         demographics(facts, "5.1.1", "Description of the sample"),
@@ -181,7 +183,7 @@ def _reported(facts: Facts) -> list[Entry]:
             "No test answers yet."
             if active is None
             else f"Mean time on a test example, without idle time: {active:.1f} s; all times are in"
-            " answers.csv.",
+            f" answers.csv{upstream}.",
         ),
         _ai(facts),
         status(
@@ -265,8 +267,9 @@ def _public(facts: Facts, answers: Answers) -> list[Entry]:
         ),
         status(
             "5.4", "Analysis code in public", code_status, prose(code),
-            "The release bundle has verify.py, which recomputes the main table with Python alone,"
-            " and analysis.R, a mixed model.",
+            "The release bundle has verify.py, which recomputes"
+            f" {recomputed(facts.record.manifest)} with Python alone, and analysis.R, a mixed"
+            " model.",
             f"Code that ran the models: {ran}" if ran else "", field="5.2",
         ),
     ]  # fmt: skip

@@ -46,7 +46,7 @@ def _sitting(facts: Facts) -> list[Entry]:
         parts.insert(0, "screening examples")
     if manifest["attention_checks"]:
         parts.append("attention checks")
-    breaks = count(manifest["idle_limit_hours"], "hour")
+    breaks = record.breaks
     active = record.median("active_seconds", record.settled)
     tasks = manifest["tasks_per_worker"]
     return [
@@ -144,7 +144,7 @@ SEATED = (
     " reveals, without the graphical pages."
 )
 UPLOADED = "The uploaded predictions were computed outside Handful."
-PAGES = "The annotators' pages are in the release bundle."
+PAGES = "Pages of the annotators are in the release bundle (seen/), without scripts."
 
 
 def _interface(facts: Facts, answers: Answers) -> list[Entry]:
