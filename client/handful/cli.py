@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from handful import annotate, fake_model, login
+from handful import annotate, login
 from handful.client import Client
 from handful.connection import Record
 from handful.errors import HandfulError
@@ -50,9 +50,6 @@ def parser() -> argparse.ArgumentParser:
     added = commands.add_parser("annotate", help="a model takes part", epilog=annotate.DESCRIPTION)
     annotate.add_arguments(added)
     added.set_defaults(run=annotate.run)
-    added = commands.add_parser("fake-model", help="for rehearsals", epilog=fake_model.DESCRIPTION)
-    fake_model.add_arguments(added)
-    added.set_defaults(run=fake_model.run)
     return top
 
 

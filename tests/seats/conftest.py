@@ -4,18 +4,20 @@ import argparse
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from handful import annotate, fake_model
+from handful import annotate
+from inspect_ai.model import ModelOutput, ModelUsage
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv/bin/python"
 # Every kind of answer.
 KINDS = ("spans", "typed", "label", "option", "options", "number", "short text", "long text")
+OPTION = re.compile(r"^(\d+)\. (.+)$", re.MULTILINE)
 
 
 class Served:
@@ -27,7 +29,7 @@ class Served:
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         told = json.loads(self.process.stdout.readline())
         self.server, self.study, self.token = told["server"], told["study"], told["token"]
-        self.examples = fake_model.read_examples([Path(told["examples"])])
+        self.examples = told["examples"]
 
     def stop(self) -> None:
         self.process.terminate()
@@ -42,6 +44,21 @@ class Served:
             "--server", self.server, "--study", self.study, "--model", model,
         ]  # fmt: skip
         return annotate.run(parser.parse_args([*places, *options]), **model_args)
+
+    def right_answer(self, messages, *_more: object) -> ModelOutput:
+        """`custom_outputs` of Inspect's mock model: the right answer, in the format it asks for."""
+        asked = latest_question(messages)
+        if not asked:  # the questions about the instructions
+            return mock_output("Answer: [1]")
+        right = next(
+            texts for context, question, texts in self.examples
+            if question in asked and all(text in asked for text in context)
+        )  # fmt: skip
+        numbers = {text: int(number) for number, text in OPTION.findall(asked)}
+        values = [numbers.get(text, text) for text in right]
+        if "JSON list" in messages[0].text.rpartition("How to answer")[2]:
+            return mock_output(f"Answer: {json.dumps(values)}")
+        return mock_output(f"Answer: {json.dumps(values[0])}")
 
     def exported(self) -> dict[str, list[dict[str, str]]]:
         """The CSVs of the study, which verify.py has found to agree."""
@@ -62,6 +79,18 @@ class Served:
         return files
 
 
+def latest_question(messages) -> str:
+    """The message with the example that is asked, or asked again; empty before the first one."""
+    return next((one.text for one in reversed(messages) if "Question:" in one.text), "")
+
+
+def mock_output(text: str) -> ModelOutput:
+    """What the model says. Without its usage the mock model downloads a tokeniser to count it."""
+    output = ModelOutput.from_content("mockllm", text)
+    output.usage = ModelUsage(input_tokens=7, output_tokens=2, total_tokens=9)
+    return output
+
+
 @pytest.fixture
 def serve(tmp_path, monkeypatch):
     """Start a server with tasks of these kinds; its token is in the environment."""
@@ -78,24 +107,3 @@ def serve(tmp_path, monkeypatch):
     yield start
     for served in started:
         served.stop()
-
-
-@pytest.fixture
-def fake(monkeypatch):
-    """Start a fake model that knows these examples; the options that lead to it, and itself."""
-    started = []
-
-    def start(examples, **faults: float) -> SimpleNamespace:
-        model = fake_model.FakeModel(examples, fake_model.Faults(**faults), seed=1)
-        server = fake_model.serve(model)
-        started.append(server)
-        monkeypatch.setenv("FAKE_API_KEY", "none is needed")
-        address = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        return SimpleNamespace(
-            name="openai-api/fake/toy", options=("--base-url", address), model=model
-        )
-
-    yield start
-    for server in started:
-        server.shutdown()
-        server.server_close()

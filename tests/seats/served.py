@@ -1,7 +1,7 @@
 """A server of Handful with an open study, in Handful's own environment: for check_inspect*.py.
 
 Arguments: the folder of its database, and the names of the kinds of tasks. Prints one line of JSON
-once it answers: where, the study, a researcher's token, and the files of examples.
+once it answers: where, the study, a researcher's token, and the examples with right answers.
 """
 
 import json
@@ -47,13 +47,6 @@ def main() -> None:
         owner, *tasks, name="seats", shots=[0, 2], splits=[1, 2], annotators=1,
         comprehension_questions="Can an answer be changed?\n* No\n- Yes",
     )  # fmt: skip
-    examples = FOLDER / "examples.jsonl"
-    with examples.open("w", encoding="utf-8") as file:
-        for task in tasks:
-            for split in task.splits.all():
-                for one in split.examples.all():
-                    row = {"context": one.context, "question": one.question, "answer": one.gold}
-                    file.write(json.dumps(row) + "\n")
     bearer = factories.bearer(owner, "read", "run")["Authorization"]
     server = make_server("127.0.0.1", 0, application, Threaded, Silent)
     told = {
@@ -61,7 +54,12 @@ def main() -> None:
         "study": study.name,
         "token": bearer.removeprefix("Bearer "),
         "code": study.link_code,
-        "examples": str(examples),
+        "examples": [
+            [one.context, one.question, factories.right_texts(one)]
+            for task in tasks
+            for split in task.splits.all()
+            for one in split.examples.all()
+        ],
         "places": [
             {"task": s.task.name, "shots": s.shots, "split": s.split_number, "arm": s.arm}
             for s in study.scenarios.all()
