@@ -109,8 +109,8 @@ def deviation(values: Sequence[float], ddof: int) -> float:
     return math.sqrt(math.fsum((v - middle) ** 2 for v in values) / df) if df > 0 else math.nan
 
 
-def t_quantile(share: float, df: float) -> float:
-    """Of Student's t = sqrt(df) tan(angle), whose density is that of cos(angle) ** (df - 1)."""
+def t_quantile(df: float) -> float:
+    """97.5 % of Student's t = sqrt(df) tan(angle), density cos(angle) ** (df - 1), df from 1."""
     a = df / 2  # log of Gamma(a + 1/2) / Gamma(a); a series where lgamma would lose digits
     ratio = math.lgamma(a + 0.5) - math.lgamma(a)
     if a > 100:
@@ -121,10 +121,10 @@ def t_quantile(share: float, df: float) -> float:
         area = (y[0] + 4 * math.fsum(y[1::2]) + 2 * math.fsum(y[2:-1:2]) + y[-1]) * angle / 1200
         return 0.5 + math.exp(ratio) / math.sqrt(math.pi) * area
 
-    low, high = 0.0, math.pi / 2
+    low, high = 0.0, math.atan(13 / math.sqrt(df))  # it is 12.7 where df is 1
     for _halving in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if below(middle) < share else (low, middle)
+        low, high = (middle, high) if below(middle) < 0.975 else (low, middle)
     return math.sqrt(df) * math.tan(low)
 
 
@@ -157,9 +157,7 @@ def interval(matrix: list[list[float]], contexts: Sequence[object]) -> tuple[flo
     total = max(people + texts - rest, people, texts)
     df = total**2 / (people**2 / people_df + texts**2 / texts_df + rest**2 / rest_df)
     df = max(df, min(people_df, texts_df))
-    reach = max(
-        t_quantile(0.975, people_df) * math.sqrt(people), t_quantile(0.975, df) * math.sqrt(total)
-    )
+    reach = max(t_quantile(people_df) * math.sqrt(people), t_quantile(df) * math.sqrt(total))
     return max(grand - reach, 0), min(grand + reach, 1)
 
 

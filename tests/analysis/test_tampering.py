@@ -377,6 +377,8 @@ def test_an_altered_cell_of_what_is_checked_is_found(export, capsys, name):
     """In the first, a middle and the last row that has one, with sums that fit."""
     for column in CHECKED[name].split():
         rows = [row for row in export[name] if row[column] and row.get("n") != "0"]
+        if name == "annotators.csv":  # no other file names those who withdrew
+            rows = [row for row in rows if row["status"] == "completed"]
         for row in {id(row): row for row in (rows[0], rows[len(rows) // 2], rows[-1])}.values():
             before = row[column]
             row[column] = other(before)

@@ -106,21 +106,6 @@ def test_a_pilot_tells_better_than_reading_speed(researcher, tasks):
     assert told(draft)["piloted"] == 5
 
 
-def test_a_study_of_before_tells_what_it_told(researcher, tasks, client):
-    study = factories.make_study(researcher, *tasks, estimated_minutes=45)
-    before = study.manifest
-    study.scenarios.update(minutes=None)  # as the migration leaves it
-    page = words(Client().get(reverse("landing", args=[study.link_code])).content)
-    assert "about 45 minutes" in page
-    assert "depending on the task" not in page
-    assert Study.objects.get(pk=study.pk).manifest == before
-    old = json.loads(before)
-    for scenario in old["scenarios"]:
-        del scenario["minutes"]
-    del old["task_minutes"]
-    assert preregistration.announced(old) == "45 minutes"
-
-
 @pytest.mark.parametrize(
     ("line", "said"),
     [
