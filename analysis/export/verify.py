@@ -117,8 +117,8 @@ def t_quantile(df: float) -> float:
         ratio = math.log(a) / 2 - 1 / (8 * a) + 1 / (192 * a**3) - 1 / (640 * a**5)
 
     def below(angle: float) -> float:
-        y = [math.cos(angle * piece / 400) ** (df - 1) for piece in range(401)]
-        area = (y[0] + 4 * math.fsum(y[1::2]) + 2 * math.fsum(y[2:-1:2]) + y[-1]) * angle / 1200
+        y = [math.cos(angle * piece / 2000) ** (df - 1) for piece in range(2001)]
+        area = (y[0] + 4 * math.fsum(y[1::2]) + 2 * math.fsum(y[2:-1:2]) + y[-1]) * angle / 6000
         return 0.5 + math.exp(ratio) / math.sqrt(math.pi) * area
 
     low, high = 0.0, math.atan(13 / math.sqrt(df))  # it is 12.7 where df is 1

@@ -176,9 +176,9 @@ def test_pages_and_documents_name_the_splits(ada, study):
     assert "<th" in ada.get(reverse("training_table", args=[study.name])).content.decode()
 
 
-def test_a_design_file_names_splits_also_as_0_1_0_did(researcher, tmp_path, db):
+def test_a_design_file_names_splits(researcher, tmp_path, db):
     task_of_splits()
-    for line, splits in (("splits = [1, 3]", [1, 3]), ("split_number = 2", [2])):
+    for line, splits in (("splits = [1, 3]", [1, 3]), ("splits = [2]", [2])):
         file = tmp_path / "design.toml"
         name = f"s{len(splits)}"
         file.write_text(f'name = "{name}"\ntasks = ["toy-places"]\nshots = [2]\n{line}\n')
