@@ -147,6 +147,17 @@ def a_right_answer(export):
     row["answer"] = row["gold"]
 
 
+def one_answer_twice(export):
+    """At the same place: the second row would replace the first one."""
+    row = next(row for row in export["answers.csv"] if row["s1"] == "0.0")
+    export["answers.csv"].append(row | {"answer": row["gold"], "s1": "1.0"})
+
+
+def one_example_at_two_places(export):
+    row = export["answers.csv"][0]
+    export["answers.csv"].append(row | {"position": "99"})
+
+
 def a_span_elsewhere(export):
     export["spans.csv"][0]["start"] = str(int(export["spans.csv"][0]["start"]) + 1)
 
@@ -224,6 +235,7 @@ def a_trace_of_a_withdrawal(export):
 
 
 BY_CONTENT = {
+    one_answer_twice: "answers", one_example_at_two_places: "orders",
     another_gold: "examples", a_better_mean: "human performance", a_right_answer: "answers",
     a_narrower_interval: "human performance", a_span_elsewhere: "spans",
     out_without_a_decision: "annotators", decided_and_still_in: "annotators",
