@@ -70,7 +70,7 @@ style: .venv/dev tests/js/node_modules/ready
 	$(BIN)/lint-imports
 	find templates -name '*.html' ! -name _pieces.html ! -name _layers.html | xargs $(BIN)/djade --check --target-version 5.2
 	tests/js/node_modules/.bin/tsc -p tests/js
-	$(BIN)/python .ci/words.py
+	$(BIN)/python .ci/english.py
 	$(BIN)/python .ci/catalogues.py
 	$(BIN)/python .ci/licences.py
 	$(BIN)/python .ci/budget.py
