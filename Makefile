@@ -15,11 +15,10 @@ help:  ## what each word after make does
 demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
 
-# Every test is in one of these at least (tests/config/test_suites.py). CI runs them in this order until its time is used:
-# everything on PostgreSQL, long tests too; then, minutes each, programs that no other suite runs; then more of what was run.
+# Every test is in one of these at least (tests/config/test_suites.py). The public CI runs them whole each night; .ci/run, a part.
 SUITES := test-postgres test-tools test-browser test-deploy
-# On two cores; in `make test` a third one works while others wait for browsers and other processes.
-PYTEST := $(BIN)/pytest -n 2 --dist worksteal
+# On two cores: the third one works while others wait for browsers, databases, processes.
+PYTEST := $(BIN)/pytest -n 3 --dist worksteal
 ON_POSTGRES := $(BIN)/python tests/with_postgres.py
 # A browser that stops answering its driver is started once more, and that is reported; a test that fails is not.
 AGAIN := --reruns 1 --only-rerun "from pytest-timeout"
@@ -27,8 +26,8 @@ AGAIN := --reruns 1 --only-rerun "from pytest-timeout"
 test: .venv/dev .venv/chromium tests/js/node_modules/ready  ## everything on SQLite; on PostgreSQL what depends on it, and one journey per kind of page
 	@.ci/timed lint $(MAKE) --no-print-directory --jobs 2 --output-sync lint
 	@.ci/timed JavaScript node --test tests/js/*.test.mjs
-	@.ci/timed SQLite $(PYTEST) -n 3 -m "not browser and not long"
-	@.ci/timed PostgreSQL $(ON_POSTGRES) $(PYTEST) -n 3 $(AGAIN) -m "(postgres or engines or journey) and not long"
+	@.ci/timed SQLite $(PYTEST) -m "not browser and not long"
+	@.ci/timed PostgreSQL $(ON_POSTGRES) $(PYTEST) $(AGAIN) -m "(postgres or engines or journey) and not long"
 	@seconds=$$(($$(date +%s) - $(STARTED))); echo "make test: $$((seconds / 60)) minutes"; [ $$seconds -le 480 ] || echo "WARNING: above 8 minutes"
 
 test-all: test $(SUITES)  ## the long suites too
@@ -36,9 +35,11 @@ test-all: test $(SUITES)  ## the long suites too
 suites:  ## the names of the long suites
 	@echo $(SUITES)
 
+# .ci/run has no time for all FOLDERS.
+FOLDERS := tests
 test-postgres: .venv/dev .venv/chromium .venv/nginx  ## everything on PostgreSQL, but for the browser; long tests of SQLite
-	$(ON_POSTGRES) $(PYTEST) -m "not browser"
-	$(PYTEST) -m "long and sqlite"
+	$(ON_POSTGRES) $(PYTEST) -m "not browser" $(FOLDERS)
+	$(PYTEST) -m "long and sqlite" tests
 
 # From its wheel; its types are checked there too, with the libraries that it uses.
 test-tools: .venv/dev .venv-tools/ready .venv/r  ## the client, models in annotators' seats, other tools' libraries, R
