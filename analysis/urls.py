@@ -3,18 +3,7 @@
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
-from analysis.pages import (
-    api,
-    compare,
-    cross_task,
-    examples,
-    figures,
-    leaderboard,
-    models,
-    planning,
-    report,
-    tables,
-)
+from analysis.pages import api, compare, examples, figures, models, report, tables
 from annotation.api.views import Unknown
 from annotation.monitoring.sample import LARGEST_EXPORT
 from tasks import uploads
@@ -28,10 +17,10 @@ urlpatterns = [
         tables.human_performance_file,
         name="human_performance_file",
     ),
-    path("studies/<str:name>/cross-task/", cross_task.cross_task_page, name="cross_task"),
+    path("studies/<str:name>/cross-task/", tables.cross_task_page, name="cross_task"),
     path(
         "studies/<str:name>/cross-task/<str:table>.csv",
-        cross_task.cross_task_file,
+        tables.cross_task_file,
         name="cross_task_file",
     ),
     path("studies/<str:name>/training/", tables.training_table, name="training_table"),
@@ -57,16 +46,16 @@ urlpatterns = [
         figures.figure_file,
         name="figure_file",
     ),
-    path("studies/<str:name>/sensitivity/", planning.sensitivity, name="sensitivity"),
+    path("studies/<str:name>/sensitivity/", tables.sensitivity, name="sensitivity"),
     path(
         "studies/<str:name>/sensitivity.csv",
-        planning.sensitivity_file,
+        tables.sensitivity_file,
         name="sensitivity_file",
     ),
     path("compare/", compare.page, name="compare"),
     path("compare/designs.csv", compare.design_file, name="compare_design"),
     path("compare/studies.<str:ext>", compare.file, name="compare_file"),
-    path("planner/", planning.plan, name="planner"),
+    path("planner/", tables.plan, name="planner"),
     path(
         "studies/<str:name>/preregistration/",
         report.preregistration_page,
@@ -113,8 +102,8 @@ urlpatterns = [
         models.study_models_file,
         name="study_models_file",
     ),
-    path("studies/<str:name>/leaderboard/", leaderboard.page, name="leaderboard"),
-    path("studies/<str:name>/leaderboard.csv", leaderboard.file, name="leaderboard_file"),
+    path("studies/<str:name>/leaderboard/", tables.leaderboard_page, name="leaderboard"),
+    path("studies/<str:name>/leaderboard.csv", tables.leaderboard_file, name="leaderboard_file"),
     path("models/", models.models, name="models"),
     path("models.csv", models.models_file, name="models_file"),
     path("models/uploads/<int:pk>/", models.model_upload, name="model_upload"),

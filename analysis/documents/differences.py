@@ -11,8 +11,8 @@ from analysis.documents.blocks import Block, Grid, Paragraph
 from analysis.documents.study_record import StudyRecord
 from analysis.tables import differences, findings_columns, models_columns, resampling
 from analysis.tables.columns import ASSUMES, FEW
-from analysis.tables.contrasts import contrasts
 from analysis.tables.findings import Finding
+from analysis.tables.tested import contrasts
 from annotation.models import Kind, Study
 from tasks.columns import Column, on_page
 

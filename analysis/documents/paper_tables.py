@@ -35,7 +35,7 @@ from analysis.tables import (
 )
 from analysis.tables import models as model_tables
 from analysis.tables.columns import ASSUMES
-from analysis.tables.latex_table import PaperTable, as_latex
+from analysis.tables.markup import PaperTable, as_latex
 from annotation.models import Kind, Study
 from tasks.columns import Column
 from tasks.metrics import recipe

@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import Count, Max, QuerySet, Sum
 from django.utils import timezone
 
-from analysis.export import audit_log, files, release, rounded_times, screenshots
+from analysis.export import files, publishing, release, rounded_times, screenshots
 from analysis.export.columns import COLUMNS
 from annotation.models import (
     Activity,
@@ -54,7 +54,7 @@ def state(study: Study) -> str:
         ExitAnswers.objects.filter(participation__study=study),
         LedgerEntry.objects.filter(participation__study=study),
         Allocation.objects.filter(study=study),
-        audit_log.entries(study),
+        publishing.log_entries(study),
         study.consent_texts.all(),
     ]
     signs = Activity.objects.filter(turn__participation__study=study).aggregate(

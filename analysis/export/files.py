@@ -22,12 +22,13 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 
-from analysis.export import concluded, records
+from analysis.export import records
 from analysis.export.columns import COLUMNS, READING, README
 from analysis.export.dictionary import columns_markdown
 from analysis.export.rows import (
     annotators_rows,
     answers_rows,
+    concluded_rows,
     examples_rows,
     metric_values_rows,
     metrics_rows,
@@ -36,7 +37,7 @@ from analysis.export.rows import (
     spans_rows,
     training_rows,
 )
-from analysis.tables import channels, frames
+from analysis.tables import frames, marks
 from annotation.models import Study
 from tasks.csv_files import moment, write_csv
 
@@ -115,7 +116,7 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
         "training.csv": lambda: training_rows(study),
         **{name: partial(make, study) for name, make in records.ROWS.items()},
     }
-    whole = concluded.rows(study)
+    whole = concluded_rows(study)
     rows |= {name: partial(iter, own) for name, own in whole.items()}
     counts = {}
     for name, make in rows.items():
@@ -128,7 +129,7 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
     manifest = (
         f"Manifest (SHA-256 of the frozen design): {study.manifest_hash or 'none: a draft'}\n"
     )
-    if programs := channels.mark(study):
+    if programs := marks.programs_mark(study):
         manifest += f"\n{programs}\n"
     text = README.format(
         name=study.name, manifest=manifest, reading=READING, columns=columns_markdown()

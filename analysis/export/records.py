@@ -16,9 +16,9 @@ from analysis.documents.study_record import StudyRecord
 from analysis.export.columns import COLUMNS
 from analysis.tables import cross_task, models_columns
 from analysis.tables import models as model_tables
-from analysis.tables.answer_texts import texts_of, texts_of_upstream
+from analysis.tables.columns import cell, json_list, number
 from analysis.tables.performance import kinds
-from analysis.values import cell, json_list, number
+from analysis.tables.test_sets import texts_of, texts_of_upstream
 from annotation.models import (
     Allocation,
     Decision,

@@ -22,20 +22,12 @@ from django.utils.text import slugify
 from analysis.documents import blocks, front, paper_tables, preregistration, report
 from analysis.documents.checklists import files as checklist_files
 from analysis.documents.wording import moment
-from analysis.export import (
-    audit_log,
-    files,
-    pages_seen,
-    parquet,
-    publishing,
-    rounded_times,
-    screenshots,
-)
+from analysis.export import dictionary, files, pages_seen, publishing, rounded_times, screenshots
 from analysis.export.columns import COLUMNS
 from analysis.export.dictionary import datapackage
 from analysis.figures import data as figure_data
 from analysis.tables import performance
-from analysis.tables.latex_table import as_csv, as_latex
+from analysis.tables.markup import as_csv, as_latex
 from annotation.models import Kind, Study
 from annotation.recruitment import identities
 from tasks.cards import Card
@@ -164,7 +156,7 @@ def write_data(study: Study, folder: Path, round_times: str = "") -> None:
     _write_published(study, folder, masked)
     _write_materials(study, folder / "materials")
     _write_seen(study, folder / "seen")
-    logged = csv_text(audit_log.COLUMNS, audit_log.rows(study, masked))
+    logged = csv_text(publishing.LOG_COLUMNS, publishing.log_rows(study, masked))
     if round_times:
         logged = rounded_times.in_text(logged, round_times)
     _text(folder / "audit_log.csv", logged)
@@ -219,7 +211,7 @@ def write_parquet(folder: Path, name: str) -> None:
     target = folder / "parquet" / f"{name.removesuffix('.csv')}.parquet"
     part = target.with_suffix(".part")
     try:
-        parquet.write(folder / name, part)
+        dictionary.write_parquet(folder / name, part)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)

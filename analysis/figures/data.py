@@ -18,14 +18,14 @@ from typing import Any
 from django.core.cache import caches
 
 from analysis.figures import charts, humans_models, paper_widths
-from analysis.figures.columns import COLUMNS
+from analysis.figures.humans_models import OF_FIGURES as COLUMNS
 from analysis.figures.humans_models import OVER_SPLITS, ShotRow
 from analysis.heavy import alt, pd
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH
-from analysis.tables import bounds, channels, frames, means, published, test_sets
+from analysis.tables import frames, marks, means, published, test_sets
+from analysis.tables.columns import number
 from analysis.tables.findings import state
-from analysis.values import number
 from annotation.models import Answer, Kind, Step, Study
 from annotation.study import compared_files
 from tasks import columns as table_columns
@@ -170,7 +170,7 @@ def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
 
 def _shot_curve(study: Study, annotation: pd.DataFrame) -> Data:
     tasks = list(study.tasks.with_reports())
-    baselines = {task.name: bounds.bounds(task).line for task in tasks}
+    baselines = {task.name: published.bounds(task).line for task in tasks}
     metrics = {task.name: task.card.metric for task in tasks}
     people = annotation.groupby(["task", "shots", "annotator"])["score"].mean().reset_index()
     rows = [
@@ -312,7 +312,7 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
     if name in ("shots", "models"):
         caption = caption.format(metrics=test_sets.in_words(study.tasks.all()))
     why_not = _why_not(study, name, begun)
-    programs = channels.mark(study) if kind == Kind.PERSON or name == "models" else ""
+    programs = marks.programs_mark(study) if kind == Kind.PERSON or name == "models" else ""
     if programs:
         caption += f" {programs}"
     shown = "" if why_not else caption
@@ -334,7 +334,7 @@ def _further_sentences(study: Study, name: str) -> str:
     """What the caption says only of a study that has it."""
     if name == "shots":
         tasks = study.tasks.with_reports()
-        return BASELINE if any(math.isfinite(bounds.bounds(it).line) for it in tasks) else ""
+        return BASELINE if any(math.isfinite(published.bounds(it).line) for it in tasks) else ""
     if name == "models":
         uploaded = OF_UPLOADED if compared_files.files(study).exists() else ""
         return uploaded + (PRINTED if any(map(published.name_of, study.tasks.all())) else "")

@@ -13,7 +13,7 @@ from typing import Any
 from analysis.figures import charts, humans_models
 from analysis.figures import data as figure_data
 from analysis.figures.humans_models import SeriesRow
-from analysis.tables import channels, test_sets
+from analysis.tables import marks, test_sets
 from analysis.tables.columns import NOTHING
 from annotation.models import Kind, Study
 from tasks.columns import Column
@@ -85,10 +85,10 @@ class Comparison:
         caption = CAPTION.format(
             metrics=test_sets.in_words(tasks), kind=who, question=humans_models.BOTH
         )
-        marks = {study: channels.mark(study) for study in self.studies}
+        said = {study: marks.programs_mark(study) for study in self.studies}
         programs = " ".join(
             f"{title_of(study, self.studies)}: {mark}"
-            for study, mark in marks.items()
+            for study, mark in said.items()
             if mark and self.kind == Kind.PERSON
         )
         if programs:

@@ -17,8 +17,8 @@ from analysis.documents import blocks, paper_tables, preregistration, report
 from analysis.export import bundle_job, files
 from analysis.figures.several_studies import Comparison
 from analysis.pages import compare, forms
-from analysis.pages.cross_task import TABLES
 from analysis.pages.report import MARKDOWN
+from analysis.pages.tables import OF_ARMS as TABLES
 from analysis.tables import difficulty, gold_audit, performance, planner
 from analysis.tables import sensitivity as rules
 from analysis.tables.columns import as_records

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from analysis.pages import api, api_documents, api_models, api_results, api_rows, comments
+from analysis.pages import api, api_models, api_results, api_rows
 from annotation.monitoring.sample import LARGEST_EXPORT
 from tasks import uploads
 
@@ -44,7 +44,7 @@ urlpatterns = [
     path("studies/<str:name>/examples/", api_results.Examples.as_view(), name="api_examples"),
     path(
         "studies/<str:name>/examples/<int:pk>/comments/",
-        comments.Comments.as_view(),
+        api_rows.Comments.as_view(),
         name="api_comments",
     ),
     path("studies/<str:name>/gold-audit/", api_results.GoldAudit.as_view(), name="api_gold_audit"),
@@ -57,17 +57,17 @@ urlpatterns = [
     path("studies/<str:name>/report/", api_results.Report.as_view(), name="api_report"),
     path(
         "studies/<str:name>/checklists/<str:form>.tex",
-        api_documents.ChecklistLatex.as_view(),
+        api_rows.ChecklistLatex.as_view(),
         name="api_checklist_latex",
     ),
     path(
         "studies/<str:name>/checklists/<str:form>/",
-        api_documents.ChecklistForm.as_view(),
+        api_rows.ChecklistForm.as_view(),
         name="api_checklist",
     ),
     path(
         "studies/<str:name>/sample/",
-        uploads.takes_files(LARGEST_EXPORT)(api_documents.Sample.as_view()),
+        uploads.takes_files(LARGEST_EXPORT)(api_rows.Sample.as_view()),
         name="api_sample",
     ),
     path("studies/<str:name>/export.zip", api_results.ExportZip.as_view(), name="api_export_zip"),

@@ -11,7 +11,7 @@ from analysis.figures import data as figure_data
 from analysis.figures import paper_widths, several_studies
 from analysis.figures.several_studies import MAX_STUDIES, Comparison
 from analysis.tables import columns
-from analysis.tables.latex_table import PaperTable, as_latex
+from analysis.tables.markup import PaperTable, as_latex
 from annotation.access import ResearcherRequest, scores_of
 from annotation.models import Kind, Study
 from tasks.columns import cells, on_page

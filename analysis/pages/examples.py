@@ -6,9 +6,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from analysis.pages.common import chosen_kind, results_of
 from analysis.pages.example import ExamplePage
 from analysis.pages.forms import CommentForm
+from analysis.pages.tables import chosen_kind, results_of
 from analysis.tables import difficulty, gold_audit, performance
 from analysis.tables.columns import as_csv
 from annotation.access import ResearcherRequest, scores_of

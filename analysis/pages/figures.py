@@ -7,7 +7,7 @@ from django.views.decorators.http import require_GET
 
 from analysis.figures import data as figure_data
 from analysis.figures import paper_widths
-from analysis.pages.common import chosen_kind, results_of
+from analysis.pages.tables import chosen_kind, results_of
 from analysis.tables import columns, performance
 from annotation.access import scores_of
 from tasks.downloads import download

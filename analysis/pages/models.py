@@ -12,8 +12,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.pages.common import chosen_kind, results_of
 from analysis.pages.forms import UploadForm
+from analysis.pages.tables import chosen_kind, results_of
 from analysis.tables import (
     columns,
     differences,

@@ -1,5 +1,8 @@
 """The researcher's pages of tables, and the downloads behind them."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
@@ -8,22 +11,34 @@ from django.views.decorators.http import require_GET, require_POST
 
 from analysis.documents import paper_tables
 from analysis.export import files
-from analysis.pages.common import chosen_kind, results_of
+from analysis.pages import forms
+from analysis.stats import two_way
 from analysis.tables import (
     attrition,
     columns,
+    cross_task,
     findings,
     findings_columns,
     frames,
+    leaderboard,
+    marks,
     performance,
+    planned_power,
+    planner,
+    published,
     rendering,
     resampling,
     selection,
     training,
+    upstream,
 )
-from annotation.access import scores_of, study_of
+from analysis.tables import sensitivity as rules
+from analysis.tables.leaderboard import Board
+from annotation.access import ResearcherRequest, scores_of, study_of
+from annotation.models import Study
 from annotation.rights import right_to
 from tasks import columns as table_columns
+from tasks.columns import Column, cells, on_page
 from tasks.downloads import download, saved_as
 from tasks.polling import poll
 
@@ -178,3 +193,173 @@ def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
         content_type="application/zip",
         headers=saved_as(f"{study.name}.zip"),
     )
+
+
+# The leaderboard of a study's tasks: page and CSV; JSON is in api.py.
+
+
+@login_required
+@require_GET
+def leaderboard_page(request: ResearcherRequest, name: str) -> HttpResponse:
+    study = scores_of(request, name)
+    kinds = performance.kinds(study)
+    kind = chosen_kind(request, kinds)
+    boards = leaderboard.boards(study, kind)
+    context = {
+        **results_of(study),
+        "kind": kind,
+        "kinds": kinds,
+        "boards": [_shown(board, number) for number, board in enumerate(boards)],
+        "not_compared": published.not_compared(study.tasks.all()),
+    }
+    return render(request, "researcher/leaderboard.html", context)
+
+
+def _shown(board: Board, number: int) -> dict[str, Any]:
+    shown = leaderboard.of_board(board)
+    groups = [
+        (words, list(zip(entries, cells(shown, entries), strict=True)))
+        for words, entries in board.groups
+    ]
+    return {
+        "shown": board,
+        "columns": shown,
+        "groups": groups,
+        "width": len(shown) + 1,
+        "anchor": f"leaderboard-{number}",
+    }
+
+
+@login_required
+@require_GET
+def leaderboard_file(request: ResearcherRequest, name: str) -> HttpResponse:
+    """One row per board, entry and size, with all digits."""
+    study = scores_of(request, name)
+    kind = chosen_kind(request, performance.kinds(study))
+    rows = leaderboard.cells(leaderboard.boards(study, kind))
+    text = columns.as_csv(leaderboard.COLUMNS, rows, kind)
+    return download(text, f"{study.name}-leaderboard.csv")
+
+
+# The results of a cross-task study: gains of its arms, and how its upstream training went.
+
+# Name of a table -> its columns, and its rows of one kind.
+OF_ARMS: dict[str, tuple[Sequence[Column], Callable[[Study, str], Sequence[Any]]]] = {
+    "gains": (cross_task.GAINS, cross_task.joint),
+    "manipulation": (upstream.MANIPULATION, upstream.manipulation),
+    "curve": (upstream.CURVE, upstream.curve),
+    "plan": (cross_task.PLAN, cross_task.plan),
+}
+
+
+@login_required
+@require_GET
+def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
+    """Gains with their intervals, the models of the paper, and the manipulation check."""
+    study = scores_of(request, name)
+    kinds = performance.kinds(study)
+    kind = chosen_kind(request, kinds)
+    tables: dict[str, Any] = {
+        table: {"columns": on_page(shown), "cells": cells(shown, rows(study, kind))}
+        for table, (shown, rows) in OF_ARMS.items()
+    }
+    published = cross_task.published()
+    context = results_of(study) | {
+        "kind": kind,
+        "kinds": kinds,
+        "tables": tables,
+        "sentences": list(cross_task.sentences(cross_task.gains(study, kind))),
+        "question": cross_task.QUESTION,
+        "published": {
+            "columns": on_page(cross_task.PUBLISHED),
+            "cells": cells(cross_task.PUBLISHED, published),
+        },
+    }
+    return render(request, "researcher/cross_task.html", context)
+
+
+@login_required
+@require_GET
+def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
+    """One of these tables as CSV, of every kind, with all digits."""
+    study = scores_of(request, name)
+    if table not in OF_ARMS:
+        raise Http404
+    shown, rows = OF_ARMS[table]
+    every = [row for kind in performance.kinds(study) for row in rows(study, kind)]
+    every = list(dict.fromkeys(every))  # what is published stands once
+    return download(columns.as_csv(shown, every), f"{study.name}-{table}.csv")
+
+
+# The planner, and how the results depend on who is counted.
+
+
+@login_required
+@require_GET
+def plan(request: HttpRequest) -> HttpResponse:
+    """How many annotators and examples a wanted interval needs. Nothing is stored."""
+    sources = planner.sources(request.user)
+    form = forms.PlannerForm(request.GET, sources=sources)
+    stated = forms.StatedGainForm(request.GET)
+    context = {"form": form, "stated": stated, "has_studies": len(sources) > 1}
+    if form.is_valid():
+        wanted = form.cleaned_data
+        cells = planner.known(request.user, wanted["source"])
+        shown = planner.columns(wanted)
+        context |= {
+            "source": dict(sources)[wanted["source"]],
+            "sentences": planner.sentences(wanted),
+            "columns": shown,
+            "cells": table_columns.cells(shown, [planner.plan(cell, wanted) for cell in cells]),
+        }
+    if stated.is_valid():
+        gain = stated.cleaned_data
+        shown = planned_power.columns(gain)
+        context |= {
+            "formula": planned_power.FORMULA,
+            "gain_columns": shown,
+            "gain_cells": table_columns.cells(shown, planned_power.plan(gain)),
+        }
+    return render(request, "researcher/planner.html", context)
+
+
+@login_required
+@require_GET
+def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
+    """The human-performance cells under other inclusion criteria; of one kind."""
+    study = scores_of(request, name)
+    kinds = performance.kinds(study)
+    kind = chosen_kind(request, kinds)
+    tables = rules.task_tables(rules.table(study, kind))
+    context = results_of(study) | {"kind": kind, "kinds": kinds, "tables": tables}
+    context["question"] = f"{two_way.BOTH}; {columns.ASSUMES}"
+    return render(request, "researcher/sensitivity.html", context)
+
+
+@login_required
+@require_GET
+def sensitivity_file(request: HttpRequest, name: str) -> HttpResponse:
+    """The same cells as CSV, with all digits."""
+    study = scores_of(request, name)
+    kind = chosen_kind(request, performance.kinds(study))
+    text = columns.as_csv(rules.COLUMNS, rules.table(study, kind), kind)
+    return download(text, f"{study.name}-sensitivity.csv")
+
+
+# What the pages of results share: which kind of annotators is asked for, and what marks them.
+
+
+def results_of(study: Study) -> dict[str, Any]:
+    """The study, and what every table of it is marked by."""
+    return {"study": study, "marks": marks.sentences(study)}
+
+
+def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
+    """The kind of annotators that the address names, the first of `kinds` where it names none.
+
+    Raises Http404 for a kind that has no results in this study.
+    """
+    kind = request.GET.get("kind", kinds[0])
+    if kind not in kinds:
+        raise Http404
+    return kind

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Count, Q
 
-from analysis.stats import attrition
+from analysis.stats import significance
 from analysis.stats.learning import by_cell
 from analysis.tables import frames
 from analysis.tables.columns import p_value, percent, signed_between, signed_points
@@ -127,7 +127,7 @@ def _row(
     (began_from, done_from), (began_to, done_to) = counts
     shares = done_from / began_from, done_to / began_to
     first, second = (scores[task, number] for number in shots)
-    low, high = attrition.lee_bounds(first, second, shares)
+    low, high = significance.lee_bounds(first, second, shares)
     return Attrition(
         task,
         *shots,
@@ -136,9 +136,9 @@ def _row(
         began_to,
         done_to,
         *shares,
-        p_fisher=attrition.fisher((done_from, done_to), (began_from, began_to)),
+        p_fisher=significance.fisher((done_from, done_to), (began_from, began_to)),
         difference=math.fsum(second) / len(second) - math.fsum(first) / len(first),
-        trimmed=attrition.trimmed_share(*shares),
+        trimmed=significance.trimmed_share(*shares),
         lee_low=low,
         lee_high=high,
     )

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from analysis.heavy import np, pd
-from analysis.stats import aggregation
+from analysis.stats import agreement
 from analysis.stats.learning import by_cell
 from analysis.tables.columns import NOTHING, points
 from tasks.columns import Column
@@ -100,7 +100,7 @@ def _of_unit(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list[flo
     """The S1 of each answer to one example against the majority of the others."""
     if len(answers) > 1 and len(set(answers)) == 1:
         return [1.0] * len(answers)  # the others say the same
-    others = aggregation.majorities_of_others(answers, is_one_choice)
+    others = agreement.majorities_of_others(answers, is_one_choice)
     return [
         None if other is None else s1(own, other)
         for own, other in zip(answers, others, strict=True)

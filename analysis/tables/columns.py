@@ -4,12 +4,12 @@ A table is a sequence of typed rows and a sequence of columns. The page, the CSV
 documents all read the same columns, so that a number has one name, one meaning and one form.
 """
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
-from analysis.values import cell
 from tasks.columns import Column, in_files
 from tasks.csv_files import csv_text
 
@@ -171,3 +171,22 @@ def share(part: int, whole: int) -> str:
 def percent(ratio: float) -> str:
     """A ratio of 0 to 1 in percent, as statistics print it."""
     return NOTHING if math.isnan(ratio) else f"{ratio:.0%}"
+
+
+# The forms in which values stand in the CSVs: texts that read back as the same value.
+
+
+def json_list(texts: Iterable[object]) -> str:
+    return json.dumps(list(texts), ensure_ascii=False, separators=(",", ":"))
+
+
+def number(value: float) -> str:
+    """A float so that it reads back as the same number; nothing for NaN."""
+    return "" if math.isnan(value) else repr(float(value))
+
+
+def cell(value: Any) -> Any:
+    """Any value of a table as a CSV has it: floats with all digits, nothing for what is missing."""
+    if value is None:
+        return ""
+    return number(value) if isinstance(value, float) else value

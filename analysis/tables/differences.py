@@ -25,9 +25,9 @@ from django.db.models import Avg, QuerySet
 from analysis.heavy import np
 from analysis.stats import significance, two_way
 from analysis.tables import seated_models, test_sets, tested
-from analysis.tables.answer_texts import given_texts
 from analysis.tables.frames import contexts_of_tests
 from analysis.tables.model_runs import equally_trained
+from analysis.tables.test_sets import given_texts
 from analysis.tables.tested import Tested
 from annotation.models import Answer, Kind, Participation, Step, Study
 from annotation.study import compared_files

@@ -17,7 +17,7 @@ from typing import Any
 from django.db.models import Avg, Case, FloatField, Value, When
 
 from analysis.heavy import pd
-from analysis.stats import agreement, items
+from analysis.stats import agreement
 from analysis.tables import findings
 from analysis.tables.columns import points, two_digits
 from annotation.models import Answer, Step, Study
@@ -25,9 +25,9 @@ from tasks.columns import Column
 from tasks.models import Example, Prediction, Task
 
 FEW = (
-    f"A two-parameter model (2PL) needs about {items.FOR_2PL} respondents at the least; with fewer,"
-    " an item-rest correlation is a hint to read the example, not a property of it. Over people and"
-    " models together it also shows where the one group beats the other."
+    f"A two-parameter model (2PL) needs about {agreement.FOR_2PL} respondents at the least; with"
+    " fewer, an item-rest correlation is a hint to read the example, not a property of it. Over"
+    " people and models together it also shows where the one group beats the other."
 )
 
 
@@ -203,7 +203,7 @@ def _item_rests(frame: pd.DataFrame, models: pd.DataFrame) -> tuple[dict[int, fl
     both = pd.concat([people, models[["respondent", "example", "s1"]]])
     matrix = both.pivot(index="respondent", columns="example", values="s1")
     matrix = matrix[sorted(people["example"].unique())].dropna()
-    scores = items.item_rest(matrix.to_numpy(dtype=float))
+    scores = agreement.item_rest(matrix.to_numpy(dtype=float))
     return dict(zip(map(int, matrix.columns), scores, strict=True)), len(matrix)
 
 

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from analysis.heavy import pd
-from analysis.stats import aggregation, agreement
+from analysis.stats import agreement
 from analysis.stats.learning import by_cell
-from analysis.tables.answer_texts import given_texts
 from analysis.tables.ceilings import Ceiling, ceilings
-from analysis.tables.contrasts import Contrast, contrasts
 from analysis.tables.means import Intervals, intervals
-from analysis.tables.test_sets import with_scores
+from analysis.tables.test_sets import given_texts, with_scores
+from analysis.tables.tested import Contrast, contrasts
 from annotation.models import Answer, Participation, Step, Study
 from tasks.metrics import score
 from tasks.models import Example, Task
@@ -163,9 +162,9 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Aggregates]:
         golds = part.drop_duplicates("example").set_index("example").loc[list(units)]
         likeliest = math.nan
         if part["is_one_choice"].all():
-            chosen = [aggregation.plurality(unit) or frozenset() for unit in units.values()]
+            chosen = [agreement.plurality(unit) or frozenset() for unit in units.values()]
         else:
-            chosen = [aggregation.majority_set(unit) for unit in units.values()]
+            chosen = [agreement.majority_set(unit) for unit in units.values()]
         if n > 1 and part["is_label"].all():
             likeliest = 100 * _mean_s1(_likeliest(part, list(units)), golds)
         rows.append(
@@ -188,7 +187,7 @@ def _likeliest(part: pd.DataFrame, examples: list[int]) -> list[frozenset[str]]:
         part["example"], part["annotator"], part["texts"], strict=True
     ):
         votes[example][person] = list(texts)
-    posteriors, _shares = aggregation.dawid_skene(list(votes.values()))
+    posteriors, _shares = agreement.dawid_skene(list(votes.values()))
     return [frozenset([max(chances, key=chances.__getitem__)]) for chances in posteriors]
 
 

@@ -9,9 +9,8 @@ from operator import attrgetter
 
 from analysis.heavy import pd
 from analysis.tables import findings
-from analysis.tables.answer_texts import given_texts
-from analysis.tables.columns import points
-from analysis.values import json_list
+from analysis.tables.columns import json_list, points
+from analysis.tables.test_sets import given_texts
 from annotation.models import Answer, Step, Study
 from tasks.columns import Column
 from tasks.models import Example

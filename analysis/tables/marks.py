@@ -2,10 +2,18 @@
 with results at hand.
 """
 
-from django.db.models import Count, Sum
+from django.db.models import Count, Exists, OuterRef, Sum
 
-from analysis.tables import channels
-from annotation.models import AddedSeats, Decision, Status, Study
+from annotation.models import (
+    AddedSeats,
+    Answer,
+    Channel,
+    Decision,
+    Kind,
+    ParticipationQuerySet,
+    Status,
+    Study,
+)
 from annotation.study import compared_files
 
 
@@ -50,7 +58,7 @@ def sentences(study: Study) -> list[str]:
             "On Prolific participants chose their scenario: each was a study of its own there."
             " Differences between scenarios can be differences between the people who chose them."
         )
-    if programs := channels.mark(study):
+    if programs := programs_mark(study):
         marks.append(f"{programs} Sensitivity has the cells without them.")
     cells = [
         f"{number} in {task}, {shots} shots" for (task, shots), number in late_seats(study).items()
@@ -71,3 +79,40 @@ def sentences(study: Study) -> list[str]:
             " excluded stands beside this one."
         )
     return marks
+
+
+# People for whom a program answered, by the API, where the design allows it. The mark is of the
+# channel: a program that drives the pages cannot be told from a person (docs/protocol.md#programs).
+
+
+def by_program(study: Study) -> ParticipationQuerySet:
+    """The people of a study with at least one answer by the API, in whatever step.
+
+    Where the design does not allow it the database stores none (annotation/guards.py), and no
+    answer is read.
+    """
+    if not study.programs_as_people:
+        return study.participations.none()
+    answers = Answer.objects.filter(turn__participation=OuterRef("pk"), channel=Channel.API)
+    return study.participations.filter(Exists(answers), kind=Kind.PERSON)
+
+
+def people_by_program(study: Study) -> int:
+    """How many people included in the analysis have at least one answer by the API."""
+    return by_program(study).analysed().count()
+
+
+def of_cells(study: Study) -> dict[tuple[str, int], int]:
+    """(task, shots) -> how many of the people of that cell these are, where there are any."""
+    people = by_program(study).analysed().in_cells().order_by()
+    cells = people.values_list("scenario__task__name", "scenario__shots").annotate(Count("pk"))
+    return {(task, shots): number for task, shots, number in cells}
+
+
+def programs_mark(study: Study) -> str:
+    """What every table and figure says where a program answered for people; "" elsewhere."""
+    number = people_by_program(study)
+    if not number:
+        return ""
+    people = study.participations.analysed().filter(kind=Kind.PERSON).count()
+    return f"A program answered, by the API, for {number} of the {people} people in the analysis."

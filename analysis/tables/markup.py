@@ -1,6 +1,14 @@
 """Texts inside Markdown and LaTeX that mean themselves."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.text import slugify
+
+from tasks import columns as table_columns
+from tasks.columns import Column
+from tasks.csv_files import csv_text
 
 LATIN = 0x180  # the first code point after Latin Extended-A
 LATEX_SPECIAL = {
@@ -53,3 +61,119 @@ def is_latin(text: str) -> bool:
     (True, False)
     """
     return all(ord(character) < LATIN for character in text)
+
+
+# A table as LaTeX prints it: caption, label, booktabs, and its notes inside the table. It is made
+# of the rows and columns of the page. Needs the packages booktabs and threeparttable; what is
+# pasted into a paper keeps its notes, because threeparttable sets them below the rows.
+
+PACKAGES = "% \\usepackage{booktabs,threeparttable}\n"
+NOT_LATIN = "% Texts in other scripts than Latin: compile with XeLaTeX or LuaLaTeX and their font\n"
+ONE_COLUMN = 66  # characters that fit into one column of a paper, about
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table of a study with all that stands beside it in a paper.
+
+    `name` tells it from the study's others. `groups` are (heading, number of columns) over the
+    columns after the first. `notes` say n, what the numbers are, and their recipe.
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Any]
+    notes: Sequence[str] = ()
+    groups: Sequence[tuple[str, int]] = ()
+
+    @property
+    def headings(self) -> list[str]:
+        return [column.heading for column in table_columns.on_page(self.columns)]
+
+    @property
+    def cells(self) -> list[list[str]]:
+        return table_columns.cells(self.columns, self.rows)
+
+    @property
+    def meanings(self) -> list[str]:
+        """What the columns are, where their headings do not say it; each meaning once."""
+        headings: dict[str, list[str]] = {}
+        for column in table_columns.on_page(self.columns):
+            headings.setdefault(column.meaning.rstrip("."), []).append(column.heading)
+        return [f"{', '.join(own)}: {meaning}." for meaning, own in headings.items() if meaning]
+
+    @property
+    def label(self) -> str:
+        """Of \\label: letters, digits and hyphens alone."""
+        return f"tab:{slugify(self.name)}"
+
+
+def as_csv(table: PaperTable) -> str:
+    """The same cells as CSV, as printed; all digits stand in the files that verify.py reads."""
+    return csv_text(table.headings, table.cells)
+
+
+def as_latex(table: PaperTable, is_transposed: bool = False) -> str:
+    """The table as a float; `is_transposed` makes rows of its columns, for a narrow page.
+
+    A table too wide for one column of a paper is set over both (table*).
+    """
+    lines = list(_transposed(table) if is_transposed else _upright(table))
+    width = max(len(cells) for cells in lines if isinstance(cells, list))
+    body = "\n".join(line if isinstance(line, str) else _line(line) for line in lines)
+    notes = "\n".join(rf"\item {latex(note)}" for note in [*table.notes, *table.meanings])
+    below = f"\\begin{{tablenotes}}\\footnotesize\n{notes}\n\\end{{tablenotes}}\n" if notes else ""
+    place = "table*" if _characters(lines) > ONE_COLUMN else "table"
+    text = (
+        f"\\begin{{{place}}}\n\\centering\n\\begin{{threeparttable}}\n"
+        f"\\caption{{{latex(table.caption)}}}\n\\label{{{table.label}}}\n"
+        f"\\begin{{tabular}}{{l{'c' * (width - 1)}}}\n\\toprule\n{body}\n\\bottomrule\n"
+        f"\\end{{tabular}}\n{below}\\end{{threeparttable}}\n\\end{{{place}}}\n"
+    )
+    return PACKAGES + ("" if is_latin(text) else NOT_LATIN) + text
+
+
+def _upright(table: PaperTable) -> Iterator[list[str] | str]:
+    """Lines of the table: cells, or LaTeX as it stands."""
+    if table.groups:
+        over = (rf"\multicolumn{{{n}}}{{c}}{{{latex(name)}}}" for name, n in table.groups)
+        yield rf" & {' & '.join(over)} \\"
+    yield ["" if table.groups else table.headings[0], *table.headings[1:]]
+    yield r"\midrule"
+    yield from table.cells
+
+
+def _transposed(table: PaperTable) -> Iterator[list[str] | str]:
+    """A line for each column, under the names of the rows; a group stands over its lines."""
+    columns = [list(column) for column in zip(table.headings, *table.cells, strict=True)]
+    keys = 1
+    # Names of rows that several share, such as a task's at several shots, need the next column too.
+    while keys < len(columns) - 1 and _repeats(columns[:keys]):
+        keys += 1
+    yield from columns[:keys]
+    yield r"\midrule"
+    heads = {}
+    at = keys
+    for name, number in table.groups:
+        heads[at] = name
+        at += number
+    for place, column in enumerate(columns[keys:], start=keys):
+        if place in heads:
+            yield rf"\multicolumn{{{len(column)}}}{{l}}{{\emph{{{latex(heads[place])}}}}} \\"
+        yield column
+
+
+def _repeats(columns: Sequence[Sequence[str]]) -> bool:
+    names = list(zip(*columns, strict=True))
+    return len(set(names)) < len(names)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return rf"{' & '.join(map(latex, cells))} \\"
+
+
+def _characters(lines: Sequence[list[str] | str]) -> int:
+    """About how wide the rows are: the longest cell of each column."""
+    rows = [line for line in lines if isinstance(line, list)]
+    return sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True))

@@ -17,6 +17,7 @@ from functools import cached_property
 from analysis.heavy import pd
 from analysis.tables import frames, seated_models, test_sets
 from analysis.tables.columns import points
+from analysis.tables.frames import covariances
 from analysis.tables.model_runs import (
     FileScore,
     Place,
@@ -32,7 +33,6 @@ from analysis.tables.model_runs import (
 from analysis.tables.performance import FAMILY_NAMES, PerformanceTable, performance
 from analysis.tables.published import human_table4, machine_tables5_6, name_of
 from analysis.tables.scores import Aggregate, Score, aggregate, over
-from analysis.tables.shared_workers import covariances
 from annotation.models import Kind, Study
 from annotation.study import compared_files
 from tasks.cards import FAMILIES

@@ -16,10 +16,17 @@ from typing import Any
 from django.db.models import Count
 
 from analysis.heavy import pd
-from analysis.tables import channels, frames, marks, metrics, test_sets
-from analysis.tables.bounds import Bounds, bounds, set_note
+from analysis.tables import frames, marks, metrics, test_sets
 from analysis.tables.columns import mean_and_sd, points, with_remark
-from analysis.tables.published import Published, human_table4, name_of, not_compared
+from analysis.tables.published import (
+    Bounds,
+    Published,
+    bounds,
+    human_table4,
+    name_of,
+    not_compared,
+    set_note,
+)
 from annotation.models import ANALYSED, Kind, Status, Study
 from tasks.cards import FAMILIES
 from tasks.metrics import recipe
@@ -326,7 +333,7 @@ def long_rows(table: PerformanceTable) -> list[LongRow]:
     """One row per number of shots and task."""
     is_of_people = table.kind == Kind.PERSON
     late = marks.late_seats(table.study) if is_of_people else {}
-    programs = channels.of_cells(table.study) if is_of_people else {}
+    programs = marks.of_cells(table.study) if is_of_people else {}
     return [
         LongRow(
             table.kind,

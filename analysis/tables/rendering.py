@@ -5,10 +5,9 @@ from functools import partial
 from operator import attrgetter, itemgetter
 
 from analysis.stats.two_way import BOTH
-from analysis.tables import findings, latex_table, marks, means
+from analysis.tables import findings, marks, markup, means
 from analysis.tables.columns import ASSUMES, NOTHING, assuming, between, points
-from analysis.tables.latex_table import PaperTable
-from analysis.tables.markup import markdown
+from analysis.tables.markup import PaperTable, markdown
 from analysis.tables.models_columns import RECIPE
 from analysis.tables.performance import PerformanceTable
 from analysis.tables.test_sets import S1
@@ -303,4 +302,4 @@ def _text_at(place: int, line: tuple[str, list[str]]) -> str:
 
 def as_latex(table: PerformanceTable) -> str:
     """The same in LaTeX."""
-    return latex_table.as_latex(paper_table(table))
+    return markup.as_latex(paper_table(table))

@@ -14,7 +14,7 @@ from typing import Any
 from analysis.heavy import np, pd
 from analysis.stats import two_way
 from analysis.stats.learning import by_cell
-from analysis.tables import channels, frames
+from analysis.tables import frames, marks
 from analysis.tables.columns import NOTHING, assuming, between, mean_and_sd
 from analysis.tables.means import lowest_of
 from analysis.tables.test_sets import with_scores
@@ -169,7 +169,7 @@ def people(
     raised = {pk: theirs for pk, (_signs, theirs) in flags.for_study(study).items()}
     frame["failed_checks"] = ["checks" in raised.get(pk, {}) for pk in keys]
     frame["flagged"] = [bool(raised.get(pk)) for pk in keys]
-    programs = set(channels.by_program(study).values_list("pk", flat=True))
+    programs = set(marks.by_program(study).values_list("pk", flat=True))
     frame["by_program"] = [pk in programs for pk in keys]
     columns = ["participation", "task", "shots", "annotator", "analysed", "score", "training_s1"]
     told_or_seen = ["seen_before", "ai_used", "failed_checks", "flagged", "by_program"]

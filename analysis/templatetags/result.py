@@ -6,7 +6,7 @@ from typing import Any
 from django import template
 
 from analysis.figures import so_far
-from analysis.tables import channels, planned_power
+from analysis.tables import marks, planned_power
 from annotation.models import Study
 from annotation.steps import blinding
 from tasks.models import Task
@@ -20,7 +20,11 @@ def result_so_far(study: Study) -> dict[str, Any]:
     if blinding.are_covered(study):
         return {"study": study, "until_closed": blinding.UNTIL_CLOSED}
     result = so_far.for_study(study)
-    return {"study": study, "result": result, "programs": channels.mark(study) if result else ""}
+    return {
+        "study": study,
+        "result": result,
+        "programs": marks.programs_mark(study) if result else "",
+    }
 
 
 @register.simple_tag

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.stats import aggregation, agreement, attrition, significance, uncertainty
+from analysis.stats import agreement, significance, uncertainty
 from tasks.metrics import s1
 
 MATRIX = np.array([[1, 1, 0, 1], [1, 0.5, 0, 1], [0, 1, 0, 1]])
@@ -231,19 +231,19 @@ def test_pairwise_s1():
 
 
 def test_the_majority_of_sets():
-    majorities = [aggregation.majority_set(unit) for unit in UNITS]
+    majorities = [agreement.majority_set(unit) for unit in UNITS]
     assert majorities == [{"Allawi", "Ekeus"}, set(), {"EU"}, {"Paris"}]
 
 
 def test_a_tie_of_labels_is_no_label():
-    assert aggregation.plurality(["a", "b", "a"]) == "a"
-    assert aggregation.plurality(["a", "b"]) is None
+    assert agreement.plurality(["a", "b", "a"]) == "a"
+    assert agreement.plurality(["a", "b"]) is None
 
 
 def test_dawid_and_skene_may_go_against_the_majority():
     units = ["AAB", "AAA", "BBA", "BBB", "ABB", "AAB"]
     votes = [dict(zip("xyz", unit, strict=True)) for unit in units]
-    posteriors, shares = aggregation.dawid_skene(votes, prior=0)
+    posteriors, shares = agreement.dawid_skene(votes, prior=0)
     best = [max(posterior, key=posterior.get) for posterior in posteriors]
     assert best == list("AABBAA")
     assert shares == pytest.approx({"A": 2 / 3, "B": 1 / 3}, abs=1e-3)
@@ -288,7 +288,7 @@ def test_quantiles_and_tails_are_those_of_scipy():
         began = draw.integers(1, 40, size=2)
         done = [int(draw.integers(0, whole + 1)) for whole in began]
         table = [[one, int(whole) - one] for one, whole in zip(done, began, strict=True)]
-        p = attrition.fisher((done[0], done[1]), (int(began[0]), int(began[1])))
+        p = significance.fisher((done[0], done[1]), (int(began[0]), int(began[1])))
         assert p == pytest.approx(stats.fisher_exact(table).pvalue, rel=1e-12)
         right, total = done[0], int(began[0])
         interval = stats.binomtest(right, total).proportion_ci(method="wilson")

@@ -14,7 +14,7 @@ from django.urls import reverse
 from analysis.export import release
 from analysis.export.dictionary import type_of
 from analysis.figures import data as figure_data
-from analysis.pages.cross_task import TABLES
+from analysis.pages.tables import OF_ARMS as TABLES
 from analysis.tables import findings_columns, resampling
 from annotation.models import Kind
 from tasks.models import Job

@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from analysis.documents.blocks import Grid
-from analysis.stats import attrition
+from analysis.stats import significance
 from analysis.tables import attrition as table
 from annotation.models import Kind
 from annotation.recruitment import consent, expiry
@@ -35,12 +35,12 @@ def fisher_by_hand(first: tuple[int, int], second: tuple[int, int]) -> float:
     [((3, 3), (1, 4)), ((2, 5), (4, 5)), ((0, 3), (3, 3)), ((4, 6), (5, 7)), ((3, 3), (3, 3))],
 )
 def test_fisher_is_that_of_all_tables(first, second):
-    p = attrition.fisher((first[0], second[0]), (first[1], second[1]))
+    p = significance.fisher((first[0], second[0]), (first[1], second[1]))
     assert p == pytest.approx(fisher_by_hand(first, second))
 
 
 def test_an_empty_arm_has_no_test():
-    assert math.isnan(attrition.fisher((0, 1), (0, 3)))
+    assert math.isnan(significance.fisher((0, 1), (0, 3)))
 
 
 def bounds_by_hand(first, second, shares) -> tuple[float, float]:
@@ -68,12 +68,12 @@ def bounds_by_hand(first, second, shares) -> tuple[float, float]:
     ],
 )
 def test_lee_bounds_are_the_extremes_over_every_way_to_trim(first, second, shares):
-    found = attrition.lee_bounds(first, second, (float(shares[0]), float(shares[1])))
+    found = significance.lee_bounds(first, second, (float(shares[0]), float(shares[1])))
     assert found == pytest.approx(bounds_by_hand(first, second, shares))
 
 
 def test_an_unknown_score_has_no_bounds():
-    bounds = attrition.lee_bounds([50, math.nan], [60, 80], (1, 0.5))
+    bounds = significance.lee_bounds([50, math.nan], [60, 80], (1, 0.5))
     assert all(map(math.isnan, bounds))
 
 

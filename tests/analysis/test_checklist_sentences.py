@@ -12,7 +12,7 @@ from analysis.documents.checklists.facts import Facts
 from analysis.documents.study_record import StudyRecord
 from analysis.stats import power
 from analysis.tables import cross_task, differences, findings, means
-from analysis.tables.contrasts import contrasts
+from analysis.tables.tested import contrasts
 from annotation.models import ExitAnswers, Kind, Status, Study
 from annotation.money import ledger
 from annotation.recruitment import consent

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from analysis.stats import aggregation
+from analysis.stats import agreement
 
 pytestmark = pytest.mark.long
 
@@ -73,11 +73,11 @@ def chances(units, shares, confusion) -> np.ndarray:
 
 
 @pytest.mark.parametrize("units", SMALL)
-@pytest.mark.parametrize("prior", [0.5, aggregation.PRIOR])
+@pytest.mark.parametrize("prior", [0.5, agreement.PRIOR])
 def test_it_is_the_mode_of_the_posterior(units, prior):
     """The parameters that its labels imply are as likely as the best that are found, and under
     them every labelling, weighed, gives its labels back."""
-    posteriors, shares = aggregation.dawid_skene(votes_of(units), prior=prior, tolerance=1e-12)
+    posteriors, shares = agreement.dawid_skene(votes_of(units), prior=prior, tolerance=1e-12)
     of_a = np.array([posterior["A"] for posterior in posteriors])
     confusion = np.full((len(units[0]), 2, 2), prior)
     for place, unit in enumerate(units):
@@ -93,15 +93,15 @@ def test_it_is_the_mode_of_the_posterior(units, prior):
 
 def test_an_example_without_votes_has_the_shares():
     votes = [*votes_of(["AAB", "AAA", "AAA", "BBB"]), {}]
-    for prior in (0, aggregation.PRIOR):
-        posteriors, shares = aggregation.dawid_skene(votes, prior=prior)
+    for prior in (0, agreement.PRIOR):
+        posteriors, shares = agreement.dawid_skene(votes, prior=prior)
         assert not any(math.isnan(p) for posterior in posteriors for p in posterior.values())
         assert posteriors[-1] == pytest.approx(shares, abs=1e-6)
 
 
 def test_three_weak_annotators_are_no_longer_overruled():
     """210 examples, two labels, accuracies around .83, as in the review that asked for a prior."""
-    gains = {0.0: [], aggregation.PRIOR: []}
+    gains = {0.0: [], agreement.PRIOR: []}
     draw = np.random.default_rng(1)
     for _ in range(40):
         truth = draw.integers(0, 2, 210)
@@ -110,8 +110,8 @@ def test_three_weak_annotators_are_no_longer_overruled():
         majority = (said.sum(1) >= 2) == truth
         votes = [{str(p): LABELS[label] for p, label in enumerate(row)} for row in said]
         for prior, own in gains.items():
-            posteriors, _shares = aggregation.dawid_skene(votes, prior=prior)
+            posteriors, _shares = agreement.dawid_skene(votes, prior=prior)
             chosen = np.array([posterior["B"] > 0.5 for posterior in posteriors])
             own.append((chosen == truth).mean() - majority.mean())
     assert np.mean(gains[0.0]) < -0.004
-    assert np.mean(gains[aggregation.PRIOR]) > -0.002
+    assert np.mean(gains[agreement.PRIOR]) > -0.002

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis.tables import bounds
+from analysis.tables import published
 from tasks.formats import Record
 from tasks.importing import import_task, read_clues
 from tasks.metrics import Answers, over_test_set
@@ -55,7 +55,7 @@ def test_a_task_with_labels_or_options_has_a_chance_level_under_its_metric(
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     name = "a random label" if kind == "label" else "a random option"
-    limits = bounds.bounds(task)
+    limits = published.bounds(task)
     ((known, chance),) = limits.floors
     assert known == name
     assert 0 < chance < 100
@@ -84,7 +84,7 @@ def test_five_options_are_right_by_chance_in_a_fifth_under_acc(db):
     task = factories.make_kind(
         "option", metric="ACC", test=records[2:], train={2: records[:2]}, shots=[2]
     )
-    assert bounds.bounds(task).floors == (("a random option", pytest.approx(20)),)
+    assert published.bounds(task).floors == (("a random option", pytest.approx(20)),)
 
 
 def every_answer(choices, score):

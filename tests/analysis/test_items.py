@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis.stats.items import item_rest
+from analysis.stats.agreement import item_rest
 from analysis.tables.difficulty import FEW, hardest
 from annotation.models import Kind
 from tests import factories

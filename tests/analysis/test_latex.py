@@ -9,7 +9,7 @@ from django.urls import reverse
 from analysis.documents import paper_tables
 from analysis.tables import resampling
 from analysis.tables.columns import points
-from analysis.tables.latex_table import PaperTable, as_latex
+from analysis.tables.markup import PaperTable, as_latex
 from annotation.models import Kind
 from tasks.columns import Column
 from tests import factories

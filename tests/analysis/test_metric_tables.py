@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.export import verify
-from analysis.tables import contrasts, differences, findings, frames, means, metrics, performance
+from analysis.tables import differences, findings, frames, means, metrics, performance, tested
 from analysis.tables import models as model_tables
 from analysis.tables.rendering import as_latex, as_markdown
 from annotation.models import Kind, Study
@@ -176,7 +176,7 @@ def test_who_always_says_the_same_leaves_a_correlation_undefined_and_is_told(
     answered = findings.answered(study, Kind.PERSON)
     (mean,) = [row for row in means.means(answered) if (row.task, row.shots) == ("ratings", 0)]
     assert mean.no_interval == "values are missing"
-    (gap,) = [row for row in contrasts.contrasts(answered) if row.task == "ratings"]
+    (gap,) = [row for row in tested.contrasts(answered) if row.task == "ratings"]
     assert math.isnan(gap.permutation_p)
     page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
     assert "undefined: constant prediction (1 of 3)" in page

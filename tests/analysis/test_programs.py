@@ -9,7 +9,7 @@ from django.urls import reverse
 from analysis.export.files import write_export, write_sums
 from analysis.export.verify import main
 from analysis.figures import data as figures
-from analysis.tables import channels, marks, sensitivity
+from analysis.tables import marks, sensitivity
 from annotation.models import Kind, Status, Study
 from tests import factories
 from tests.annotation import both_doors
@@ -50,12 +50,12 @@ def rows_of(folder, name: str) -> list[dict[str, str]]:
 
 
 def test_it_counts_the_people_in_the_analysis_with_an_answer_by_the_api(study):
-    assert channels.people_by_program(study) == 1
-    assert channels.of_cells(study) == {("toy-places", 2): 1}
-    (program,) = channels.by_program(study)
+    assert marks.people_by_program(study) == 1
+    assert marks.of_cells(study) == {("toy-places", 2): 1}
+    (program,) = marks.by_program(study)
     program.in_analysis, program.seat_number = False, None
     program.save()
-    assert channels.people_by_program(study) == 0
+    assert marks.people_by_program(study) == 0
     assert marks.sentences(study) == []
 
 
@@ -66,7 +66,7 @@ def test_one_answer_by_the_api_is_enough(researcher):
     both_doors.Api().answer(seat.token, turn.pk, factories.fields_for(turn.example, ["home"]))
     factories.go_on(seat.token)
     factories.work_through(seat)
-    assert channels.people_by_program(study) == 1
+    assert marks.people_by_program(study) == 1
 
 
 def test_models_and_simulated_annotators_are_no_people_by_program(researcher):
@@ -76,7 +76,7 @@ def test_models_and_simulated_annotators_are_no_people_by_program(researcher):
         seat = factories.seat(study.scenarios.get(), kind)
         factories.work_through(seat)
         assert seat.kind == kind
-    assert channels.mark(study) == ""
+    assert marks.programs_mark(study) == ""
 
 
 PAGES = [
@@ -193,7 +193,7 @@ def test_the_list_of_people_and_the_api_say_by_which_channel(ada, study):
     page = ada.get(reverse("people", args=[study.name])).content.decode()
     assert page.count("answered by a program") == 1
     rows = ada.get(reverse("api_answers", args=[study.name])).json()["results"]
-    (seat,) = channels.by_program(study)
+    (seat,) = marks.by_program(study)
     assert seat.status == Status.COMPLETED
     for row in rows:
         channel = "api" if row["annotator"] == seat.pseudonym else "page"

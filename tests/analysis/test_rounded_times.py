@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from analysis.documents.wording import moment
-from analysis.export import audit_log, release, rounded_times
+from analysis.export import publishing, release, rounded_times
 from annotation.models import Study
 from annotation.steps import exclusion
 from tests import factories
@@ -68,7 +68,7 @@ def test_no_text_of_it_tells_a_minute_of_anybody(study, bundle):
     assert read > 50
     assert any(row["at"] for row in bundle["decisions.csv"])
     logged = (bundle.folder / "audit_log.csv").read_text()
-    assert len(logged.splitlines()) == audit_log.entries(study).count() + 1 > 2
+    assert len(logged.splitlines()) == publishing.log_entries(study).count() + 1 > 2
 
 
 def test_durations_and_pay_stand_as_they_were(study, bundle, tmp_path):

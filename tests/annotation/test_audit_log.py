@@ -14,7 +14,7 @@ from django.db import DatabaseError, connection, transaction
 from django.test import Client
 from django.urls import resolve, reverse
 
-from analysis.export import audit_log
+from analysis.export import publishing
 from annotation.models import ApiToken, AuditEntry, ProlificAccount, Study, Topic, Worker
 from annotation.money import budget
 from annotation.recruitment import expiry
@@ -444,9 +444,9 @@ def test_the_log_of_the_server_is_for_superusers(ada, world, researcher):
 def test_an_invitation_leaves_the_published_log_readable(world):
     entry = {"what": "seats added", "by": world.owner, "topic": Topic.STUDY}
     AuditEntry.objects.record(study=world, after={"seats": 3}, **entry)
-    before = list(audit_log.rows(world, str))
+    before = list(publishing.log_rows(world, str))
     invitations.invite(world, "analyst", "", world.owner)
-    *rows, invited = audit_log.rows(world, str)
+    *rows, invited = publishing.log_rows(world, str)
     assert rows == before
     assert '{"seats": 3}' in rows[-1]
     assert invited[3] == "somebody was invited as analyst"
@@ -454,7 +454,7 @@ def test_an_invitation_leaves_the_published_log_readable(world):
 
 def test_for_publication_researchers_are_numbers(world):
     world.events.create(what="write to grace@example.org", by=world.owner)
-    text = str(list(audit_log.rows(world, str)))
+    text = str(list(publishing.log_rows(world, str)))
     assert "researcher 2 joined the team as analyst" in text
     for name in ("ada", "grace", "example.org"):
         assert name not in text

@@ -11,8 +11,7 @@ from analysis.documents.checklists.facts import prose
 from analysis.documents.study_record import StudyRecord
 from analysis.tables import sample
 from analysis.tables.columns import as_csv, as_records
-from analysis.tables.latex_table import NOT_LATIN
-from analysis.tables.markup import is_latin, latex
+from analysis.tables.markup import NOT_LATIN, is_latin, latex
 from annotation.models import Study
 from annotation.monitoring.sample import about_export
 
