@@ -1,136 +1,150 @@
-"""Addresses of tables, exports and figures."""
+"""Addresses of tables, exports and figures, and those of /api/v1/ that give results.
+
+The addresses of /api/v1/ that give none are in annotation/api/urls.py.
+"""
 
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
-from analysis.pages import api, compare, examples, figures, models, report, tables
+from analysis.pages import (
+    api,
+    api_models,
+    api_results,
+    api_rows,
+    compare,
+    examples,
+    figures,
+    models,
+    report,
+    tables,
+)
 from annotation.api.views import Unknown
 from annotation.monitoring.sample import LARGEST_EXPORT
 from tasks import uploads
 
+# Below studies/NAME/.
+OF_STUDY = [
+    path("human-performance/", tables.human_performance, name="human_performance"),
+    path(
+        "human-performance.<str:ext>", tables.human_performance_file, name="human_performance_file"
+    ),
+    path("cross-task/", tables.cross_task_page, name="cross_task"),
+    path("cross-task/<str:table>.csv", tables.cross_task_file, name="cross_task_file"),
+    path("training/", tables.training_table, name="training_table"),
+    path("training.csv", tables.training_table_file, name="training_table_file"),
+    path("analysis/", tables.analysis, name="analysis"),
+    path("analysis/run/", tables.analysis_run, name="analysis_run"),
+    path("analysis/<str:table>.csv", tables.analysis_file, name="analysis_file"),
+    path("latex/", tables.latex_page, name="latex"),
+    path("latex/<str:table>.tex", tables.table_latex, name="table_latex"),
+    path("figures/", figures.figures, name="figures"),
+    path("figures/<str:figure>/numbers/", figures.figure_table, name="figure_table"),
+    path("figures/<str:figure>/numbers.csv", figures.figure_numbers, name="figure_numbers"),
+    path("figures/<str:figure>.<str:ext>", figures.figure_file, name="figure_file"),
+    path("sensitivity/", tables.sensitivity, name="sensitivity"),
+    path("sensitivity.csv", tables.sensitivity_file, name="sensitivity_file"),
+    path("preregistration/", report.preregistration_page, name="preregistration"),
+    path("preregistration.md", report.preregistration_file, name="preregistration_file"),
+    path("report/", report.report_page, name="report"),
+    path("report/run/", report.report_run, name="report_run"),
+    path("report.css", report.report_style, name="report_style"),
+    path("report.md", report.report_file, name="report_file"),
+    path("checklists/<str:form>.<str:ext>", report.checklist_file, name="checklist_file"),
+    path(
+        "report/sample/",
+        uploads.takes_files(LARGEST_EXPORT, at_once=1)(report.sample_upload),
+        name="sample_upload",
+    ),
+    path("sample.<str:ext>", report.sample_file, name="sample_file"),
+    path("release/", report.release_page, name="release"),
+    path("release/prepare/", report.release_prepare, name="release_prepare"),
+    path("release/<int:pk>/run/", report.release_run, name="release_run"),
+    path("release.zip", report.release_zip, name="release_zip"),
+    path("examples/", examples.examples, name="examples"),
+    path("examples.csv", examples.examples_file, name="examples_file"),
+    path("gold-audit/", examples.audit, name="gold_audit"),
+    path("gold-audit.csv", examples.audit_file, name="gold_audit_file"),
+    path("examples/<int:pk>/", examples.example, name="example"),
+    path("examples/<int:pk>/comment/", examples.comment, name="example_comment"),
+    path("models/", models.study_models, name="study_models"),
+    path("models/differences/", models.study_differences, name="study_differences"),
+    path("models/<str:table>.csv", models.study_models_file, name="study_models_file"),
+    path("leaderboard/", tables.leaderboard_page, name="leaderboard"),
+    path("leaderboard.csv", tables.leaderboard_file, name="leaderboard_file"),
+    path("export.zip", tables.export_zip, name="export_zip"),
+]
+API_OF_STUDY = [
+    path("human-performance/", api.HumanPerformance.as_view(), name="api_human_performance"),
+    path("analysis/", api.Findings.as_view(), name="api_analysis"),
+    path("training/", api.TrainingTable.as_view(), name="api_training"),
+    path("figures/<str:figure>/", api.FigureData.as_view(), name="api_figure"),
+    path("models/", api.HumansAndModels.as_view(), name="api_study_models"),
+    path("leaderboard/", api.Leaderboard.as_view(), name="api_leaderboard"),
+    path("answers/", api_rows.Answers.as_view(), name="api_answers"),
+    path("spans/", api_rows.Spans.as_view(), name="api_spans"),
+    path("cross-task/<str:table>/", api_results.CrossTask.as_view(), name="api_cross_task"),
+    path("sensitivity/", api_results.Sensitivity.as_view(), name="api_sensitivity"),
+    path("latex/<str:table>.tex", api_results.TableLatex.as_view(), name="api_table_latex"),
+    path("examples/", api_results.Examples.as_view(), name="api_examples"),
+    path("examples/<int:pk>/comments/", api_rows.Comments.as_view(), name="api_comments"),
+    path("gold-audit/", api_results.GoldAudit.as_view(), name="api_gold_audit"),
+    path("preregistration.md", api_results.Preregistration.as_view(), name="api_preregistration"),
+    path("report.md", api_results.ReportText.as_view(), name="api_report_text"),
+    path("report/", api_results.Report.as_view(), name="api_report"),
+    path(
+        "checklists/<str:form>.tex", api_rows.ChecklistLatex.as_view(), name="api_checklist_latex"
+    ),
+    path("checklists/<str:form>/", api_rows.ChecklistForm.as_view(), name="api_checklist"),
+    path(
+        "sample/", uploads.takes_files(LARGEST_EXPORT)(api_rows.Sample.as_view()), name="api_sample"
+    ),
+    path("export.zip", api_results.ExportZip.as_view(), name="api_export_zip"),
+    path("release/", api_results.Release.as_view(), name="api_release"),
+    path("release.zip", api_results.ReleaseZip.as_view(), name="api_release_zip"),
+]
+# Below models/NAME/.
+OF_MODEL = [
+    path("", models.model, name="model"),
+    path("scores.csv", models.model_file, name="model_file"),
+    path("archive/", models.archive_model, {"is_archived": True}, name="model_archive"),
+    path("unarchive/", models.archive_model, {"is_archived": False}, name="model_unarchive"),
+    path("delete/", models.delete_model, name="model_delete"),
+    path("files/<int:pk>/delete/", models.delete_file, name="prediction_file_delete"),
+]
+API_OF_MODEL = [
+    path("", api_models.OneModel.as_view(), name="api_model"),
+    path("archive/", api_models.ArchiveModel.as_view(is_archived=True), name="api_model_archive"),
+    path(
+        "unarchive/", api_models.ArchiveModel.as_view(is_archived=False), name="api_model_unarchive"
+    ),
+    path("predictions/", api_models.Predictions.as_view(), name="api_predictions"),
+    path("files/<int:pk>/", api_models.OnePredictionFile.as_view(), name="api_prediction_file"),
+]
+API = [
+    path("studies/<str:name>/", include(API_OF_STUDY)),
+    path("", api.Index.as_view(), name="api_index"),
+    path("compare/", api_results.SeveralStudies.as_view(), name="api_compare"),
+    path("planner/", api_results.Planner.as_view(), name="api_planner"),
+    path(
+        "models/",
+        uploads.takes_files(uploads.MAX_BYTES)(api.ModelScores.as_view()),
+        name="api_models",
+    ),
+    path("models/<str:name>/", include(API_OF_MODEL)),
+]
 urlpatterns = [
-    path(
-        "studies/<str:name>/human-performance/", tables.human_performance, name="human_performance"
-    ),
-    path(
-        "studies/<str:name>/human-performance.<str:ext>",
-        tables.human_performance_file,
-        name="human_performance_file",
-    ),
-    path("studies/<str:name>/cross-task/", tables.cross_task_page, name="cross_task"),
-    path(
-        "studies/<str:name>/cross-task/<str:table>.csv",
-        tables.cross_task_file,
-        name="cross_task_file",
-    ),
-    path("studies/<str:name>/training/", tables.training_table, name="training_table"),
-    path("studies/<str:name>/training.csv", tables.training_table_file, name="training_table_file"),
-    path("studies/<str:name>/analysis/", tables.analysis, name="analysis"),
-    path("studies/<str:name>/analysis/run/", tables.analysis_run, name="analysis_run"),
-    path("studies/<str:name>/analysis/<str:table>.csv", tables.analysis_file, name="analysis_file"),
-    path("studies/<str:name>/latex/", tables.latex_page, name="latex"),
-    path("studies/<str:name>/latex/<str:table>.tex", tables.table_latex, name="table_latex"),
-    path("studies/<str:name>/figures/", figures.figures, name="figures"),
-    path(
-        "studies/<str:name>/figures/<str:figure>/numbers/",
-        figures.figure_table,
-        name="figure_table",
-    ),
-    path(
-        "studies/<str:name>/figures/<str:figure>/numbers.csv",
-        figures.figure_numbers,
-        name="figure_numbers",
-    ),
-    path(
-        "studies/<str:name>/figures/<str:figure>.<str:ext>",
-        figures.figure_file,
-        name="figure_file",
-    ),
-    path("studies/<str:name>/sensitivity/", tables.sensitivity, name="sensitivity"),
-    path(
-        "studies/<str:name>/sensitivity.csv",
-        tables.sensitivity_file,
-        name="sensitivity_file",
-    ),
+    path("studies/<str:name>/", include(OF_STUDY)),
     path("compare/", compare.page, name="compare"),
     path("compare/designs.csv", compare.design_file, name="compare_design"),
     path("compare/studies.<str:ext>", compare.file, name="compare_file"),
     path("planner/", tables.plan, name="planner"),
-    path(
-        "studies/<str:name>/preregistration/",
-        report.preregistration_page,
-        name="preregistration",
-    ),
-    path(
-        "studies/<str:name>/preregistration.md",
-        report.preregistration_file,
-        name="preregistration_file",
-    ),
-    path("studies/<str:name>/report/", report.report_page, name="report"),
-    path("studies/<str:name>/report/run/", report.report_run, name="report_run"),
-    path("studies/<str:name>/report.css", report.report_style, name="report_style"),
-    path("studies/<str:name>/report.md", report.report_file, name="report_file"),
-    path(
-        "studies/<str:name>/checklists/<str:form>.<str:ext>",
-        report.checklist_file,
-        name="checklist_file",
-    ),
-    path(
-        "studies/<str:name>/report/sample/",
-        uploads.takes_files(LARGEST_EXPORT, at_once=1)(report.sample_upload),
-        name="sample_upload",
-    ),
-    path("studies/<str:name>/sample.<str:ext>", report.sample_file, name="sample_file"),
-    path("studies/<str:name>/release/", report.release_page, name="release"),
-    path("studies/<str:name>/release/prepare/", report.release_prepare, name="release_prepare"),
-    path("studies/<str:name>/release/<int:pk>/run/", report.release_run, name="release_run"),
-    path("studies/<str:name>/release.zip", report.release_zip, name="release_zip"),
-    path("studies/<str:name>/examples/", examples.examples, name="examples"),
-    path("studies/<str:name>/examples.csv", examples.examples_file, name="examples_file"),
-    path("studies/<str:name>/gold-audit/", examples.audit, name="gold_audit"),
-    path("studies/<str:name>/gold-audit.csv", examples.audit_file, name="gold_audit_file"),
-    path("studies/<str:name>/examples/<int:pk>/", examples.example, name="example"),
-    path("studies/<str:name>/examples/<int:pk>/comment/", examples.comment, name="example_comment"),
-    path("studies/<str:name>/models/", models.study_models, name="study_models"),
-    path(
-        "studies/<str:name>/models/differences/",
-        models.study_differences,
-        name="study_differences",
-    ),
-    path(
-        "studies/<str:name>/models/<str:table>.csv",
-        models.study_models_file,
-        name="study_models_file",
-    ),
-    path("studies/<str:name>/leaderboard/", tables.leaderboard_page, name="leaderboard"),
-    path("studies/<str:name>/leaderboard.csv", tables.leaderboard_file, name="leaderboard_file"),
     path("models/", models.models, name="models"),
     path("models.csv", models.models_file, name="models_file"),
     path("models/uploads/<int:pk>/", models.model_upload, name="model_upload"),
     path("models/uploads/<int:pk>/run/", models.model_upload_run, name="model_upload_run"),
-    path("models/<str:name>/", models.model, name="model"),
-    path("models/<str:name>/scores.csv", models.model_file, name="model_file"),
-    path(
-        "models/<str:name>/archive/",
-        models.archive_model,
-        {"is_archived": True},
-        name="model_archive",
-    ),
-    path(
-        "models/<str:name>/unarchive/",
-        models.archive_model,
-        {"is_archived": False},
-        name="model_unarchive",
-    ),
-    path("models/<str:name>/delete/", models.delete_model, name="model_delete"),
-    path(
-        "models/<str:name>/files/<int:pk>/delete/",
-        models.delete_file,
-        name="prediction_file_delete",
-    ),
-    path("api/v1/", include("analysis.pages.api_urls")),
+    path("models/<str:name>/", include(OF_MODEL)),
+    path("api/v1/", include(API)),
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("api/v1/docs/", api.Docs.as_view(url_name="schema"), name="api_docs"),
     path("api/<path:path>", Unknown.as_view(), name="api_unknown"),
-    path("studies/<str:name>/export.zip", tables.export_zip, name="export_zip"),
 ]

@@ -171,6 +171,11 @@ def numbered(sections: Iterable[Section]) -> list[Section]:
     return [replace(s, blocks=[with_number(block) for block in s.blocks]) for s in sections]
 
 
+def meanings(columns: Sequence[Column]) -> str:
+    """What each column means, in sentences."""
+    return " ".join(f"{c.heading}: {c.meaning.rstrip('.')}." for c in columns if c.meaning)
+
+
 def as_markdown(document: Document) -> str:
     """The whole document as CommonMark with tables; texts are markdown."""
     parts = [f"# {markdown(document.title)}"]

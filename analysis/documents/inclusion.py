@@ -1,7 +1,6 @@
 """What the report says of the people behind a result: attrition, admission, inclusion criteria."""
 
-from analysis.documents.blocks import Block, Grid, Paragraph
-from analysis.documents.differences import meanings
+from analysis.documents.blocks import Block, Grid, Paragraph, meanings
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import Manifest, shots_of
 from analysis.tables import attrition, selection, sensitivity

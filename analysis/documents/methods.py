@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from analysis.documents import ceilings, cross_task, differences, recruitment, wording
+from analysis.documents import planned_analysis, recruitment, results, wording
 from analysis.documents.blocks import Paragraph
 from analysis.documents.study_record import PLATFORMS, StudyRecord
 from analysis.documents.wording import (
@@ -32,7 +32,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
     texts = [
         _design(record),
         _recruitment(record),
-        *filter(None, [cross_task.arms(record.manifest, REPORTED)]),
+        *filter(None, [planned_analysis.arms(record.manifest, REPORTED)]),
         _steps(record),
         _gates(record),
         _participants(record),
@@ -297,7 +297,7 @@ def _score(record: StudyRecord) -> str:
 def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
     """How the intervals and tests of the report were computed, of each kind that it has."""
     sentences = []
-    if tables.get(differences.OF_MEANS):
+    if tables.get(results.OF_MEANS):
         sentences.append(
             "Intervals of means take annotators and test examples as samples: they generalise to"
             f" {two_way.BOTH}. Such an interval is the wider of the t interval over annotators and"
@@ -306,17 +306,17 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
             " of contexts). As sensitivity we report percentile bootstraps"
             f" of the means ({RESAMPLES:,} resamples)."
         )
-    if tables.get(ceilings.AGREEMENT):
+    if tables.get(results.AGREEMENT):
         sentences.append(
             "Agreement among annotators and the scores of their aggregated answers are reported"
             " separately."
         )
-    if number := tables.get(differences.OF_SHOTS):
+    if number := tables.get(results.OF_SHOTS):
         sentences.append(
             f"We tested {count(number, 'difference')} between numbers of shots by the p of such an"
             f" interval of the difference{_corrected(number)}."
         )
-    if number := tables.get(differences.OF_MODELS):
+    if number := tables.get(results.OF_MODELS):
         sentences.append(
             f"We tested {count(number, 'difference')} of people and a model on the same test"
             f" examples by the p of such an interval, which generalises to {two_way.RUNS}"
@@ -324,7 +324,7 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
         )
     margin = record.manifest["equivalence_margin"]
     named = {
-        differences.OF_SHOTS: "two numbers of shots", differences.OF_MODELS: "people and a model",
+        results.OF_SHOTS: "two numbers of shots", results.OF_MODELS: "people and a model",
     }  # fmt: skip
     sides = [words for caption, words in named.items() if tables.get(caption)]
     if margin is not None and sides:
@@ -333,10 +333,10 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
             f" inside the margin of the design, ± {margin:g} points (two one-sided tests, each at"
             " .05, not corrected)."
         )
-    if tables.get(cross_task.OF_ARMS):
+    if tables.get(planned_analysis.OF_ARMS):
         sentences.append(
-            f"The intervals of the gains of arms ({cross_task.interval(record.manifest)}) take"
-            " annotators as a sample and tasks and test examples as fixed: they generalise to"
+            f"The intervals of the gains of arms ({planned_analysis.interval(record.manifest)})"
+            " take annotators as a sample and tasks and test examples as fixed: they generalise to"
             f" {QUESTION}. There is no p value for a gain."
         )
     return " ".join(sentences)

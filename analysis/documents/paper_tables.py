@@ -25,7 +25,6 @@ from analysis.tables import (
     models_columns,
     performance,
     rendering,
-    resampling,
     sample,
     seated_models,
     selection,
@@ -111,7 +110,7 @@ def _training(study: Study, kind: str) -> Iterator[PaperTable]:
 
 
 def _finding(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
-    found = resampling.tables(study, kind, name)[name]
+    found = findings.tables(study, kind, name)[name]
     shown = findings_columns.table(name, found)
     yield _table(study, kind, name, shown.title, shown.columns, found, shown.intro)
 

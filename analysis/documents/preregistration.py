@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 
-from analysis.documents import cross_task, planned_analysis, recruitment
+from analysis.documents import planned_analysis, recruitment
 from analysis.documents.blocks import (
     Bullets,
     Document,
@@ -198,7 +198,7 @@ def _scenarios(manifest: Manifest) -> list:
         ]
         for scenario in scenarios
     ]
-    told = cross_task.arms(manifest)
+    told = planned_analysis.arms(manifest)
     total = count(sum(scenario["seats"] for scenario in scenarios), "seat")
     recruited = [
         recruitment.rehearsal(manifest),

@@ -12,10 +12,10 @@ from operator import itemgetter
 
 from analysis.documents import (
     checklists,
-    cross_task,
     front,
     inclusion,
     methods,
+    planned_analysis,
     results,
     wording,
 )
@@ -84,7 +84,7 @@ def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
             ],
         ),
         *_section(inclusion.SENSITIVITY, inclusion.sensitivity_to_criteria(record), marked),
-        *_section(cross_task.OF_ARMS, arms),
+        *_section(planned_analysis.OF_ARMS, arms),
         *_section("Agreement and aggregated answers", parts["agreement"], marked),
         Section(
             "Ceilings and doubtful golds",
@@ -123,7 +123,7 @@ def _hypotheses(record: StudyRecord) -> list[Section]:
 
 def _of_arms(record: StudyRecord) -> list[Block]:
     """What a cross-task study found; [] of an ordinary study."""
-    return cross_task.results(record.study) if record.study.is_cross_task else []
+    return planned_analysis.results(record.study) if record.study.is_cross_task else []
 
 
 def _sizes(blocks: Iterable[Block]) -> dict[str, int]:

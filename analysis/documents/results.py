@@ -7,23 +7,37 @@ predictions, and how many models told of their run. What completed participation
 a file predicts never changes, so it cannot go stale.
 """
 
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
 
-from analysis.documents import ceilings, differences, models
-from analysis.documents.blocks import Block, Grid, Paragraph, Picture
+from analysis.documents.blocks import Block, Grid, Paragraph, Picture, meanings
 from analysis.documents.study_record import StudyRecord
 from analysis.figures import data as figure_data
 from analysis.figures.data import can_draw
-from analysis.tables import published
-from analysis.tables.findings import is_small
+from analysis.tables import (
+    ceilings,
+    differences,
+    findings,
+    findings_columns,
+    gold_audit,
+    metrics,
+    models_columns,
+    published,
+    seated_models,
+)
+from analysis.tables.columns import ASSUMES, FEW, NOTHING
+from analysis.tables.findings import Finding, is_small
+from analysis.tables.scores import Score
+from analysis.tables.tested import contrasts
 from annotation.models import Kind, ModelRun, Status, Study
 from annotation.study import compared_files
 from tasks import jobs
-from tasks.models import Job
+from tasks.columns import Column, on_page
+from tasks.models import Job, Task
 
 
 def _has_models(record: StudyRecord) -> bool:
@@ -51,15 +65,204 @@ def pictures(record: StudyRecord) -> list[Block]:
     return shown
 
 
+# Sections of the report: intervals of the means, differences between shots, people minus models.
+# Each table says below it which question its intervals answer.
+
+# Captions of the tables, by which the methods section knows what was computed.
+OF_MEANS, OF_RESAMPLES, OF_SHOTS, OF_MODELS = (
+    "Means with 95 % intervals", "Bootstrap intervals of the means", "Differences between shots",
+    "People minus models",
+)  # fmt: skip
+MEANS = ("Task", "Shots", "n", "Mean", "95 % CI", "Other people")
+BOOTSTRAPS = ("Task", "Shots", "n", "Other examples", *findings_columns.OVER_PEOPLE)
+MODELS = (
+    "Model", "Task", "Shots", "Training", "Difference", "95 % CI", "p", "p Holm", "Equivalence",
+    "Smallest margin", "p sign flip", "Smallest p",
+)  # fmt: skip
+
+
+def uncertainty(record: StudyRecord) -> list[Block]:
+    """The means with their intervals, and the differences between shots."""
+    if record.analysed.empty:
+        return [Paragraph("No annotator has completed the study yet.")]
+    shown = headed(findings_columns.COLUMNS["intervals"], MEANS)
+    study = record.study
+    tables = findings.tables(study, Kind.PERSON, "intervals", frame=record.answered)
+    means = tables["intervals"]
+    blocks: list[Block] = [_grid(OF_MEANS, shown, means, [meanings(shown)]), _bootstraps(means)]
+    rows = contrasts(record.answered, study.seed, study.equivalence_margin)
+    if rows:
+        shown = _asked(study, on_page(findings_columns.COLUMNS["contrasts"]))
+        blocks.append(_grid(OF_SHOTS, shown, rows, [meanings(shown)]))
+    return blocks
+
+
+def _bootstraps(means: Sequence[Finding]) -> Grid:
+    """The bootstraps of the means; those over people only where a cell has enough of them."""
+    known = {column.heading for column in findings_columns.table("intervals", means).columns}
+    chosen = [heading for heading in BOOTSTRAPS if heading in known]
+    shown = headed(findings_columns.COLUMNS["intervals"], chosen)
+    return Grid.of(OF_RESAMPLES, shown, means, [f"{findings_columns.RESAMPLED} {meanings(shown)}"])
+
+
+def people_minus_models(record: StudyRecord) -> list[Block]:
+    """The differences from models; nothing where there are none."""
+    rows = differences.differences(record.study, Kind.PERSON)
+    if not rows:
+        return []
+    shown = _asked(record.study, headed(models_columns.DIFFERENCES, MODELS))
+    notes = [f"In points, paired by example. {differences.LEFT_OUT}", meanings(shown[3:])]
+    if late := differences.late(rows):
+        notes.append(late)
+    return [_grid(OF_MODELS, shown, rows, notes)]
+
+
+def _asked(study: Study, columns: list[Column]) -> list[Column]:
+    """Without the verdict on equivalence where the design has no margin."""
+    has_margin = study.equivalence_margin is not None
+    return [column for column in columns if has_margin or column.heading != "Equivalence"]
+
+
+def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: list[str]) -> Grid:
+    """A table whose notes explain the mark of small groups only where a cell has it."""
+    grid = Grid.of(caption, columns, rows)
+    if not any(FEW in cell for row in grid.rows for cell in row):
+        notes = [note.replace(f"; {ASSUMES}", "") for note in notes]
+    return replace(grid, notes=notes)
+
+
+def headed(columns: Sequence[Column], headings: Sequence[str]) -> list[Column]:
+    """The columns of the page with these headings, in this order."""
+    by_heading = {column.heading: column for column in on_page(columns)}
+    return [by_heading[heading] for heading in headings]
+
+
+# Sections of the report on people among themselves: agreement, aggregates, ceilings, golds.
+
+AGREEMENT = "Agreement"  # caption of its table, by which the methods section knows of it
+
+
+def agreement(record: StudyRecord) -> list[Block]:
+    """Agreement and aggregated answers; nothing where no cell has two annotators."""
+    agreements = findings.agreements(record.answered)
+    if all(row.n < 2 for row in agreements):
+        return []
+    tables = (
+        findings_columns.table("agreement", agreements),
+        findings_columns.table("aggregates", findings.aggregates(record.answered)),
+    )
+    return [
+        Grid.of(it.title, shown, it.rows, [it.about, meanings(shown)])
+        for it, shown in ((table, _known(table)) for table in tables)
+    ]
+
+
+def _known(table: findings_columns.Table) -> list[Column]:
+    """The columns in which a row has a value."""
+    return [c for c in table.columns if any(c.text(row) != NOTHING for row in table.rows)]
+
+
+def among_people(record: StudyRecord) -> list[Block]:
+    """How well people meet each other, and how often they all agree against the gold."""
+    if record.analysed.empty:
+        return [Paragraph("No annotator has completed the study yet.")]
+    frame = record.answered
+    return [
+        Grid.of(
+            ceilings.TITLE,
+            ceilings.COLUMNS,
+            ceilings.ceilings(frame),
+            [meanings(on_page(ceilings.COLUMNS[3:]))],
+        ),
+        Grid.of(
+            "All annotators agree against the gold",
+            gold_audit.TALLY,
+            gold_audit.tallies(frame),
+            [f"{meanings(gold_audit.TALLY[1:])} No score was changed."],
+        ),
+    ]
+
+
+# The section of the report on models: their scores on the same examples, and the differences. A
+# model comes in by a file of predictions, or in the annotator's seat; both stand here.
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A model on one task at one number of shots; `unit` is what its SD is over."""
+
+    model: str
+    task: Task
+    shots: int
+    score: Score
+    unit: str
+
+
+MODEL_COLUMNS = [
+    Column("model", "Model"),
+    Column("task", "Task", get=attrgetter("task.name")),
+    Column("shots", "Shots"),
+    Column("metric", "Metric", get=attrgetter("task.card.metric")),
+    Column("score", "Score x 100", get=attrgetter("score.text")),
+    Column("splits", "Splits", get=lambda row: f"{row.score.n} of {row.score.of}"),
+]
+NOTE = (
+    "Mean ± SD (ddof = 1) over training splits, at zero shots over runs; scored by the same"
+    " function as people."
+)
+SEATED_NOTE = (
+    "A model in the annotator's seat took part by the API, in the steps of people; its replicates"
+    " on a training split are averaged first."
+)
+EVERY_METRIC = on_page(metrics.COLUMNS)
+
+
+def of_models(record: StudyRecord) -> list[Block]:
+    """Scores of each model, of everybody under every metric, people minus models, and effort.
+
+    Nothing where no model was uploaded and none took part.
+    """
+    seated = list(_seated(record)) if record.has_seated_models else []
+    if not seated and not record.model_names:
+        return []
+    uploaded = [
+        Scored(row.model, row.task, row.shots, row.score, row.unit) for row in record.models
+    ]
+    notes = [NOTE, SEATED_NOTE] if seated else [NOTE]
+    shown: list[Block] = [Grid.of("Models", MODEL_COLUMNS, [*uploaded, *seated], notes)]
+    if every := metrics.page_rows(record.study, Kind.PERSON):
+        shown.append(
+            Grid.of("People and models under every metric", EVERY_METRIC, every, [metrics.NOTE])
+        )
+    shown += people_minus_models(record)
+    if efforts := seated_models.efforts(record.study):
+        columns = on_page(seated_models.EFFORT)
+        notes = [meanings(columns)]
+        shown.append(Grid.of("What an answer took", columns, efforts, notes))
+    return shown
+
+
+def _seated(record: StudyRecord) -> Iterator[Scored]:
+    """The models in the annotator's seat, by number of shots; only where they have a score."""
+    for shots in sorted(record.study.shots):
+        rows = seated_models.scores(record.study, record.tasks, shots, record.frame)
+        for model, unit, scores in rows:
+            for task, score in zip(record.tasks, scores, strict=True):
+                if score.n:
+                    yield Scored(model, task, shots, score, unit)
+
+
+# The job ------------------------------------------------------------------------------------------
+
 KIND = "report"
 VERSION = 4  # of the parts: raise it when one of them is made otherwise
 
 PARTS: dict[str, Callable[[StudyRecord], list[Block]]] = {
-    "uncertainty": differences.uncertainty,
-    "agreement": ceilings.agreement,
-    "ceilings": ceilings.blocks,
+    "uncertainty": uncertainty,
+    "agreement": agreement,
+    "ceilings": among_people,
     "figures": pictures,
-    "models": models.blocks,
+    "models": of_models,
 }
 BLOCKS: dict[str, type[Paragraph | Grid | Picture]] = {
     block.kind: block for block in (Paragraph, Grid, Picture)

@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import QuerySet
 
-from analysis.documents import licences
+from analysis.documents import front
 from analysis.export.columns import COLUMNS
 from analysis.export.dictionary import type_of
 from annotation.models import AuditEntry, Status, Study, Topic
@@ -45,7 +45,7 @@ CONTEXT = {
 # SPDX name -> how a dataset card of Hugging Face writes it.
 CARD_LICENCES = {
     "CC-BY-4.0": "cc-by-4.0", "CC0-1.0": "cc0-1.0", "CC-BY-SA-4.0": "cc-by-sa-4.0",
-    "CC-BY-NC-4.0": "cc-by-nc-4.0", licences.OWN: "other",
+    "CC-BY-NC-4.0": "cc-by-nc-4.0", front.OWN_TERMS: "other",
 }  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
             lines += [f"  - name: {_quoted(author)}"]
     lines += [f"date-released: {_quoted(on.isoformat())}"]
     lines += [f"version: {_quoted(f'design {study.manifest_hash[:12]}')}"]
-    if answers.get("licence") in licences.LICENCES and answers["licence"] != licences.OWN:
+    if answers.get("licence") in front.LICENCES and answers["licence"] != front.OWN_TERMS:
         lines += [f"license: {answers['licence']}"]
     return "\n".join(lines) + "\n"
 
@@ -126,7 +126,7 @@ def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) 
         "distribution": [_file(folder, name) for name in COLUMNS],
         "recordSet": [_record_set(name) for name in COLUMNS],
     }
-    if at := licences.address(answers):
+    if at := front.licence_address(answers):
         about["license"] = at
     return about
 
@@ -170,7 +170,7 @@ def files(
 ) -> Iterator[tuple[str, str]]:
     """(name, text) of each of these files; LICENSE only where a licence is chosen."""
     yield CITATION, citation(study, answers, on)
-    if text := licences.text(answers, "; ".join(authors(study, answers))):
+    if text := front.licence_text(answers, "; ".join(authors(study, answers))):
         yield LICENSE, text
     told = croissant(study, answers, folder, on)
     yield CROISSANT, json.dumps(told, ensure_ascii=False, indent=1) + "\n"

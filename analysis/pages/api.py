@@ -25,6 +25,7 @@ from analysis.pages.api_models import UploadModels
 from analysis.tables import (
     attrition,
     differences,
+    findings,
     findings_columns,
     leaderboard,
     marks,
@@ -32,7 +33,6 @@ from analysis.tables import (
     models_columns,
     performance,
     rendering,
-    resampling,
     seated_models,
     selection,
     training,
@@ -134,22 +134,16 @@ class Findings(ApiView):
         study = scores_of(request, name)
         replies, told = [], marks.sentences(study)
         for kind in performance.kinds(study):
-            job = resampling.job_of(study, kind)
-            pending = _pending(job) if job is not None and not job.is_done else None
-            findings = (
-                resampling.at_once(study, kind)
-                if job is None or pending
-                else resampling.stored(job)
-            )
-            missing: list[Any] | None = None if pending else []
+            found, job = findings.at_hand(study, kind)
+            missing: list[Any] | None = [] if job is None else None
             rows = {
-                table: as_records(columns, findings[table]) if table in findings else missing
+                table: as_records(columns, found[table]) if table in found else missing
                 for table, columns in findings_columns.COLUMNS.items()
             }
             admitted = selection.admissions(study, kind)
             rows[attrition.NAME] = as_records(attrition.COLUMNS, attrition.rows(study, kind))
             rows[selection.NAME] = as_records(selection.COLUMNS, admitted)
-            replies.append({"kind": kind, "marks": told, "pending": pending, **rows})
+            replies.append({"kind": kind, "marks": told, "pending": job and _pending(job), **rows})
         return Response(replies)
 
     class AnalysisBody(serializers.Serializer):
@@ -167,7 +161,7 @@ class Findings(ApiView):
         kind = sent.get("kind", Kind.PERSON.value)
         if kind not in performance.kinds(study):
             raise Unprocessable({"kind": [f"Write one of {', '.join(performance.kinds(study))}."]})
-        job = resampling.job_of(study, kind, owner=request.user)
+        job = findings.job_of(study, kind, owner=request.user)
         if job is None:
             raise Conflict("Nobody has completed the study: there is nothing to analyse.")
         return Response(as_record(job), status=200 if job.is_done else 202)

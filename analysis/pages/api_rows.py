@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from analysis.documents.checklists import FORMS, files
-from analysis.documents.checklists.entries import Form, Reply
+from analysis.documents.checklists.short_form import Form, Reply
 from analysis.pages.examples import example_of
 from analysis.pages.forms import CommentForm
 from annotation.access import scores_of, study_of

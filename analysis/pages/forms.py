@@ -9,7 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from analysis.documents import front, licences
+from analysis.documents import front
 from analysis.documents.checklists import short_form
 from analysis.export import rounded_times
 from analysis.stats import arg
@@ -349,7 +349,7 @@ class AnswersForm(forms.Form):
 
 def answer_problems(answers: Mapping[str, str]) -> dict[str, str]:
     """Why answers of the report cannot be stored, by item; of the page and of the API."""
-    found = dict(licences.problem(answers))
+    found = dict(front.licence_problem(answers))
     for name in short_form.FIELDS:
         if words := short_form.problem(name, answers.get(name, "")):
             found[name] = words

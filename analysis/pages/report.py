@@ -11,15 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.documents import (
-    blocks,
-    front,
-    licences,
-    preregistration,
-    report,
-    results,
-    wording,
-)
+from analysis.documents import blocks, front, preregistration, report, results, wording
 from analysis.documents.checklists import files as files_of
 from analysis.documents.checklists import short_form
 from analysis.export import bundle_job, rounded_times
@@ -117,7 +109,7 @@ def _report(
         "of_picture": "?kind=person&width=double",
         "short_form": [field for field in asked if field["name"] in short_form.FIELDS],
         "title_page": [field for field in asked if field["name"] in front.ASKED],
-        "licences": {name: title for name, (title, _address) in licences.LICENCES.items()},
+        "licences": {name: title for name, (title, _address) in front.LICENCES.items()},
         "sample_form": sample or SampleForm(),
         "sample_export": about_export(study),
     }

@@ -27,7 +27,6 @@ from analysis.tables import (
     planner,
     published,
     rendering,
-    resampling,
     selection,
     training,
     upstream,
@@ -109,15 +108,13 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
     study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
-    job = resampling.job_of(study, kind)
-    is_waiting = job is not None and not job.is_done
-    rows = resampling.at_once(study, kind) if is_waiting or job is None else resampling.stored(job)
+    rows, job = findings.at_hand(study, kind)
     context = {
         **results_of(study),
         "kind": kind,
         "kinds": kinds,
-        "job": job if is_waiting else None,
-        "tables": findings_columns.page_tables(rows, is_waiting),
+        "job": job,
+        "tables": findings_columns.page_tables(rows, job is not None),
         "attrition": attrition.page_table(study, kind),
         "admission": selection.page_table(study, kind),
         "told": selection.told(study),
@@ -132,7 +129,7 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     study = scores_of(request, name, right_to("analysis_run"))
     kind = chosen_kind(request, performance.kinds(study))
     address = f"{reverse('analysis', args=[study.name])}?kind={kind}"
-    job = resampling.job_of(study, kind, owner=request.user)
+    job = findings.job_of(study, kind, owner=request.user)
     return redirect(address) if job is None else poll(request, job, address)
 
 
@@ -151,7 +148,7 @@ def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
         return download(text, f"{study.name}-{table}.csv")
     if table not in findings.TABLES:
         raise Http404
-    rows = resampling.tables(study, kind, table)[table]
+    rows = findings.tables(study, kind, table)[table]
     text = columns.as_csv(findings_columns.COLUMNS[table], rows, kind)
     return download(text, f"{study.name}-{table}.csv")
 

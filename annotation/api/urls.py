@@ -1,4 +1,4 @@
-"""Addresses of /api/v1/ that give no results; the others are in analysis/pages/api_urls.py."""
+"""Addresses of /api/v1/ that give no results; the others are in analysis/urls.py."""
 
 from django.urls import path
 

@@ -15,7 +15,7 @@ from analysis.export import release
 from analysis.export.dictionary import type_of
 from analysis.figures import data as figure_data
 from analysis.pages.tables import OF_ARMS as TABLES
-from analysis.tables import findings_columns, resampling
+from analysis.tables import findings, findings_columns
 from annotation.models import Kind
 from tasks.models import Job
 from tests import factories
@@ -60,7 +60,7 @@ def test_what_is_resampled_is_pending_until_the_job_is_done(client, study, by_to
     assert reply["pending"]["state"] == "not begun"
     assert [row["shots"] for row in reply["agreement"]] == [0, 2]
     assert not Job.objects.exists()
-    job = resampling.job_of(study, Kind.PERSON, owner=researcher)
+    job = findings.job_of(study, Kind.PERSON, owner=researcher)
     (reply,) = client.get(address, headers=by_token).json()
     assert (reply["pending"]["state"], reply["pending"]["done"]) == ("waiting", 0)
     assert reply["pending"]["total"] == job.total == 3
@@ -133,7 +133,7 @@ def full(client, researcher):
             predict=lambda example: example.gold if example.pk % 3 else ["home"],
         )  # fmt: skip
     for kind in ("person", "simulated"):
-        resampling.job_of(study, kind, owner=researcher)
+        findings.job_of(study, kind, owner=researcher)
     call_command("run_jobs", verbosity=0)
     client.force_login(researcher)
     return study

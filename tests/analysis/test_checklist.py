@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from analysis.documents.checklists import FORMS, files, short_form
-from analysis.documents.checklists.entries import Reply, Status
+from analysis.documents.checklists.short_form import Reply, Status
 from annotation.models import ReportAnswer, Study
 from tests import factories
 from tests.analysis.latex_reader import problems

@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 from django.urls import reverse
 
-from analysis.documents import cross_task as documents
+from analysis.documents import planned_analysis
 from analysis.export import pages_seen, release
 from analysis.export.files import write_export
 from analysis.stats import arg
@@ -161,7 +161,7 @@ def test_the_documents_state_the_arms_the_plan_and_the_gains(study, researcher, 
     assert f"Transfer: the upstream arm gains {whole.gain:+.1f} %" in report
     assert "as published" not in report  # of no partition
     study.partition = "random"
-    captions = [block.caption for block in documents.results(study) if block.kind == "grid"]
+    captions = [block.caption for block in planned_analysis.results(study) if block.kind == "grid"]
     assert "ARG of models, as published (Ye et al., 2021)" in captions
 
 

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.urls import reverse
 from lxml.html import HtmlElement
 
-from analysis.tables import resampling
+from analysis.tables import findings
 from annotation.models import Kind
 from annotation.money import batches
 from tests import factories
@@ -58,7 +58,7 @@ def pages(client, researcher) -> dict[str, str]:
         factories.predict(researcher, "a-model", task, 0)
         factories.predict(researcher, "a-model", task, 2, 1)
     batches.prepare(study, researcher)
-    resampling.job_of(study, Kind.PERSON, owner=researcher)
+    findings.job_of(study, Kind.PERSON, owner=researcher)
     call_command("run_jobs", verbosity=0)
     client.force_login(researcher)
     someone = study.participations.filter(kind=Kind.PERSON).first()

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from analysis.export.columns import COLUMNS
 from analysis.stats import uncertainty
-from analysis.tables import findings, findings_columns, means, resampling
+from analysis.tables import findings, findings_columns, means
 from annotation.models import Kind, Study
 from tasks import jobs
 from tasks.models import Job
@@ -137,7 +137,7 @@ def test_whoever_is_not_in_the_analysis_is_in_no_finding(study):
     seat = study.participations.first()
     seat.in_analysis, seat.seat_number = False, None
     seat.save()
-    rows = resampling.tables(study, Kind.PERSON)["intervals"]
+    rows = findings.tables(study, Kind.PERSON)["intervals"]
     assert sorted(row.n for row in rows) == [1, 2]
 
 
@@ -172,10 +172,10 @@ def test_the_job_gives_the_very_numbers_of_the_functions(client, researcher, stu
     direct = {name: make(frame, study.seed) for name, make in findings.TABLES.items()}
     client.force_login(researcher)
     assert finish(client, study) > 0
-    job = resampling.job_of(study, Kind.PERSON)
+    job = findings.job_of(study, Kind.PERSON)
     assert job.is_done
-    assert same(resampling.stored(job), direct)
-    assert same(resampling.tables(study, Kind.PERSON), direct)
+    assert same(findings.stored(job), direct)
+    assert same(findings.tables(study, Kind.PERSON), direct)
 
 
 def test_the_bootstraps_give_what_they_always_gave(study):
@@ -184,7 +184,7 @@ def test_the_bootstraps_give_what_they_always_gave(study):
     matrix, contexts = means.matrix_of(frame[frame["shots"] == 0])
     interval = uncertainty.bootstrap(matrix, "both", clusters=contexts, seed=study.seed)
     assert (interval.low, interval.high) == pytest.approx((1 / 6, 1))
-    first = resampling.tables(study, Kind.PERSON)["intervals"][0]
+    first = findings.tables(study, Kind.PERSON)["intervals"][0]
     assert (first.examples_low, first.examples_high) == pytest.approx((50, 250 / 3))
 
 
@@ -261,10 +261,10 @@ def test_who_trades_places_with_another_is_noticed(researcher, study):
         out.save()
         back.in_analysis, back.seat_number = True, 1
         back.save()
-        job = resampling.job_of(study, Kind.PERSON, researcher)
+        job = findings.job_of(study, Kind.PERSON, researcher)
         while not job.is_done:
             jobs.advance(job)
-        means.append(resampling.stored(job)["intervals"][0].mean)
+        means.append(findings.stored(job)["intervals"][0].mean)
     assert means == pytest.approx([100 / 3, 100])
 
 

@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.documents import paper_tables
-from analysis.tables import resampling
+from analysis.tables import findings
 from analysis.tables.columns import points
 from analysis.tables.markup import PaperTable, as_latex
 from annotation.models import Kind
@@ -34,7 +34,7 @@ def study(researcher):
     for task in study.tasks.all():
         factories.predict(researcher, "a-model", task, 0)
         factories.predict(researcher, "a-model", task, 2, 1)
-    resampling.job_of(study, Kind.PERSON, owner=researcher)
+    findings.job_of(study, Kind.PERSON, owner=researcher)
     call_command("run_jobs", verbosity=0)
     return study
 

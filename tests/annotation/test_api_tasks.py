@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis.tables import resampling
+from analysis.tables import findings
 from tasks.models import Job, LanguageModel, Task, TaskUpload
 from tests import factories
 from tests.annotation.test_api_studies import Program, run
@@ -231,7 +231,7 @@ def test_the_job_of_the_analysis_is_begun_and_run_by_program(program, researcher
     begun = program.post("/studies/told/analysis/", {"kind": "person"})
     assert begun.status_code == 202
     assert run(program, begun.json())["state"] == "done"
-    assert resampling.job_of(study, "person").is_done
+    assert findings.job_of(study, "person").is_done
     (entry,) = program.get("/studies/told/analysis/").json()
     assert entry["pending"] is None
 

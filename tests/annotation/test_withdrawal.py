@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis.export import bundle_job
-from analysis.tables import frames, resampling
+from analysis.tables import findings, frames
 from annotation.models import (
     Answer,
     AnswerSpan,
@@ -201,7 +201,7 @@ def gone(researcher, settings, tmp_path) -> Participation:
     exclusion.decide(first, False, "57.1 is too low", researcher)
     exclusion.decide(first, True, "57.1 is not too low", researcher)
     for kind in (Kind.PERSON, Kind.SIMULATED):
-        resampling.job_of(study, kind, owner=researcher)
+        findings.job_of(study, kind, owner=researcher)
     bundle_job.prepare(study, researcher)
     call_command("run_jobs", verbosity=0)
     first.refresh_from_db()

@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.core.files.uploadedfile import SimpleUploadedFile
 from playwright.sync_api import Error, expect
 
-from analysis.tables import resampling
+from analysis.tables import findings
 from annotation.models import Panel, Participation, Study
 from annotation.money import batches, ledger
 from annotation.platforms.prolific import drafts
@@ -365,7 +365,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
     Job.objects.filter(pk=broken.job_id).update(state="failed", done=1, error="It broke.")
     waiting = factories.make_study(researcher, task, name="waiting", shots=[0])
     factories.work_through(factories.seat(waiting.scenarios.get()))
-    while not (job := resampling.job_of(study, "person", researcher)).is_done:
+    while not (job := findings.job_of(study, "person", researcher)).is_done:
         jobs.advance(job)
     page.context.route(re.compile("/run/"), lambda route: route.fulfill(status=204))
     addresses += [f"/tasks/import/{one.pk}/" for one in (ready, invalid, broken)]

@@ -1,9 +1,8 @@
 """Part D of the Responsible NLP checklist of ACL: people as annotators. In our own words."""
 
 from analysis.documents import wording
-from analysis.documents.checklists.entries import Entry, Form, Status, joined, status
 from analysis.documents.checklists.facts import Facts, audience, prose
-from analysis.documents.checklists.short_form import Answers
+from analysis.documents.checklists.short_form import Answers, Entry, Form, Status, joined, status
 from analysis.documents.checklists.wei_analysis import demographics
 from analysis.documents.checklists.wei_design import consent, ethics_contact
 from analysis.documents.checklists.wei_recruitment import amount, unpaid
@@ -87,3 +86,36 @@ def _characteristics(facts: Facts, answers: Answers) -> Entry:
     return _item(
         "D5", sample.title, known, prose(said), sample.evidence, *audience(facts), field="2.1"
     )  # fmt: skip
+
+
+# Items 14 and 15 of the paper checklist of NeurIPS: research with people. In our own words.
+
+NEURIPS_TITLE = "NeurIPS paper checklist, items 14 and 15"
+NEURIPS_SOURCE = (
+    "Items 14 and 15 of the paper checklist of NeurIPS, phrased in our own words. Answers are Yes,"
+    " No or N/A; No also means that it is not stated."
+)
+
+
+def neurips_form(facts: Facts, answers: Answers) -> Form:
+    """The form, filled in."""
+    people = facts.record.whole.arrived > 0
+    none = "No person has taken a seat yet."
+    entries = [
+        status(
+            "14", "Instructions, screenshots and pay of participants",
+            Status.YES if people else Status.NOT_APPLICABLE,
+            *([instructions(facts), *recruitment(facts)] if people else [none]),
+        ),
+        status(
+            "15", "Risks for participants and approval by an ethics board",
+            plain(answers.status("1.9")) if people else Status.NOT_APPLICABLE,
+            *(
+                [prose(answers["1.9"]), ethics_contact(facts), consent(facts)]
+                if people
+                else [none]
+            ),
+            field="1.9",
+        ),
+    ]  # fmt: skip
+    return Form("neurips-14-15", NEURIPS_TITLE, NEURIPS_SOURCE, entries)

@@ -6,8 +6,8 @@ from itertools import groupby
 
 from analysis.documents.blocks import LONGEST_BOLD
 from analysis.documents.checklists import FORMS, for_study
-from analysis.documents.checklists.entries import Entry, Form
 from analysis.documents.checklists.facts import prose
+from analysis.documents.checklists.short_form import Entry, Form
 from analysis.documents.study_record import StudyRecord
 from analysis.tables import sample
 from analysis.tables.columns import as_csv, as_records

@@ -1,9 +1,16 @@
 """Items 4.1 to 5.4 of Wei et al.: tests, uncertainty, scoring, and what is reported and public."""
 
-from analysis.documents import cross_task, wording
-from analysis.documents.checklists.entries import Entry, Reply, Status, status, text
+from analysis.documents import planned_analysis, wording
 from analysis.documents.checklists.facts import Facts, prose
-from analysis.documents.checklists.short_form import Answers, verdict
+from analysis.documents.checklists.short_form import (
+    Answers,
+    Entry,
+    Reply,
+    Status,
+    status,
+    text,
+    verdict,
+)
 from analysis.documents.checklists.wei_recruitment import unanswered
 from analysis.documents.wording import count, recomputed
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
@@ -75,7 +82,7 @@ def tests(facts: Facts) -> list[str]:
     if facts.upstream and facts.by_arm:
         found.append(
             "Between arms: the average relative gain (ARG) with its 95 % interval"
-            f" ({cross_task.interval(facts.manifest)}), without a p value."
+            f" ({planned_analysis.interval(facts.manifest)}), without a p value."
         )
     return found
 

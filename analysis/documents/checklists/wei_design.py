@@ -3,7 +3,6 @@
 from collections import Counter
 
 from analysis.documents import methods, wording
-from analysis.documents.checklists.entries import NOT_STATED, Entry, Reply, Status, status, text
 from analysis.documents.checklists.facts import (
     Facts,
     ModelCell,
@@ -12,7 +11,16 @@ from analysis.documents.checklists.facts import (
     participations,
     prose,
 )
-from analysis.documents.checklists.short_form import Answers, verdict
+from analysis.documents.checklists.short_form import (
+    NOT_STATED,
+    Answers,
+    Entry,
+    Reply,
+    Status,
+    status,
+    text,
+    verdict,
+)
 from analysis.documents.wording import AT_LEAST, LEVEL, OF_PEOPLE, POWER, count, sds
 from analysis.stats import power
 from analysis.tables import cross_task as gains

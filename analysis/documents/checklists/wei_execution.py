@@ -1,8 +1,10 @@
 """Items 3.1 to 3.6 of Wei et al.: sittings, quality control, and how people and models differed."""
 
 from analysis.documents import wording
-from analysis.documents.checklists.entries import (
+from analysis.documents.checklists.facts import Facts, between, prose
+from analysis.documents.checklists.short_form import (
     NOT_STATED,
+    Answers,
     Entry,
     Reply,
     Status,
@@ -10,8 +12,6 @@ from analysis.documents.checklists.entries import (
     status,
     text,
 )
-from analysis.documents.checklists.facts import Facts, between, prose
-from analysis.documents.checklists.short_form import Answers
 from analysis.documents.wording import count
 from annotation.models import ModelRun, Study
 from annotation.study.own_questions import AFTER, TEXT, of_moment

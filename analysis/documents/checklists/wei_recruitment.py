@@ -1,9 +1,17 @@
 """Items 2.1 to 2.7.3.1 of Wei et al.: population, sampling, admission, training and pay."""
 
 from analysis.documents import methods, wording
-from analysis.documents.checklists.entries import NOT_STATED, Entry, Reply, Status, status, text
 from analysis.documents.checklists.facts import Facts, audience, people, prose
-from analysis.documents.checklists.short_form import CRITERIA, Answers
+from analysis.documents.checklists.short_form import (
+    CRITERIA,
+    NOT_STATED,
+    Answers,
+    Entry,
+    Reply,
+    Status,
+    status,
+    text,
+)
 from analysis.documents.study_record import PLATFORMS
 from analysis.documents.wording import REPORTED, count
 from annotation.models import Qualification, Reason, StudyStatus
