@@ -30,12 +30,8 @@ from analysis.export.rows import (
     answers_rows,
     concluded_rows,
     examples_rows,
-    metric_values_rows,
-    metrics_rows,
-    performance_rows,
     scenarios_rows,
     spans_rows,
-    training_rows,
 )
 from analysis.tables import frames, marks
 from annotation.models import Study
@@ -104,16 +100,12 @@ def snapshot() -> Iterator[None]:
 def write_files(study: Study, folder: Path) -> dict[str, int]:
     """Write the CSVs with manifest, verify.py and README; return the rows of each CSV."""
     frame = frames.annotators(study)
-    rows: dict[str, Callable[[], Iterator[list[Any]]]] = {
+    rows: dict[str, Callable[[], Iterable[records.Row]]] = {
         "examples.csv": lambda: examples_rows(study),
         "answers.csv": lambda: answers_rows(study),
         "spans.csv": lambda: spans_rows(study),
         "annotators.csv": lambda: annotators_rows(study, frame),
-        "scenarios.csv": lambda: scenarios_rows(study, frame),
-        "human_performance.csv": lambda: performance_rows(study, frame),
-        "metrics.csv": lambda: metrics_rows(study),
-        "metric_values.csv": lambda: metric_values_rows(study),
-        "training.csv": lambda: training_rows(study),
+        "scenarios.csv": lambda: scenarios_rows(frame),
         **{name: partial(make, study) for name, make in records.ROWS.items()},
     }
     whole = concluded_rows(study)
@@ -121,7 +113,8 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
     counts = {}
     for name, make in rows.items():
         with (folder / name).open("w", encoding="utf-8", newline="") as file:
-            counts[name] = write_csv(file, list(COLUMNS[name]), make())
+            written = ([study.name, study.manifest_hash, *row] for row in make())
+            counts[name] = write_csv(file, list(COLUMNS[name]), written)
     (folder / "manifest.json").write_bytes(study.manifest.encode())
     text = json.dumps(versions(study), indent=1) + "\n"
     (folder / "versions.json").write_text(text, encoding="utf-8")

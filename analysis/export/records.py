@@ -5,19 +5,19 @@ Rows are streamed; annotators appear under pseudonyms, researchers by role only.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Q, Sum
 
 from analysis.documents.study_record import StudyRecord
 from analysis.export.columns import COLUMNS
-from analysis.tables import cross_task, models_columns
+from analysis.tables import cross_task, metrics, models_columns, performance, rendering, training
 from analysis.tables import models as model_tables
 from analysis.tables.columns import cell, json_list, number
-from analysis.tables.performance import kinds
+from analysis.tables.performance import LongRow
 from analysis.tables.test_sets import texts_of, texts_of_upstream
 from annotation.models import (
     Allocation,
@@ -27,7 +27,6 @@ from annotation.models import (
     LedgerEntry,
     ModelRun,
     OwnAnswer,
-    Participation,
     Status,
     Step,
     Study,
@@ -36,26 +35,29 @@ from annotation.models import (
 from annotation.monitoring import funnel
 from annotation.study import compared_files, own_questions
 from annotation.study.cross_task import pools
-from tasks.columns import in_files
+from tasks.columns import Column, in_files
 from tasks.csv_files import moment
-from tasks.models import Prediction, PredictionFileQuerySet
+from tasks.models import Prediction
+
+Row = Sequence[Any]
+CHUNK = 2000
 
 
-def pool_rows(study: Study) -> Iterator[list[Any]]:
+def pool_rows(study: Study) -> Iterator[Row]:
     """Every example that an arm may be trained on, in the order of the frozen pools."""
     for (arm, task), rows in pools(study).items():
         card = rows[0].task.card
         for row in rows:
             example = row.example
             yield [
-                study.name, study.manifest_hash, arm, task, row.task.version, row.position,
+                arm, task, row.task.version, row.position,
                 example.source_id, json_list(example.context), example.question,
                 json_list(example.options) if example.options else "", json_list(example.gold),
                 card.gold_rule, example.content_hash,
             ]  # fmt: skip
 
 
-def upstream_rows(study: Study) -> Iterator[list[Any]]:
+def upstream_rows(study: Study) -> Iterator[Row]:
     """One row per turn of an upstream step; annotators by pseudonym, each in its order."""
     turns = Turn.objects.filter(participation__study=study, step=Step.UPSTREAM)
     turns = turns.order_by("participation__pseudonym", "position")
@@ -78,27 +80,14 @@ def upstream_rows(study: Study) -> Iterator[list[Any]]:
         is_given = submitted is not None
         given = texts_of(label, texts.get(pk, ()), values)
         yield [
-            study.name, study.manifest_hash, who, arm, position, *names[example], source, digest,
+            who, arm, position, *names[example], source, digest,
             json_list(given) if is_given else "", number(s1) if is_given else "", moment(shown),
             moment(submitted) if is_given else "", number(active) if is_given else "",
             shown_by, came_by or "",
         ]  # fmt: skip
 
 
-def gains_rows(study: Study) -> Iterator[list[Any]]:
-    """One row per kind, contrast of two arms, and unseen task or all of them."""
-    if not study.is_cross_task:
-        return
-    for kind in kinds(study):
-        for row in cross_task.gains(study, kind):
-            values = (cell(column.stored(row)) for column in in_files(cross_task.GAINS))
-            yield [study.name, study.manifest_hash, *values]
-
-
-CHUNK = 2000
-
-
-def allocations_rows(study: Study) -> Iterator[list[Any]]:
+def allocations_rows(study: Study) -> Iterator[Row]:
     """One row per arrival that was allocated to a scenario."""
     several = len(study.splits) > 1
     places = {
@@ -112,7 +101,9 @@ def allocations_rows(study: Study) -> Iterator[list[Any]]:
         )
         for scenario in study.scenarios.select_related("task")
     }
-    withdrawn = set(_withdrawn(study).values_list("arrival", flat=True))
+    # Of who withdrew nothing is written but where they were allocated.
+    gone = study.participations.filter(status=Status.WITHDRAWN)
+    withdrawn = set(gone.values_list("arrival", flat=True))
     rows = Allocation.objects.filter(study=study).order_by("arrival").values_list(
         "arrival", "kind", "candidates", "scenario__task__name", "scenario__task__version",
         "scenario__shots", "scenario__split_number", "scenario__arm", "at",
@@ -120,17 +111,12 @@ def allocations_rows(study: Study) -> Iterator[list[Any]]:
     for arrival, kind, candidates, task, version, shots, split, arm, at in rows.iterator(CHUNK):
         named = [[*places[pk][0], taken, seats, *places[pk][1]] for pk, taken, seats in candidates]
         yield [
-            study.name, study.manifest_hash, arrival, kind, json_list(named), task, version, shots,
+            arrival, kind, json_list(named), task, version, shots,
             split or "", arm, "" if arrival in withdrawn else moment(at),
         ]  # fmt: skip
 
 
-def _withdrawn(study: Study) -> QuerySet[Participation]:
-    """Those of whom nothing is written but where they were allocated."""
-    return study.participations.filter(status=Status.WITHDRAWN)
-
-
-def flow_rows(study: Study) -> Iterator[list[Any]]:
+def flow_rows(study: Study) -> Iterator[Row]:
     """One row per scenario and kind: how many came how far."""
     scenarios = list(
         funnel.with_training_size(study).order_by("task__name", "shots", "split_number", "arm")
@@ -143,19 +129,18 @@ def flow_rows(study: Study) -> Iterator[list[Any]]:
             if kind == Kind.PERSON or own.arrived:
                 counts = {name: getattr(own, name) for name in names}
                 yield [
-                    study.name, study.manifest_hash, each.task.name, each.task.version,
+                    each.task.name, each.task.version,
                     each.shots, each.split_number or "", each.arm, kind, each.seats_for(kind),
                     *(counts[name] for name in COLUMNS["flow.csv"] if name in counts),
                 ]  # fmt: skip
 
 
-def refused_arrivals_rows(study: Study) -> Iterator[list[Any]]:
+def refused_arrivals_rows(study: Study) -> Iterator[Row]:
     """One row per reason for which people were refused."""
-    for counted in study.refused_arrivals.values_list("reason", "number"):
-        yield [study.name, study.manifest_hash, *counted]
+    return study.refused_arrivals.values_list("reason", "number").iterator()
 
 
-def decisions_rows(study: Study) -> Iterator[list[Any]]:
+def decisions_rows(study: Study) -> Iterator[Row]:
     """One row per decision, in chronological order."""
     rows = (
         Decision.objects.filter(participation__study=study)
@@ -168,23 +153,22 @@ def decisions_rows(study: Study) -> Iterator[list[Any]]:
     for annotator, about, outcome, reason, by, seen, at in rows.iterator(CHUNK):
         role = "rule" if by is None else "researcher"
         yield [
-            study.name, study.manifest_hash, annotator, about, int(outcome), reason, role,
+            annotator, about, int(outcome), reason, role,
             "" if seen is None else int(seen), moment(at),
         ]  # fmt: skip
 
 
-def questionnaire_rows(study: Study) -> Iterator[list[Any]]:
+def questionnaire_rows(study: Study) -> Iterator[Row]:
     """One row per participation that answered the exit questionnaire."""
-    rows = (
-        ExitAnswers.objects.filter(participation__study=study)
-        .order_by("participation__pseudonym")
+    rows = ExitAnswers.objects.filter(participation__study=study)
+    return (
+        rows.order_by("participation__pseudonym")
         .values_list("participation__pseudonym", "seen_before", "ai_used", "tools", "comments")
+        .iterator(CHUNK)
     )
-    for row in rows.iterator(CHUNK):
-        yield [study.name, study.manifest_hash, *row]
 
 
-def own_answers_rows(study: Study) -> Iterator[list[Any]]:
+def own_answers_rows(study: Study) -> Iterator[Row]:
     """One row per question of the study's own that a participation was asked."""
     asked = {question.id: question for question in own_questions.parse(study.own_questions)}
     rows = (
@@ -194,10 +178,10 @@ def own_answers_rows(study: Study) -> Iterator[list[Any]]:
     )
     for *who, name, answer in rows.iterator(CHUNK):
         question = asked[name]
-        yield [study.name, study.manifest_hash, *who, name, question.kind, question.text, answer]
+        yield [*who, name, question.kind, question.text, answer]
 
 
-def pay_rows(study: Study) -> Iterator[list[Any]]:
+def pay_rows(study: Study) -> Iterator[Row]:
     """One row per entry of the ledger."""
     rows = (
         LedgerEntry.objects.filter(participation__study=study)
@@ -206,10 +190,10 @@ def pay_rows(study: Study) -> Iterator[list[Any]]:
         .values_list("participation__pseudonym", "kind", "cents", "currency", "submission")
     )
     for *row, submission in rows.iterator(CHUNK):
-        yield [study.name, study.manifest_hash, *row, int(submission is not None)]
+        yield [*row, int(submission is not None)]
 
 
-def pay_totals_rows(study: Study) -> Iterator[list[Any]]:
+def pay_totals_rows(study: Study) -> Iterator[Row]:
     """One row per kind of entry and currency."""
     kinds = LedgerEntry.objects.filter(participation__study=study).values_list("kind", "currency")
     withdrew = Q(participation__status=Status.WITHDRAWN)
@@ -218,11 +202,10 @@ def pay_totals_rows(study: Study) -> Iterator[list[Any]]:
         total=Sum("cents", filter=~withdrew, default=0),
         besides=Sum("cents", filter=withdrew, default=0),
     )
-    for row in sums.order_by("kind", "currency"):
-        yield [study.name, study.manifest_hash, *row]
+    return sums.order_by("kind", "currency").iterator()
 
 
-def model_annotators_rows(study: Study) -> Iterator[list[Any]]:
+def model_annotators_rows(study: Study) -> Iterator[Row]:
     """One row per participation of a model."""
     told = COLUMNS["model_annotators.csv"]
     names = [*told][[*told].index("harness") :]
@@ -236,16 +219,16 @@ def model_annotators_rows(study: Study) -> Iterator[list[Any]]:
         run = runs.get(participation)
         values = [getattr(run, name) if run else None for name in names]
         yield [
-            study.name, study.manifest_hash, *who,
+            *who,
             *(cell(float(one) if isinstance(one, Decimal) else one) for one in values),
         ]  # fmt: skip
 
 
-def wages_rows(study: Study) -> Iterator[list[Any]]:
+def wages_rows(study: Study) -> Iterator[Row]:
     """One row: what people earned for their time, if any pay has been settled."""
     if study.manifest and (record := StudyRecord(study)).wages:
         yield [
-            study.name, study.manifest_hash, len(record.wages),
+            len(record.wages),
             *(
                 cell(record.median(name))
                 for name in (
@@ -257,14 +240,10 @@ def wages_rows(study: Study) -> Iterator[list[Any]]:
         ]  # fmt: skip
 
 
-def _files(study: Study) -> PredictionFileQuerySet:
-    return compared_files.files(study)
-
-
-def predictions_rows(study: Study) -> Iterator[list[Any]]:
+def predictions_rows(study: Study) -> Iterator[Row]:
     """One row per prediction on a test example of the study's tasks."""
     rows = (
-        Prediction.objects.filter(file__in=_files(study).order_by())
+        Prediction.objects.filter(file__in=compared_files.files(study).order_by())
         .order_by("file", "example__position")
         .values_list(
             "file__model__name", "file__task__name", "file__task__version", "file__shots",
@@ -273,19 +252,41 @@ def predictions_rows(study: Study) -> Iterator[list[Any]]:
     )  # fmt: skip
     for *who, shots, split, example, digest, predicted, s1 in rows.iterator(CHUNK):
         yield [
-            study.name, study.manifest_hash, *who, shots, split or "", example, digest,
+            *who, shots, split or "", example, digest,
             json_list(predicted), number(s1),
         ]  # fmt: skip
 
 
-def model_scores_rows(study: Study) -> Iterator[list[Any]]:
-    """One row per model, task and shots."""
-    for row in model_tables.model_rows(_files(study)):
-        scores = (cell(column.stored(row)) for column in in_files(models_columns.MODEL))
-        yield [study.name, study.manifest_hash, *scores]
+def _by_columns(
+    columns: Sequence[Column], rows: Callable[[Study], Iterable[Any]]
+) -> Callable[[Study], Iterator[Row]]:
+    """The rows of a table that has the same columns on its page, or in the API."""
+    written = in_files(columns)
+    return lambda study: ([cell(c.stored(row)) for c in written] for row in rows(study))
 
 
-ROWS = {
+def _performance(study: Study) -> Iterator[LongRow]:
+    """Kind by kind; the cells of a task stand together."""
+    for table in performance.all_tables(study):
+        names = [task.name for task in table.tasks]
+        yield from sorted(performance.long_rows(table), key=lambda row: names.index(row.task.name))
+
+
+def _gains(study: Study) -> Iterator[cross_task.Gain]:
+    for kind in performance.kinds(study) if study.is_cross_task else ():
+        yield from cross_task.gains(study, kind)
+
+
+def _model_scores(study: Study) -> list[model_tables.ModelRow]:
+    return model_tables.model_rows(compared_files.files(study))
+
+
+# File -> its rows, without their first two cells: the study and its manifest.
+ROWS: dict[str, Callable[[Study], Iterable[Row]]] = {
+    "human_performance.csv": _by_columns(rendering.PERFORMANCE, _performance),
+    "metrics.csv": _by_columns(metrics.COLUMNS, metrics.rows),
+    "metric_values.csv": _by_columns(metrics.OWN_COLUMNS, metrics.own_scores),
+    "training.csv": _by_columns(training.BLOCK_SCORES, training.block_scores),
     "flow.csv": flow_rows,
     "refused_arrivals.csv": refused_arrivals_rows,
     "allocations.csv": allocations_rows,
@@ -297,8 +298,8 @@ ROWS = {
     "pay_totals.csv": pay_totals_rows,
     "wages.csv": wages_rows,
     "predictions.csv": predictions_rows,
-    "model_scores.csv": model_scores_rows,
+    "model_scores.csv": _by_columns(models_columns.MODEL, _model_scores),
     "upstream_pool.csv": pool_rows,
     "upstream.csv": upstream_rows,
-    "gains.csv": gains_rows,
+    "gains.csv": _by_columns(cross_task.GAINS, _gains),
 }

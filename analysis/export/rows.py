@@ -18,13 +18,9 @@ from analysis.tables import (
     frames,
     gold_audit,
     means,
-    metrics,
     models_columns,
-    performance,
-    rendering,
     sensitivity,
     tested,
-    training,
 )
 from analysis.tables.columns import cell, in_file, json_list, number
 from analysis.tables.findings_columns import COLUMNS as TABLES
@@ -37,7 +33,7 @@ from annotation.steps import signs
 from annotation.study import screening
 from annotation.study.manifest import splits_of
 from tasks.answers import highest_s1
-from tasks.columns import Column, hundredth, in_files
+from tasks.columns import Column, hundredth
 from tasks.csv_files import moment
 from tasks.models import Example, Split, Task
 from tasks.spans import QUESTION
@@ -63,7 +59,7 @@ def _example_row(study: Study, task: Task, place: list[Any], example: Example) -
     card = task.card
     question = card.selectable_question(example.question)
     return [
-        study.name, study.manifest_hash, task.name, task.version, *place, example.source_id,
+        task.name, task.version, *place, example.source_id,
         json_list(example.context), example.question, question or "",
         json_list(example.options) if example.options else "", json_list(example.gold),
         card.gold_rule, example.explanation, card.granularity if card.is_highlighted else "",
@@ -104,7 +100,7 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
             turn_of_spans, texts = next(spans, (None, []))
         answered = submitted_at is not None
         yield [
-            study.name, study.manifest_hash, name, version, shots, split or "", step, position,
+            name, version, shots, split or "", step, position,
             pseudonym, kind, status, int(analysed), example, digest,
             json_list(given) if answered else "", json_list(gold), rules[task],
             number(s1) if answered else "", moment(shown_at),
@@ -127,7 +123,7 @@ def spans_rows(study: Study) -> Iterator[list[Any]]:
     )  # fmt: skip
     for task, version, shots, split, *of_turn, segment, start, end, text in rows.iterator(2000):
         yield [
-            study.name, study.manifest_hash, task, version, shots, split or "", *of_turn,
+            task, version, shots, split or "", *of_turn,
             "question" if segment == QUESTION else segment, start, end, text,
         ]  # fmt: skip
 
@@ -147,7 +143,7 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
     for row in participations:
         arrival, *times = settled[row.participation]
         allocated = [
-            study.name, study.manifest_hash, row.task, row.task_version, row.shots,
+            row.task, row.task_version, row.shots,
             _whole(row.split), row.arm, row.annotator, row.kind, row.status, int(row.analysed),
             arrival,
         ]  # fmt: skip
@@ -189,46 +185,15 @@ def _browsers(study: Study) -> dict[int, str]:
     }
 
 
-def scenarios_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
+def scenarios_rows(frame: pd.DataFrame) -> Iterator[list[Any]]:
     """One row per task, shots, split and kind that somebody completed."""
     scenarios: Iterable[Any] = frames.scenarios(frame).itertuples()
     for row in scenarios:
         yield [
-            study.name, study.manifest_hash, row.task, row.task_version, row.shots,
+            row.task, row.task_version, row.shots,
             _whole(row.split), row.kind, number(row.mean), number(row.sd_ddof1),
             number(row.sd_ddof0), row.n,
         ]  # fmt: skip
-
-
-def performance_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
-    """One row per kind, task and shots: the human-performance table in long form."""
-    for table in performance.all_tables(study, frame):
-        for row in sorted(
-            performance.long_rows(table), key=lambda row: table.tasks.index(row.task)
-        ):
-            values = (cell(column.stored(row)) for column in rendering.PERFORMANCE)
-            yield [study.name, study.manifest_hash, *values]
-
-
-def metrics_rows(study: Study) -> Iterator[list[Any]]:
-    """One row per task, shots, metric and who answered: annotators of a kind, or a model."""
-    for row in metrics.rows(study):
-        values = (cell(column.stored(row)) for column in in_files(metrics.COLUMNS))
-        yield [study.name, study.manifest_hash, *values]
-
-
-def metric_values_rows(study: Study) -> Iterator[list[Any]]:
-    """One row per annotator who counts, or file of predictions, and metric."""
-    for own in metrics.own_scores(study):
-        values = (cell(column.stored(own)) for column in metrics.OWN_COLUMNS)
-        yield [study.name, study.manifest_hash, *values]
-
-
-def training_rows(study: Study) -> Iterator[list[Any]]:
-    """One row per kind, group and block of training examples."""
-    for score in training.block_scores(study):
-        values = (cell(column.stored(score)) for column in training.BLOCK_SCORES)
-        yield [study.name, study.manifest_hash, *values]
 
 
 # The rows of the exported files that hold what is concluded from all answers of a cell.
@@ -237,7 +202,7 @@ CONCLUDED = (
     "agreement.csv", "intervals.csv", "contrasts.csv", "ceilings.csv", "items.csv",
     "attrition.csv", "sensitivity.csv", "model_differences.csv",
 )  # fmt: skip
-HEAD = 5  # columns before the figures: study, manifest, kind, task, its version
+HEAD = 5  # columns before the figures: study and manifest, which all rows have, kind, task, version
 
 
 def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
@@ -247,7 +212,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
     versions = {task.name: task.version for task in tasks}
     shots = sorted(study.shots)
     for kind in kinds(study):
-        head = [study.name, study.manifest_hash, kind]
+        head = [kind]
         compared: list[tested.Contrast] = []
         for task in tasks:
             frame = findings.answered(study, kind, task)
