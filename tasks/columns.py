@@ -1,11 +1,62 @@
 """What a column of a table is, wherever the table is shown or written."""
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
+
+NOTHING = "–"  # a cell without a value
 
 # Units of numbers that pages show x 100; in files they are on the scale from 0 to 1.
 SHOWN_X_100 = frozenset({"S1 x 100", "score x 100", "points", "percent", "%"})
+
+
+def points(value: float | None) -> str:
+    """S1 x 100, or a number like it.
+
+    >>> points(83.651), points(math.nan)
+    ('83.7', '–')
+    """
+    return NOTHING if value is None or not math.isfinite(value) else f"{value:.1f}"
+
+
+def two_digits(value: float) -> str:
+    """Alphas, logarithms, SDs from a mean."""
+    return f"{value:.2f}" if math.isfinite(value) else NOTHING
+
+
+def p_value(p: float) -> str:
+    """A p value.
+
+    >>> p_value(0.0004), p_value(0.25)
+    ('< .001', '0.250')
+    """
+    if math.isnan(p):
+        return NOTHING
+    return "< .001" if p < 0.001 else f"{p:.3f}"
+
+
+def seconds(value: float) -> str:
+    """Seconds, with as many digits as their size is worth.
+
+    >>> seconds(12.34), seconds(1.234), seconds(0.0123)
+    ('12.3', '1.23', '0.01')
+    """
+    if math.isnan(value):
+        return NOTHING
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.1g}"
+
+
+# The form of a number in each unit; in other units, and where a table needs another form, `show`.
+FORMS: dict[str, Callable[[Any], str]] = {
+    **dict.fromkeys(("S1 x 100", "score x 100", "points", "percent"), points),
+    "0 to 1": p_value,
+    "-1 to 1": two_digits,
+    "SDs": two_digits,
+    "seconds": seconds,
+    "s": seconds,
+}
 
 
 @dataclass(frozen=True)
@@ -14,20 +65,22 @@ class Column:
 
     `name` is its name in CSV and JSON ("" where only the page has it), `heading` what stands above
     it on the page ("" where only files have it), `unit` that of its numbers on the page. `show`
-    gives the text of a value; `get` reads the value from a row, else it is the attribute called
-    `name`. CSV and JSON have what `stored` gives.
+    gives the text of a value, else its unit does (FORMS); `get` reads the value from a row or names
+    its attribute ("score.mean"), else it is the attribute called `name`. CSV and JSON have what
+    `stored` gives.
     """
 
     name: str
     heading: str = ""
     meaning: str = ""
     unit: str = ""
-    show: Callable[[Any], str] = str
-    get: Callable[[Any], Any] | None = None
+    show: Callable[[Any], str] | None = None
+    get: Callable[[Any], Any] | str = ""
 
     def value(self, row: Any) -> Any:
         """What the row has in this column."""
-        return getattr(row, self.name) if self.get is None else self.get(row)
+        read = self.get if callable(self.get) else attrgetter(self.get or self.name)
+        return read(row)
 
     def stored(self, row: Any) -> Any:
         """The same for CSV and JSON, where scores, SDs and differences are not x 100."""
@@ -51,7 +104,9 @@ class Column:
 
     def text(self, row: Any) -> str:
         """The cell as a reader meets it."""
-        return self.show(self.value(row))
+        value = self.value(row)
+        form = self.show or FORMS.get(self.unit, str)
+        return value if isinstance(value, str) and self.show is None else form(value)
 
 
 def hundredth(value: float | None) -> float | None:

@@ -6,7 +6,7 @@ means come along as notes.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any
 
 from analysis.figures import data as figure_data
@@ -145,9 +145,7 @@ def _models(study: Study, kind: str) -> Iterator[PaperTable]:
             Column("", "Who", get=str),
             *(_scores_of(place, task.name) for place, task in enumerate(table.tasks)),
             Column("", "Average", models_columns.SCORE_COLUMNS[1].meaning, get=_average),
-            Column(
-                "", "SD of sum", models_columns.SCORE_COLUMNS[2].meaning, get=attrgetter("sum_text")
-            ),
+            Column("", "SD of sum", models_columns.SCORE_COLUMNS[2].meaning, get="sum_text"),
         ]
         about = " ".join(
             f"{source}: {words}" for source, words in models_columns.explanations("Annotators")

@@ -36,13 +36,12 @@ from analysis.documents.blocks import (
 from analysis.documents.study_record import Amount, StudyRecord
 from analysis.documents.wording import moment, recomputed, same_recipe
 from analysis.tables import columns, marks, rendering, sample
-from analysis.tables.columns import NOTHING
 from analysis.tables.performance import PerformanceTable, kinds_of, versions
 from annotation.models import Kind, Qualification, Reason, Status, Study
 from annotation.money.ledger import in_currency
 from annotation.monitoring.sample import about_export
 from annotation.wording import in_words
-from tasks.columns import Column
+from tasks.columns import NOTHING, Column
 
 
 def for_study(

@@ -9,7 +9,6 @@ a file predicts never changes, so it cannot go stale.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
@@ -29,14 +28,14 @@ from analysis.tables import (
     published,
     seated_models,
 )
-from analysis.tables.columns import ASSUMES, FEW, NOTHING
+from analysis.tables.columns import ASSUMES, FEW
 from analysis.tables.findings import Finding, is_small
 from analysis.tables.scores import Score
 from analysis.tables.tested import contrasts
 from annotation.models import Kind, ModelRun, Status, Study
 from annotation.study import compared_files
 from tasks import jobs
-from tasks.columns import Column, on_page
+from tasks.columns import NOTHING, Column, on_page
 from tasks.models import Job, Task
 
 
@@ -200,10 +199,10 @@ class Scored:
 
 MODEL_COLUMNS = [
     Column("model", "Model"),
-    Column("task", "Task", get=attrgetter("task.name")),
+    Column("task", "Task", get="task.name"),
     Column("shots", "Shots"),
-    Column("metric", "Metric", get=attrgetter("task.card.metric")),
-    Column("score", "Score x 100", get=attrgetter("score.text")),
+    Column("metric", "Metric", get="task.card.metric"),
+    Column("score", "Score x 100", get="score.text"),
     Column("splits", "Splits", get=lambda row: f"{row.score.n} of {row.score.of}"),
 ]
 NOTE = (

@@ -16,19 +16,10 @@ from analysis.heavy import pd, special
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH, PEOPLE
 from analysis.tables import models as model_tables
-from analysis.tables.columns import (
-    SCORE,
-    between,
-    p_value,
-    points,
-    seconds,
-    signed_between,
-    signed_points,
-    two_digits,
-)
+from analysis.tables.columns import SCORE, between, signed_between, signed_points
 from analysis.tables.scores import Score
 from annotation.models import Kind, Study
-from tasks.columns import Column
+from tasks.columns import Column, points, two_digits
 
 MAX_SERIES = 6  # lines that can be told apart in print
 OVER_SPLITS = "other splits of the task"
@@ -77,12 +68,12 @@ COLUMNS = [
         "name",
         "Who",
         "annotators of a study, an uploaded model, or what the paper prints",
-        get=attrgetter("who"),
+        get="who",
     ),
     Column("source", "Source", "study, uploaded or published (quoted)"),
     Column("study", meaning="the study whose annotators these are"),
     Column("metric", "Metric", "of the task's card"),
-    Column("score", "Mean", "mean score x 100 of the test set under that metric", SCORE, points),
+    Column("score", "Mean", "mean score x 100 of the test set under that metric", SCORE),
     Column(
         "",
         "95 % CI",
@@ -91,8 +82,8 @@ COLUMNS = [
         between,
         lambda row: (row.low, row.high),
     ),
-    Column("low_95", meaning="low end of the 95 % interval", unit=SCORE, get=attrgetter("low")),
-    Column("high_95", meaning="high end of the 95 % interval", unit=SCORE, get=attrgetter("high")),
+    Column("low_95", meaning="low end of the 95 % interval", unit=SCORE, get="low"),
+    Column("high_95", meaning="high end of the 95 % interval", unit=SCORE, get="high"),
     Column("question", meaning="what low_95 and high_95 generalise to"),
     Column("n", "n", "annotators, training splits or runs behind the mean"),
     Column("unit", meaning="what n counts"),
@@ -184,13 +175,9 @@ def _interval(name: str) -> list[Column]:
     meaning = f"95 % t interval over annotators, which generalises to {PEOPLE}"
     return [
         Column("", "95 %", meaning, "points", signed_between, attrgetter(low, high, why_not)),
-        Column(f"{low}_95", meaning=f"{meaning}: low end", unit="points", get=attrgetter(low)),
-        Column(f"{high}_95", meaning=f"{meaning}: high end", unit="points", get=attrgetter(high)),
-        Column(
-            f"{name}_no_interval",
-            meaning="why there is no such interval, if so",
-            get=attrgetter(why_not),
-        ),
+        Column(f"{low}_95", meaning=f"{meaning}: low end", unit="points", get=low),
+        Column(f"{high}_95", meaning=f"{meaning}: high end", unit="points", get=high),
+        Column(f"{name}_no_interval", meaning="why there is no such interval, if so", get=why_not),
     ]
 
 
@@ -204,11 +191,7 @@ OF_FIGURES: dict[str, list[Column]] = {
         *_WHO,
         Column("metric", "Metric", "of the task's card: of all scores of the row"),
         Column(
-            "score",
-            "Mean",
-            "mean over annotators of the score of their test set, x 100",
-            SCORE,
-            points,
+            "score", "Mean", "mean over annotators of the score of their test set, x 100", SCORE
         ),
         Column(
             "",
@@ -219,26 +202,18 @@ OF_FIGURES: dict[str, list[Column]] = {
             between,
             attrgetter("low", "high", "no_interval"),
         ),
-        Column("low_95", meaning=f"low end of the {_INTERVAL}", unit=SCORE, get=attrgetter("low")),
-        Column(
-            "high_95", meaning=f"high end of the {_INTERVAL}", unit=SCORE, get=attrgetter("high")
-        ),
+        Column("low_95", meaning=f"low end of the {_INTERVAL}", unit=SCORE, get="low"),
+        Column("high_95", meaning=f"high end of the {_INTERVAL}", unit=SCORE, get="high"),
         Column("question", meaning="what low_95 and high_95 generalise to", get=lambda _row: BOTH),
-        Column("baseline", "Baseline", "score x 100 of the trivial baseline", SCORE, points),
+        Column("baseline", "Baseline", "score x 100 of the trivial baseline", SCORE),
         Column("no_interval", meaning="why there is no interval over annotators, if so"),
     ],
     "models": COLUMNS,
     "learning": [
         *_WHO,
         Column("examples", "Examples", "number of examples in the training step"),
-        Column(
-            "first_block",
-            "First block",
-            "mean S1 x 100 on the first block",
-            "S1 x 100",
-            points,
-        ),
-        Column("last_block", "Last block", "mean S1 x 100 on the last block", "S1 x 100", points),
+        Column("first_block", "First block", "mean S1 x 100 on the first block", "S1 x 100"),
+        Column("last_block", "Last block", "mean S1 x 100 on the last block", "S1 x 100"),
         Column(
             "slope_per_10",
             "Per 10 examples",
@@ -253,16 +228,12 @@ OF_FIGURES: dict[str, list[Column]] = {
             " positions within each annotator, seeded with the study's seed; not corrected for"
             " multiple testing",
             "0 to 1",
-            p_value,
         ),
     ],
     "drift": [
         *_WHO,
         Column(
-            "test_examples",
-            "Examples",
-            "number of examples in the annotation step",
-            get=attrgetter("examples"),
+            "test_examples", "Examples", "number of examples in the annotation step", get="examples"
         ),
         Column(
             "half",
@@ -289,30 +260,16 @@ OF_FIGURES: dict[str, list[Column]] = {
             "Seconds",
             "median over annotators of their median seconds for an answer",
             "seconds",
-            seconds,
         ),
-        Column(
-            "first_half",
-            "First half",
-            "the same in the first half of the step",
-            "seconds",
-            seconds,
-        ),
-        Column(
-            "second_half",
-            "Second half",
-            "the same in the second half of the step",
-            "seconds",
-            seconds,
-        ),
+        Column("first_half", "First half", "the same in the first half of the step", "seconds"),
+        Column("second_half", "Second half", "the same in the second half of the step", "seconds"),
         Column(
             "log_median",
             "Log median",
             "mean over annotators of the natural logarithm of their median seconds",
-            "",
-            two_digits,
+            show=two_digits,
         ),
-        Column("log_median_sd", "SD of log median", "SD over annotators (ddof 1)", "", two_digits),
+        Column("log_median_sd", "SD of log median", "SD over annotators (ddof 1)", show=two_digits),
     ],
     "time": [
         Column("annotator", "Annotator", "pseudonym"),
@@ -333,11 +290,7 @@ OF_FIGURES: dict[str, list[Column]] = {
         ),
         Column("minutes", meaning="the sum of both", unit="minutes"),
         Column(
-            "seconds",
-            "Seconds",
-            "median seconds for an answer in the annotation step",
-            "seconds",
-            seconds,
+            "seconds", "Seconds", "median seconds for an answer in the annotation step", "seconds"
         ),
         Column("log_median", meaning="its natural logarithm"),
         Column(
@@ -346,7 +299,6 @@ OF_FIGURES: dict[str, list[Column]] = {
             "log seconds as a z-score among all annotators of the task (ddof 1). Prolific regards 3"
             " SDs below the mean as too fast; that is only reachable with 11 or more annotators",
             "SDs",
-            two_digits,
         ),
     ],
 }

@@ -14,9 +14,8 @@ from analysis.figures import charts, humans_models
 from analysis.figures import data as figure_data
 from analysis.figures.humans_models import SeriesRow
 from analysis.tables import marks, test_sets
-from analysis.tables.columns import NOTHING
 from annotation.models import Kind, Study
-from tasks.columns import Column
+from tasks.columns import NOTHING, Column
 from tasks.formats import digest_of
 from tasks.models import Task
 from tasks.paper import place

@@ -14,10 +14,10 @@ from typing import Any
 from analysis.heavy import np
 from analysis.stats.uncertainty import t_interval_of_scores
 from analysis.tables import frames, model_runs
-from analysis.tables.columns import points
 from analysis.tables.performance import PerformanceTable, kinds_of, performance
 from annotation.models import Kind, Study
 from annotation.study import compared_files
+from tasks.columns import points
 from tasks.models import Task
 
 WIDTH, HEIGHT, TOP = 210, 150, 8  # of a panel, in units of its SVG

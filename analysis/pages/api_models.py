@@ -187,13 +187,13 @@ class OnePredictionFile(ApiView):
 
 
 PREDICTIONS = [
-    Column("model", meaning="name", get=lambda p: p.file.model.name),
-    Column("task", meaning="name of the task", get=lambda p: p.file.task.name),
-    Column("task_version", meaning="its version", get=lambda p: p.file.task.version),
-    Column("shots", meaning="number of shots", get=lambda p: p.file.shots),
-    Column("split", meaning="training split", get=lambda p: p.file.split_number),
-    Column("example", meaning="id in the test file", get=lambda p: p.example.source_id),
-    Column("hash", meaning="of the example", get=lambda p: p.example.content_hash),
+    Column("model", meaning="name", get="file.model.name"),
+    Column("task", meaning="name of the task", get="file.task.name"),
+    Column("task_version", meaning="its version", get="file.task.version"),
+    Column("shots", meaning="number of shots", get="file.shots"),
+    Column("split", meaning="training split", get="file.split_number"),
+    Column("example", meaning="id in the test file", get="example.source_id"),
+    Column("hash", meaning="of the example", get="example.content_hash"),
     Column("predicted", meaning="texts; [] is no answer"),
     Column("s1", meaning="0 to 1"),
 ]

@@ -57,15 +57,15 @@ OF_TURN = {
 ANSWERS = [
     Column("task", meaning="name of the task", get=lambda t: _task(t).name),
     Column("task_version", meaning="its version", get=lambda t: _task(t).version),
-    Column("shots", meaning="number of shots", get=lambda t: t.participation.scenario.shots),
-    Column("split", meaning="split number", get=lambda t: t.participation.scenario.split_number),
+    Column("shots", meaning="number of shots", get="participation.scenario.shots"),
+    Column("split", meaning="split number", get="participation.scenario.split_number"),
     Column("step", meaning="upstream, training, screening, annotation or check"),
     Column("position", meaning="in the step, from 0"),
-    Column("annotator", meaning="pseudonym", get=lambda t: t.participation.pseudonym),
-    Column("kind", meaning="person, simulated or model", get=lambda t: t.participation.kind),
-    Column("status", meaning="of the participation", get=lambda t: t.participation.status),
-    Column("example", meaning="id in its file", get=lambda t: t.example.source_id),
-    Column("hash", meaning="of the example", get=lambda t: t.example.content_hash),
+    Column("annotator", meaning="pseudonym", get="participation.pseudonym"),
+    Column("kind", meaning="person, simulated or model", get="participation.kind"),
+    Column("status", meaning="of the participation", get="participation.status"),
+    Column("example", meaning="id in its file", get="example.source_id"),
+    Column("hash", meaning="of the example", get="example.content_hash"),
     Column("answer", meaning="texts; [] is no answer; null: not answered", get=lambda t: _given(t)),
     Column("gold", meaning="texts; null while it is hidden"),
     Column("s1", meaning="0 to 1; null: not answered, or hidden"),
@@ -78,7 +78,7 @@ ANSWERS = [
     Column(
         "active_seconds", meaning="of the answer", get=lambda t: t.given and t.given.active_seconds
     ),
-    Column("shown_channel", meaning="page or api: what showed it", get=lambda t: t.channel),
+    Column("shown_channel", meaning="page or api: what showed it", get="channel"),
     Column(
         "channel", meaning="of the answer: page or api", get=lambda t: t.given and t.given.channel
     ),
@@ -154,10 +154,10 @@ SPANS = [
     Column("task_version", meaning="its version", get=lambda s: _task(s.answer.turn).version),
     Column("shots", meaning="number of shots", get=lambda s: _scenario(s).shots),
     Column("split", meaning="split number", get=lambda s: _scenario(s).split_number),
-    Column("step", meaning="of the protocol", get=lambda s: s.answer.turn.step),
-    Column("annotator", meaning="pseudonym", get=lambda s: s.answer.turn.participation.pseudonym),
-    Column("example", meaning="id in its file", get=lambda s: s.answer.turn.example.source_id),
-    Column("hash", meaning="of the example", get=lambda s: s.answer.turn.example.content_hash),
+    Column("step", meaning="of the protocol", get="answer.turn.step"),
+    Column("annotator", meaning="pseudonym", get="answer.turn.participation.pseudonym"),
+    Column("example", meaning="id in its file", get="answer.turn.example.source_id"),
+    Column("hash", meaning="of the example", get="answer.turn.example.content_hash"),
     Column(
         "segment",
         meaning="number of the text, or question",

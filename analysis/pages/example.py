@@ -16,11 +16,12 @@ from django.db.models import QuerySet
 
 from analysis.stats import agreement, layers
 from analysis.tables import findings
-from analysis.tables.columns import NOTHING, points, share, two_digits
+from analysis.tables.columns import share
 from annotation.models import Answer, Participation, Status, Step, Study
 from annotation.steps import blinding
 from tasks.answer_keys import OPTION
 from tasks.cards import Card
+from tasks.columns import NOTHING, points, two_digits
 from tasks.comparison import Comparison, compare_answer, places_of
 from tasks.metrics import score
 from tasks.models import Example

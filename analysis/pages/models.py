@@ -67,7 +67,7 @@ def models(request: ResearcherRequest) -> HttpResponse:
 
 # Of the list of models.
 LISTED = [
-    Column("model", "Model", get=lambda model: model.name),
+    Column("model", "Model", get="name"),
     Column("title", "What it is", show=lambda title: title or columns.NOTHING),
     Column(
         "parameters",
@@ -77,17 +77,22 @@ LISTED = [
         lambda number: f"{number:,}" if number else columns.NOTHING,
     ),
     Column(
-        "tasks", "Tasks", "Versions of tasks that there are predictions for.", "tasks",
-        get=lambda model: model.task_count,
+        "tasks",
+        "Tasks",
+        "Versions of tasks that there are predictions for.",
+        "tasks",
+        get="task_count",
     ),
     Column(
-        "files", "Files",
-        "Files of predictions: one for each task, number of shots and training split.", "files",
-        get=lambda model: model.file_count,
+        "files",
+        "Files",
+        "Files of predictions: one for each task, number of shots and training split.",
+        "files",
+        get="file_count",
     ),
     Column("uploaded_by", "Uploaded by", get=lambda model: model.uploaded_by.get_username()),
     Column("uploaded_at", "Uploaded (UTC)", "first file", show=lambda at: f"{at:%Y-%m-%d}"),
-]  # fmt: skip
+]
 
 
 def _searched(model: LanguageModel) -> str:

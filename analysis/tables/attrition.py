@@ -12,7 +12,7 @@ from django.db.models import Count, Q
 from analysis.stats import significance
 from analysis.stats.learning import by_cell
 from analysis.tables import frames
-from analysis.tables.columns import p_value, percent, signed_between, signed_points
+from analysis.tables.columns import percent, signed_between, signed_points
 from annotation.models import LIVE, Status, Study
 from tasks.columns import Column, cells, on_page
 
@@ -72,7 +72,6 @@ COLUMNS = [
         "p Fisher",
         "two-sided p of Fisher's exact test that both arms complete alike",
         "0 to 1",
-        p_value,
     ),
     Column(
         "difference",

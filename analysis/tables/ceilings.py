@@ -17,8 +17,7 @@ from typing import Any
 from analysis.heavy import np, pd
 from analysis.stats import agreement
 from analysis.stats.learning import by_cell
-from analysis.tables.columns import NOTHING, points
-from tasks.columns import Column
+from tasks.columns import NOTHING, Column, points
 from tasks.metrics import s1
 
 FEWEST = 5  # annotators, so that each has four others
@@ -154,9 +153,7 @@ COLUMNS = [
     ),
     Column("compared", meaning="answers compared with a majority of the others"),
     Column("answers", meaning="answers of the annotation step"),
-    Column(
-        "best", "Best", "highest mean S1 x 100 of an annotator against the gold", "S1 x 100", points
-    ),
+    Column("best", "Best", "highest mean S1 x 100 of an annotator against the gold", "S1 x 100"),
     Column("best_annotator", meaning="who has it (the first by name of several)"),
     Column(
         "worst",
@@ -164,7 +161,6 @@ COLUMNS = [
         "lowest mean S1 x 100 of an annotator against the gold; best and worst of few lie closer"
         " together than best and worst of many",
         "S1 x 100",
-        points,
     ),
     Column("worst_annotator", meaning="who has it (the first by name of several)"),
 ]

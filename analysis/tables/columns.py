@@ -10,11 +10,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
-from tasks.columns import Column, in_files
+from tasks.columns import NOTHING, Column, in_files, points
 from tasks.csv_files import csv_text
 
 SCORE = "score x 100"  # the unit of scores under the metric of a task's card
-NOTHING = "–"  # a cell without a value
 FEW = "†"  # behind an interval of fewer than ten annotators
 ASSUMES = (
     f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes that the annotators' scores"
@@ -51,15 +50,6 @@ def plain(value: Any) -> Any:
 # The forms of a cell ------------------------------------------------------------------------------
 
 
-def points(value: float | None) -> str:
-    """S1 x 100, or a number like it.
-
-    >>> points(83.651), points(math.nan)
-    ('83.7', '–')
-    """
-    return NOTHING if value is None or not math.isfinite(value) else f"{value:.1f}"
-
-
 def signed_points(value: float) -> str:
     """A difference in points.
 
@@ -67,22 +57,6 @@ def signed_points(value: float) -> str:
     '+2.0'
     """
     return f"{value:+.1f}" if math.isfinite(value) else NOTHING
-
-
-def two_digits(value: float) -> str:
-    """Alphas, logarithms, SDs from a mean."""
-    return f"{value:.2f}" if math.isfinite(value) else NOTHING
-
-
-def p_value(p: float) -> str:
-    """A p value.
-
-    >>> p_value(0.0004), p_value(0.25)
-    ('< .001', '0.250')
-    """
-    if math.isnan(p):
-        return NOTHING
-    return "< .001" if p < 0.001 else f"{p:.3f}"
 
 
 def between(ends: Sequence[Any]) -> str:
@@ -137,17 +111,6 @@ def with_remark(text: str, remark: str) -> str:
     if not remark:
         return text
     return remark if text == NOTHING else f"{text}; {remark}"
-
-
-def seconds(value: float) -> str:
-    """Seconds, with as many digits as their size is worth.
-
-    >>> seconds(12.34), seconds(1.234), seconds(0.0123)
-    ('12.3', '1.23', '0.01')
-    """
-    if math.isnan(value):
-        return NOTHING
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.1g}"
 
 
 def count(value: int | None) -> str:

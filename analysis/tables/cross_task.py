@@ -14,17 +14,10 @@ from operator import attrgetter
 
 from analysis.stats import arg
 from analysis.tables import frames
-from analysis.tables.columns import (
-    NOTHING,
-    SCORE,
-    count,
-    points,
-    signed_between,
-    signed_points,
-)
+from analysis.tables.columns import SCORE, count, signed_between, signed_points
 from analysis.tables.published import FOLDER
 from annotation.models import Arm, Study
-from tasks.columns import Column
+from tasks.columns import NOTHING, Column, points
 
 # (new arm, base arm) -> what their gain means; the first is the one that is asked for.
 CONTRASTS = {
@@ -160,10 +153,10 @@ GAINS = [
     Column("new_arm", "Arm", "the arm whose gain it is"),
     Column("base_arm", "Against", "the arm that is divided by"),
     Column("meaning", "Shows", "what the gain of this arm against that one means"),
-    Column("new_people", "n", "people of the arm", "", count),
-    Column("base_people", "n against", "people of the other arm", "", count),
-    Column("new", "Mean", "mean over people of the arm", SCORE, points),
-    Column("base", "Mean against", "mean over people of the other arm", SCORE, points),
+    Column("new_people", "n", "people of the arm", show=count),
+    Column("base_people", "n against", "people of the other arm", show=count),
+    Column("new", "Mean", "mean over people of the arm", SCORE),
+    Column("base", "Mean against", "mean over people of the other arm", SCORE),
     Column("new_sd", "", "SD over people of the arm (ddof 1)", "points"),
     Column("base_sd", "", "SD over people of the other arm (ddof 1)", "points"),
     Column(
@@ -174,8 +167,8 @@ GAINS = [
         "%",
         _percent,
     ),
-    Column("low_95", "", "lower end of its 95 % interval", "%", get=attrgetter("low")),
-    Column("high_95", "", "upper end of its 95 % interval", "%", get=attrgetter("high")),
+    Column("low_95", "", "lower end of its 95 % interval", "%", get="low"),
+    Column("high_95", "", "upper end of its 95 % interval", "%", get="high"),
     Column(
         "",
         "95 %",
@@ -192,15 +185,9 @@ GAINS = [
         "",
         "lower end of the bootstrap over people, from ten in each arm on",
         "%",
-        get=attrgetter("boot_low"),
+        get="boot_low",
     ),
-    Column(
-        "boot_high_95",
-        "",
-        "upper end of the bootstrap over people",
-        "%",
-        get=attrgetter("boot_high"),
-    ),
+    Column("boot_high_95", "", "upper end of the bootstrap over people", "%", get="boot_high"),
     Column(
         "difference",
         "Difference",
@@ -209,18 +196,14 @@ GAINS = [
         signed_points,
     ),
     Column(
-        "difference_low_95",
-        "",
-        "lower end of its 95 % t interval",
-        "points",
-        get=attrgetter("difference_low"),
+        "difference_low_95", "", "lower end of its 95 % t interval", "points", get="difference_low"
     ),
     Column(
         "difference_high_95",
         "",
         "upper end of its 95 % t interval",
         "points",
-        get=attrgetter("difference_high"),
+        get="difference_high",
     ),
     Column(
         "",
@@ -293,17 +276,16 @@ PLAN = [
     Column("kind"),
     Column("new_arm", "Arm", "the arm whose gain it is"),
     Column("base_arm", "Against", "the arm that is divided by"),
-    Column("tasks", "Tasks", "unseen tasks that the plan is over", "", count),
+    Column("tasks", "Tasks", "unseen tasks that the plan is over", show=count),
     Column("width", "± %", "half the 95 % interval of the ARG", "%", points),
     Column(
         "people",
         "People",
         "in each arm of each task, by t; about half of such studies have that interval or less",
-        "",
-        count,
+        show=count,
     ),
-    Column("people_normal", "Normal", "the same by the normal quantile", "", count),
-    Column("people_in_all", "In all", "in both arms of all these tasks, by t", "", count),
+    Column("people_normal", "Normal", "the same by the normal quantile", show=count),
+    Column("people_in_all", "In all", "in both arms of all these tasks, by t", show=count),
 ]
 
 

@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 from django.db.models import Avg, Case, FloatField, Value, When
@@ -19,7 +18,6 @@ from django.db.models import Avg, Case, FloatField, Value, When
 from analysis.heavy import pd
 from analysis.stats import agreement
 from analysis.tables import findings
-from analysis.tables.columns import points, two_digits
 from annotation.models import Answer, Step, Study
 from tasks.columns import Column
 from tasks.models import Example, Prediction, Task
@@ -60,7 +58,6 @@ def columns(shots: Sequence[int]) -> list[Column]:
             "Mean S1",
             "Mean S1 x 100 of this example over its n annotators, of all shots.",
             "S1 x 100",
-            points,
         ),
         Column(
             "n",
@@ -75,14 +72,12 @@ def columns(shots: Sequence[int]) -> list[Column]:
             "How far the answers agree with each other, whatever the gold: S1 x 100 of one against"
             " another, mean over all pairs of the n annotators.",
             "S1 x 100",
-            points,
         ),
         Column(
             "right",
             "Right",
             "Share of the n annotators whose answer scored S1 = 1, in percent.",
             "percent",
-            points,
         ),
         Column(
             "right_models",
@@ -90,7 +85,6 @@ def columns(shots: Sequence[int]) -> list[Column]:
             "The same over uploaded models, each averaged over its runs (numbers of shots, training"
             " splits).",
             "percent",
-            points,
         ),
         Column(
             "item_rest",
@@ -98,7 +92,6 @@ def columns(shots: Sequence[int]) -> list[Column]:
             "Correlation over all respondents between the S1 of this example and the mean S1 of all"
             " others; near 0 or below, the example does not tell good respondents from weak ones.",
             "-1 to 1",
-            two_digits,
         ),
         Column(
             "respondents",
@@ -113,7 +106,7 @@ def columns(shots: Sequence[int]) -> list[Column]:
 def file_columns(shots: Sequence[int]) -> list[Column]:
     """The columns of the CSV: the example, those of the page, and each number of shots."""
     return [
-        Column("example", meaning="id of the example in its file", get=attrgetter("source_id")),
+        Column("example", meaning="id of the example in its file", get="source_id"),
         *columns(shots),
         *(
             Column(
@@ -137,8 +130,7 @@ def _of_shots(place: int, shots: int) -> Column:
         f"{shots} shots",
         "Mean S1 x 100 of this example over the annotators with so many training examples.",
         "S1 x 100",
-        points,
-        partial(_at, place),
+        get=partial(_at, place),
     )
 
 

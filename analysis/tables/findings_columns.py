@@ -7,7 +7,7 @@ from operator import attrgetter
 from analysis.stats.two_way import BOTH, PEOPLE
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
 from analysis.tables import ceilings
-from analysis.tables.columns import ASSUMES, SCORE, assuming, between, p_value, points, two_digits
+from analysis.tables.columns import ASSUMES, SCORE, assuming, between
 from analysis.tables.findings import TABLES, Finding
 from analysis.tables.means import Intervals
 from analysis.tables.tested import (
@@ -88,8 +88,8 @@ def _interval(
     meaning = f"{meaning}; {ASSUMES[2:]}" if few else meaning
     return [
         shown,
-        Column(f"{low}_95", meaning=f"{meaning}: its low end", unit=SCORE, get=attrgetter(low)),
-        Column(f"{high}_95", meaning=f"{meaning}: its high end", unit=SCORE, get=attrgetter(high)),
+        Column(f"{low}_95", meaning=f"{meaning}: its low end", unit=SCORE, get=low),
+        Column(f"{high}_95", meaning=f"{meaning}: its high end", unit=SCORE, get=high),
     ]
 
 
@@ -108,11 +108,7 @@ _ALPHAS = {
 COLUMNS: dict[str, list[Column]] = {
     "intervals": [
         *_WHO,
-        Column(
-            "test_examples",
-            meaning="test examples that they answered",
-            get=attrgetter("examples"),
-        ),
+        Column("test_examples", meaning="test examples that they answered", get="examples"),
         Column("contexts", meaning="different contexts of these examples"),
         Column(
             "mean",
@@ -120,7 +116,6 @@ COLUMNS: dict[str, list[Column]] = {
             "mean over annotators of the score of their test set under the metric of the task's"
             " card, x 100",
             SCORE,
-            points,
         ),
         *_interval(
             "",
@@ -165,23 +160,15 @@ COLUMNS: dict[str, list[Column]] = {
             "SD between annotators from a two-way random-effects model of annotators and contexts;"
             " a negative variance estimate is set to 0",
             "points",
-            points,
         ),
         Column(
             "sd_between_contexts",
             "SD contexts",
             "SD between contexts (examples, where each has its own) from the same model",
             "points",
-            points,
         ),
         Column("sd_rest", meaning="residual SD from the same model", unit="points"),
-        Column(
-            "se",
-            "SE",
-            "standard error of the mean over annotators and contexts",
-            "points",
-            points,
-        ),
+        Column("se", "SE", "standard error of the mean over annotators and contexts", "points"),
         Column(
             "df",
             meaning="Satterthwaite's degrees of freedom of that standard error, at least the"
@@ -198,35 +185,23 @@ COLUMNS: dict[str, list[Column]] = {
             "Pairwise S1",
             "mean over examples and pairs of annotators of the S1 between their answers, x 100",
             "S1 x 100",
-            points,
         ),
         *(
             Column(
-                attribute,
-                f"α {name}",
-                f"Krippendorff's alpha with the {name} distance",
-                "-1 to 1",
-                two_digits,
+                attribute, f"α {name}", f"Krippendorff's alpha with the {name} distance", "-1 to 1"
             )
             for name, attribute in _ALPHAS.items()
         ),
     ],
     "aggregates": [
         *_WHO,
-        Column(
-            "individuals",
-            "Individuals",
-            "mean over annotators of their mean S1",
-            "S1 x 100",
-            points,
-        ),
+        Column("individuals", "Individuals", "mean over annotators of their mean S1", "S1 x 100"),
         Column(
             "majority",
             "Majority",
             "S1 of the texts chosen by more than half of the annotators, or of the most frequent"
             " label or option (ties count as no answer)",
             "S1 x 100",
-            points,
         ),
         Column(
             "dawid_skene",
@@ -234,7 +209,6 @@ COLUMNS: dict[str, list[Column]] = {
             "S1 of the most likely labels under Dawid and Skene (1979) with a symmetric Dirichlet"
             " prior; weakly identified for three annotators",
             "S1 x 100",
-            points,
         ),
     ],
     "ceiling": ceilings.COLUMNS,
@@ -259,7 +233,6 @@ COLUMNS: dict[str, list[Column]] = {
             "Hedges' g: the difference in pooled SDs between annotators, corrected for small"
             " groups",
             "SDs",
-            two_digits,
         ),
         *p_columns("all contrasts of this table"),
         *equivalence_columns(),
@@ -269,22 +242,19 @@ COLUMNS: dict[str, list[Column]] = {
             "sensitivity: Welch's t test over annotators, two-sided, without a smallest p;"
             f" {PEOPLE}",
             "0 to 1",
-            p_value,
         ),
         Column(
             "permutation_p",
             "p exact",
             f"sensitivity: exact permutation test over annotators, two-sided; {PEOPLE}",
             "0 to 1",
-            p_value,
         ),
         Column(
             "smallest_p",
             "Smallest p",
             "the smallest p that the permutation test can attain with this number of annotators",
             "0 to 1",
-            p_value,
-            attrgetter("floor"),
+            get="floor",
         ),
         *error_columns(),
     ],

@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from analysis.heavy import pd
 from analysis.tables import findings
-from analysis.tables.columns import json_list, points
+from analysis.tables.columns import json_list
 from analysis.tables.test_sets import given_texts
 from annotation.models import Answer, Step, Study
 from tasks.columns import Column
@@ -53,14 +53,14 @@ def _texts(texts: Sequence[str]) -> str:
 COLUMNS = [
     Column("task", "Task"),
     Column("task_version", meaning="version of the task"),
-    Column("example", "Example", "its id in its file", get=attrgetter("source_id")),
+    Column("example", "Example", "its id in its file", get="source_id"),
     Column("question", "Question", "the question of the example, as in the file"),
     Column("n", "n", "annotators of this kind, of all shots, who all gave this answer"),
     Column("answer", meaning="their answer, as a JSON list", get=lambda row: json_list(row.answer)),
     Column("", "All answered", "the answer of every annotator", get=lambda row: _texts(row.answer)),
     Column("gold", meaning="the gold, as a JSON list", get=lambda row: json_list(row.gold)),
     Column("", "Gold", "the gold of the file", get=lambda row: _texts(row.gold)),
-    Column("s1", "S1", "S1 x 100 that the answer scored", "S1 x 100", points),
+    Column("s1", "S1", "S1 x 100 that the answer scored", "S1 x 100"),
 ]
 
 TALLY = [
@@ -71,7 +71,7 @@ TALLY = [
         "test_examples",
         "Examples",
         f"test examples that {AT_LEAST} or more annotators answered",
-        get=attrgetter("examples"),
+        get="examples",
     ),
 ]
 

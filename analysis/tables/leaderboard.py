@@ -11,12 +11,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 from analysis.heavy import pd
 from analysis.tables import frames, means
-from analysis.tables.columns import NOTHING, SCORE, between
+from analysis.tables.columns import SCORE, between
 from analysis.tables.model_runs import FileScore, Place, mean_of, splits, training_files
 from analysis.tables.models import WHO
 from analysis.tables.models_columns import SD0, SD1
@@ -25,7 +24,7 @@ from analysis.tables.published import human_table4, machine_tables5_6, name_of
 from analysis.tables.scores import Score, aggregate
 from analysis.tables.test_sets import S1
 from annotation.models import Kind, Study
-from tasks.columns import Column
+from tasks.columns import NOTHING, Column
 from tasks.models import LanguageModel, PredictionFile, Task
 from tasks.models.predictions import ExternalData, SizeClass
 
@@ -300,24 +299,27 @@ def of_board(board: Board) -> list[Column]:
     ]
     return [
         Column(
-            "", "Rank", "among models of its size; people have none",
+            "",
+            "Rank",
+            "among models of its size; people have none",
             get=lambda entry: NOTHING if entry.rank is None else entry.rank,
         ),
         *sizes,
+        Column("", f"n {largest}", "training splits, or annotators of the seats there are", get=_n),
+        Column("", f"95 % CI {largest}", INTERVAL, SCORE, get="interval_text"),
         Column(
-            "", f"n {largest}", "training splits, or annotators of the seats there are",
-            get=_n,
-        ),
-        Column("", f"95 % CI {largest}", INTERVAL, SCORE, get=attrgetter("interval_text")),
-        Column(
-            "", "External labelled", LABELLED,
+            "",
+            "External labelled",
+            LABELLED,
             get=lambda entry: external_text(entry, entry.external_labelled),
         ),
         Column(
-            "", "External unlabelled", UNLABELLED,
+            "",
+            "External unlabelled",
+            UNLABELLED,
             get=lambda entry: external_text(entry, entry.external_unlabelled),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _text_at(place: int, entry: Entry) -> str:
@@ -338,44 +340,54 @@ def _if_largest(name: str, missing: Any) -> Callable[[Cell], Any]:
 # Of Cell.
 COLUMNS = [
     Column(
-        "task", meaning="name of the task; all: the mean over all tasks of the study",
+        "task",
+        meaning="name of the task; all: the mean over all tasks of the study",
         get=lambda cell: cell.board.task.name if cell.board.task else "all",
     ),
     Column(
-        "task_version", meaning="version of the task; empty over all tasks",
+        "task_version",
+        meaning="version of the task; empty over all tasks",
         get=lambda cell: cell.board.task.version if cell.board.task else None,
     ),
     Column(
-        "test_examples", meaning="how many of the corpus's test examples are scored; empty: all",
-        get=attrgetter("board.test_text"),
+        "test_examples",
+        meaning="how many of the corpus's test examples are scored; empty: all",
+        get="board.test_text",
     ),
-    Column("group", meaning="people, base, large; empty: of other or unstated size",
-           get=attrgetter("entry.group")),
-    Column("rank", meaning="among models of its group, by the mean at the largest training size",
-           get=attrgetter("entry.rank")),
-    Column("name", meaning="who, or which model", get=attrgetter("entry.name")),
-    Column("source", meaning="study, uploaded or published", get=attrgetter("entry.source")),
+    Column(
+        "group", meaning="people, base, large; empty: of other or unstated size", get="entry.group"
+    ),
+    Column(
+        "rank",
+        meaning="among models of its group, by the mean at the largest training size",
+        get="entry.rank",
+    ),
+    Column("name", meaning="who, or which model", get="entry.name"),
+    Column("source", meaning="study, uploaded or published", get="entry.source"),
     Column("shots", meaning="size of the training splits"),
     Column(
-        "mean", meaning="mean score x 100 under the metric of the task's card", unit=SCORE,
-        get=attrgetter("score.mean"),
+        "mean",
+        meaning="mean score x 100 under the metric of the task's card",
+        unit=SCORE,
+        get="score.mean",
     ),
-    Column("sd_ddof1", meaning=SD1, unit="points", get=attrgetter("score.sd_ddof1")),
-    Column("sd_ddof0", meaning=SD0, unit="points", get=attrgetter("score.sd_ddof0")),
+    Column("sd_ddof1", meaning=SD1, unit="points", get="score.sd_ddof1"),
+    Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
     Column(
-        "sd_printed", unit="points", get=attrgetter("score.printed"),
+        "sd_printed",
         meaning="the spread that the paper prints; over all tasks the SD of the average",
+        unit="points",
+        get="score.printed",
     ),
-    Column("sd_over", meaning="what the SD is over: annotators or splits",
-           get=attrgetter("entry.unit")),
-    Column("n", meaning="how many annotators or splits", get=attrgetter("score.n")),
-    Column("of", meaning="how many there could be", get=attrgetter("score.of")),
-    Column("low_95", meaning=f"low end; {INTERVAL}", unit=SCORE,
-           get=_if_largest("low", math.nan)),
-    Column("high_95", meaning=f"high end; {INTERVAL}", unit=SCORE,
-           get=_if_largest("high", math.nan)),
+    Column("sd_over", meaning="what the SD is over: annotators or splits", get="entry.unit"),
+    Column("n", meaning="how many annotators or splits", get="score.n"),
+    Column("of", meaning="how many there could be", get="score.of"),
+    Column("low_95", meaning=f"low end; {INTERVAL}", unit=SCORE, get=_if_largest("low", math.nan)),
+    Column(
+        "high_95", meaning=f"high end; {INTERVAL}", unit=SCORE, get=_if_largest("high", math.nan)
+    ),
     Column("no_interval", meaning="why there is no interval", get=_if_largest("no_interval", "")),
-    Column("external_labelled", meaning=LABELLED, get=attrgetter("entry.external_labelled")),
-    Column("external_unlabelled", meaning=UNLABELLED, get=attrgetter("entry.external_unlabelled")),
-    Column("link", meaning="paper or code of an uploaded model", get=attrgetter("entry.url")),
-]  # fmt: skip
+    Column("external_labelled", meaning=LABELLED, get="entry.external_labelled"),
+    Column("external_unlabelled", meaning=UNLABELLED, get="entry.external_unlabelled"),
+    Column("link", meaning="paper or code of an uploaded model", get="entry.url"),
+]

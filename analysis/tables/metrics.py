@@ -11,21 +11,20 @@ import hashlib
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 
 from django.core.cache import caches
 
 from analysis.heavy import np
 from analysis.stats import two_way
 from analysis.tables import test_sets
-from analysis.tables.columns import ASSUMES, NOTHING, assuming, between
+from analysis.tables.columns import ASSUMES, assuming, between
 from analysis.tables.findings import state
 from analysis.tables.model_runs import training_files
 from analysis.tables.models_columns import RECIPE, SD0, SD1
 from analysis.tables.scores import Score, over
 from annotation.models import Kind, Study
 from annotation.study import compared_files
-from tasks.columns import Column
+from tasks.columns import NOTHING, Column
 from tasks.metrics import METRICS, SetScore, over_test_set, recipe
 from tasks.models import Task
 from tasks.paper import place
@@ -205,14 +204,11 @@ def page_rows(study: Study, kind: str) -> list[MetricRow]:
 # Of MetricRow.
 COLUMNS = [
     Column(
-        "kind",
-        "Who",
-        f"person, simulated or model; {MODEL}: predictions of a model",
-        get=attrgetter("who"),
+        "kind", "Who", f"person, simulated or model; {MODEL}: predictions of a model", get="who"
     ),
     Column("name", "Model", "name of the uploaded model; empty for annotators"),
-    Column("task", "Task", "name of the task", get=attrgetter("task.name")),
-    Column("task_version", meaning="version of the task", get=attrgetter("task.version")),
+    Column("task", "Task", "name of the task", get="task.name"),
+    Column("task_version", meaning="version of the task", get="task.version"),
     Column("shots", "Shots", "number of examples in the training step or training split"),
     Column("metric", "Metric", "as the NLP Few-shot Gym spells it"),
     Column("role", "Role", f"{CARD}: of the task's card; {FURTHER}: declared by the design"),
@@ -222,18 +218,18 @@ COLUMNS = [
         "Mean ± SD (ddof 1) x 100, over annotators, or over training splits of a model; with what"
         " must stand beside it, or why it is undefined and for how many.",
         "points",
-        get=attrgetter("score.text"),
+        get="score.text",
     ),
-    Column("mean", meaning="mean, x 100", unit="points", get=attrgetter("score.mean")),
-    Column("sd_ddof1", meaning=SD1, unit="points", get=attrgetter("score.sd_ddof1")),
-    Column("sd_ddof0", meaning=SD0, unit="points", get=attrgetter("score.sd_ddof0")),
+    Column("mean", meaning="mean, x 100", unit="points", get="score.mean"),
+    Column("sd_ddof1", meaning=SD1, unit="points", get="score.sd_ddof1"),
+    Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
     Column(
         "n",
         "n",
         "annotators who completed and are in the analysis, or files of predictions",
-        get=attrgetter("score.n"),
+        get="score.n",
     ),
-    Column("of", "Of", "how many of these there could be", get=attrgetter("score.of")),
+    Column("of", "Of", "how many of these there could be", get="score.of"),
     Column(
         "",
         "95 % interval",
@@ -241,19 +237,16 @@ COLUMNS = [
         " is no mean over examples on delete-one-context pseudo-values of the jackknife;"
         f" {ASSUMES}.",
         "points",
-        get=attrgetter("interval"),
+        get="interval",
     ),
     Column(
-        "low_95",
-        meaning=f"low end of the 95 % interval: {two_way.BOTH}",
-        unit="points",
-        get=attrgetter("low"),
+        "low_95", meaning=f"low end of the 95 % interval: {two_way.BOTH}", unit="points", get="low"
     ),
     Column(
         "high_95",
         meaning=f"high end of the 95 % interval: {two_way.BOTH}",
         unit="points",
-        get=attrgetter("high"),
+        get="high",
     ),
     Column("se", meaning="standard error over people and contexts", unit="points"),
     Column(
@@ -273,13 +266,11 @@ COLUMNS = [
 # Of Own.
 OWN_COLUMNS = [
     Column(
-        "kind",
-        meaning=f"person, simulated or model; {MODEL}: a file of predictions",
-        get=attrgetter("who"),
+        "kind", meaning=f"person, simulated or model; {MODEL}: a file of predictions", get="who"
     ),
     Column("name", meaning="pseudonym of the participation, or name of the model"),
-    Column("task", meaning="name of the task", get=attrgetter("task.name")),
-    Column("task_version", meaning="version of the task", get=attrgetter("task.version")),
+    Column("task", meaning="name of the task", get="task.name"),
+    Column("task_version", meaning="version of the task", get="task.version"),
     Column("shots", meaning="number of examples in the training step or training split"),
     Column("split", meaning="number of the training split; empty at zero shots"),
     Column("metric", meaning="as the NLP Few-shot Gym spells it"),

@@ -16,7 +16,6 @@ from functools import cached_property
 
 from analysis.heavy import pd
 from analysis.tables import frames, seated_models, test_sets
-from analysis.tables.columns import points
 from analysis.tables.frames import covariances
 from analysis.tables.model_runs import (
     FileScore,
@@ -36,6 +35,7 @@ from analysis.tables.scores import Aggregate, Score, aggregate, over
 from annotation.models import Kind, Study
 from annotation.study import compared_files
 from tasks.cards import FAMILIES
+from tasks.columns import points
 from tasks.metrics import recipe
 from tasks.models import PredictionFileQuerySet, Task
 from tasks.paper import place

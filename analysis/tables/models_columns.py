@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any
 
 from analysis.stats.two_way import RUNS
-from analysis.tables.columns import SCORE, p_value, points, signed_points, two_digits
+from analysis.tables.columns import SCORE, signed_points
 from analysis.tables.differences import Difference
 from analysis.tables.tested import (
     equivalence_columns,
@@ -14,7 +14,7 @@ from analysis.tables.tested import (
     interval_columns,
     p_columns,
 )
-from tasks.columns import Column
+from tasks.columns import Column, points, two_digits
 
 SD1 = "sample standard deviation (ddof 1), x 100; empty for a single one"
 SD0 = "population standard deviation (ddof 0), x 100"
@@ -47,8 +47,8 @@ def _stated(name: str) -> Callable[[Any], str | None]:
 # Of ModelRow.
 MODEL = [
     Column("model", meaning="name of the uploaded model"),
-    Column("task", meaning="name of the task", get=attrgetter("task.name")),
-    Column("task_version", meaning="version of the task", get=attrgetter("task.version")),
+    Column("task", meaning="name of the task", get="task.name"),
+    Column("task_version", meaning="version of the task", get="task.version"),
     Column("shots", "Shots", "number of examples in the training splits used"),
     Column(
         "mean",
@@ -56,15 +56,9 @@ MODEL = [
         "mean over training splits of the score of the test set under the metric of the task's"
         " card, x 100",
         "points",
-        points,
-        attrgetter("score.mean"),
+        get="score.mean",
     ),
-    Column(
-        "metric",
-        "Metric",
-        "that of the task's card",
-        get=attrgetter("task.card.metric"),
-    ),
+    Column("metric", "Metric", "that of the task's card", get="task.card.metric"),
     Column(
         "remark",
         "Remark",
@@ -78,7 +72,7 @@ MODEL = [
         "sample standard deviation over training splits (ddof 1), x 100; empty for a single split",
         "points",
         two_digits,
-        attrgetter("score.sd_ddof1"),
+        "score.sd_ddof1",
     ),
     Column(
         "",
@@ -93,7 +87,7 @@ MODEL = [
         "sd_ddof0",
         meaning="population standard deviation over training splits (ddof 0), x 100",
         unit="points",
-        get=attrgetter("score.sd_ddof0"),
+        get="score.sd_ddof0",
     ),
     Column(
         "",
@@ -102,11 +96,11 @@ MODEL = [
         " trained: one run",
         get=lambda row: f"{row.score.n} of {row.score.of}" if row.shots else "one run",
     ),
-    Column("n", meaning="number of training splits with predictions", get=attrgetter("score.n")),
+    Column("n", meaning="number of training splits with predictions", get="score.n"),
     Column(
         "of",
         meaning="number of training splits of the task at that number of shots",
-        get=attrgetter("score.of"),
+        get="score.of",
     ),
     *(
         Column(
@@ -114,7 +108,7 @@ MODEL = [
             meaning=f"of tasks whose golds are alternatives: the {words} with all golds of an"
             " example as one set",
             unit=unit,
-            get=attrgetter(f"as_set.{name}"),
+            get=f"as_set.{name}",
         )
         for name, words, unit in (
             ("mean", "mean", "S1 x 100"),
@@ -155,35 +149,30 @@ MODEL = [
 SCORES = [
     Column("source", meaning="study, uploaded or published"),
     Column("name", meaning="who, or which model"),
-    Column("task", meaning="name of the task", get=attrgetter("task.name")),
+    Column("task", meaning="name of the task", get="task.name"),
     Column("task_version", meaning="version of the task; empty for a published figure"),
     Column("shots", meaning="number of shots, or all: fully supervised"),
-    Column("metric", meaning="that of the task's card", get=attrgetter("task.card.metric")),
-    Column("mean", meaning="mean x 100 under it", unit="points", get=attrgetter("score.mean")),
+    Column("metric", meaning="that of the task's card", get="task.card.metric"),
+    Column("mean", meaning="mean x 100 under it", unit="points", get="score.mean"),
     Column(
         "remark",
         meaning="what must stand beside the mean, or why it is undefined and for how many",
         get=lambda row: row.score.remark or None,
     ),
-    Column("sd_ddof1", meaning=SD1, unit="points", get=attrgetter("score.sd_ddof1")),
-    Column("sd_ddof0", meaning=SD0, unit="points", get=attrgetter("score.sd_ddof0")),
+    Column("sd_ddof1", meaning=SD1, unit="points", get="score.sd_ddof1"),
+    Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
     Column(
-        "sd_printed",
-        meaning="the spread that the paper prints",
-        unit="points",
-        get=attrgetter("score.printed"),
+        "sd_printed", meaning="the spread that the paper prints", unit="points", get="score.printed"
     ),
     Column("sd_over", meaning="what the SD is over: annotators, splits or runs"),
     *(
         Column(
-            name,
-            meaning=f"{words}; as stated of an uploaded model, else empty",
-            get=_stated(name),
+            name, meaning=f"{words}; as stated of an uploaded model, else empty", get=_stated(name)
         )
         for name, words in STATED.items()
     ),
-    Column("n", meaning="how many of these there are", get=attrgetter("score.n")),
-    Column("of", meaning="how many of these there could be", get=attrgetter("score.of")),
+    Column("n", meaning="how many of these there are", get="score.n"),
+    Column("of", meaning="how many of these there could be", get="score.of"),
     Column("recipe", meaning=f"{RECIPE}; empty for a published figure"),
 ]
 
@@ -192,19 +181,16 @@ AGGREGATES = [
     Column("source", meaning="study, uploaded or published"),
     Column("name", meaning="who, or which model"),
     Column("shots", meaning="number of shots, or all: fully supervised"),
-    Column("tasks", meaning="number of tasks", get=attrgetter("aggregate.tasks")),
-    Column("mean", meaning="mean over tasks", unit="points", get=attrgetter("aggregate.mean")),
+    Column("tasks", meaning="number of tasks", get="aggregate.tasks"),
+    Column("mean", meaning="mean over tasks", unit="points", get="aggregate.mean"),
     Column(
-        "sd_of_sum",
-        meaning="SD of the sum over tasks",
-        unit="points",
-        get=attrgetter("aggregate.sd_of_sum"),
+        "sd_of_sum", meaning="SD of the sum over tasks", unit="points", get="aggregate.sd_of_sum"
     ),
     Column(
         "sd_of_average",
         meaning="SD of the mean over tasks",
         unit="points",
-        get=attrgetter("aggregate.sd_of_average"),
+        get="aggregate.sd_of_average",
     ),
 ]
 
@@ -237,12 +223,7 @@ DIFFERENCES = [
         " runs alone are compared. Other splits: it has no such run, or states no numbering that"
         " shows it, so that all of its runs are averaged. None: at zero shots nothing is trained.",
     ),
-    Column(
-        "test_examples",
-        "Examples",
-        "Test examples that both answered.",
-        get=attrgetter("examples"),
-    ),
+    Column("test_examples", "Examples", "Test examples that both answered.", get="examples"),
     Column("contexts", "Contexts", "Different contexts of these examples: the clusters."),
     Column(
         "",
@@ -281,7 +262,6 @@ DIFFERENCES = [
         "Sensitivity: standard error of the difference over examples alone, with the examples of"
         " one context as a cluster (ddof 0); these annotators are taken as fixed.",
         "points",
-        points,
     ),
     Column(
         "p_sign_flip",
@@ -289,7 +269,6 @@ DIFFERENCES = [
         "Sensitivity: two-sided sign-flip permutation over contexts, seeded with the study's seed;"
         " these annotators are taken as fixed. With many contexts 10,000 flips are drawn.",
         "0 to 1",
-        p_value,
     ),
     Column(
         "smallest_p",
@@ -297,8 +276,7 @@ DIFFERENCES = [
         "The smallest p that this sign flip can attain: 2 of all flips of the contexts that differ,"
         " 1 in 10,001 where flips are drawn.",
         "0 to 1",
-        p_value,
-        attrgetter("floor"),
+        get="floor",
     ),
     *error_columns(),
 ]
@@ -315,23 +293,21 @@ def pair_columns(pairing: Difference) -> list[Column]:
             Column(column.name, meaning=column.heading, get=_of_pairing(column, pairing))
             for column in DIFFERENCES[:3]
         ),
-        Column("example", meaning="id in its file", get=attrgetter("example.source_id")),
-        Column("hash", meaning="hash of the example", get=attrgetter("example.content_hash")),
+        Column("example", meaning="id in its file", get="example.source_id"),
+        Column("hash", meaning="hash of the example", get="example.content_hash"),
         Column(
             "human_mean",
             "Humans",
             "S1 x 100 of the example, mean over annotators.",
             "S1 x 100",
-            points,
-            attrgetter("human"),
+            get="human",
         ),
         Column(
             "model_mean",
             "Model",
             "S1 x 100 of the example, mean over its runs.",
             "S1 x 100",
-            points,
-            attrgetter("model"),
+            get="model",
         ),
         Column(
             "difference",

@@ -17,7 +17,7 @@ from django.db.models import Count
 
 from analysis.heavy import pd
 from analysis.tables import frames, marks, metrics, test_sets
-from analysis.tables.columns import mean_and_sd, points, with_remark
+from analysis.tables.columns import mean_and_sd, with_remark
 from analysis.tables.published import (
     Bounds,
     Published,
@@ -29,6 +29,7 @@ from analysis.tables.published import (
 )
 from annotation.models import ANALYSED, Kind, Status, Study
 from tasks.cards import FAMILIES
+from tasks.columns import points
 from tasks.metrics import recipe
 from tasks.models import Task
 from tasks.paper import place

@@ -16,13 +16,13 @@ from typing import Any
 from django.db.models import Avg, Q
 
 from analysis.stats import arg, power, uncertainty
-from analysis.tables.columns import count, points
+from analysis.tables.columns import count
 from analysis.tables.planner import LEVEL, POWER, SIGNS, Known
 from analysis.tables.published import human_table4, name_of
 from analysis.tables.test_sets import S1
 from annotation.models import Kind, Participation, Step, Study
 from annotation.study import design
-from tasks.columns import Column
+from tasks.columns import Column, points
 from tasks.models import Task
 
 FEWEST = 3  # annotators before an SD of one's own is used
@@ -201,10 +201,9 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
             f"People an arm for ± {width} %",
             f"the fewest people in each arm of each task whose interval is ± {width} % or less in"
             " about half of such studies",
-            "",
-            count,
+            show=count,
         ),
-        Column("people_in_all", "In all", "in two arms of all these tasks", "", count),
+        Column("people_in_all", "In all", "in two arms of all these tasks", show=count),
         Column(
             "width",
             f"± with {people}",

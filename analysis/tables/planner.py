@@ -20,14 +20,14 @@ from typing import Any
 from analysis.heavy import optimize, pd
 from analysis.stats import power, significance, two_way, uncertainty
 from analysis.stats.learning import by_cell
-from analysis.tables.columns import NOTHING, between, count, percent, points
+from analysis.tables.columns import between, count, percent
 from analysis.tables.frames import scored_answers
 from analysis.tables.means import matrix_of
 from analysis.tables.published import human_table4
 from analysis.tables.test_sets import S1
 from annotation.models import Kind, Participation, Study
 from tasks.cards import load_card
-from tasks.columns import Column
+from tasks.columns import NOTHING, Column, points
 from tasks.importing import CARDS
 
 PUBLISHED = "published"
@@ -284,15 +284,14 @@ def sentences(wanted: dict[str, Any]) -> list[str]:
 KNOWN_COLUMNS = [
     Column("task", "Task"),
     Column("shots", "Shots"),
-    Column("n", "n", "annotators that these numbers come from", "", count),
-    Column("mean", "Mean", "mean over them of their mean S1, x 100", "S1 x 100", points),
+    Column("n", "n", "annotators that these numbers come from", show=count),
+    Column("mean", "Mean", "mean over them of their mean S1, x 100", "S1 x 100"),
     Column(
         "sd",
         "SD",
         "SD over them of their mean S1, in points (ddof 1; of the paper as printed, which does not"
         " say which spread its ± is)",
         "points",
-        points,
     ),
     Column(
         "",
@@ -325,15 +324,13 @@ def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
             f"Annotators for ± {width}",
             f"the fewest annotators whose t interval of the mean is ± {width} points or less in"
             f" about half of such studies, for {two_way.PEOPLE}",
-            "",
-            count,
+            show=count,
         ),
         Column(
             "half_width",
             f"± with {people}",
             f"half the t interval that {people} annotators would give, for {two_way.PEOPLE}",
             "points",
-            points,
         ),
         Column(
             "half_width_both",
@@ -341,7 +338,6 @@ def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
             f"half the interval of 95 % for {two_way.BOTH}, {people} annotators on {examples}"
             " examples, from the variance components; only a study of yours has them",
             "points",
-            points,
         ),
     ]
 
@@ -355,8 +351,7 @@ def _example_columns(wanted: dict[str, Any]) -> list[Column]:
             f"Examples for ± {width}",
             f"the fewest examples on which one annotator's own mean is known to ± {width} points;"
             " for scores of 0 or 1, with partly right answers fewer do",
-            "",
-            count,
+            show=count,
         ),
         Column(
             "",
@@ -389,24 +384,21 @@ def _group_columns(wanted: dict[str, Any]) -> list[Column]:
             f"Power for {difference}",
             f"the share of such studies that would show {difference} points, if the SD is the true"
             f" one: {both}",
-            "",
-            partial(_in_both, form=percent),
+            show=partial(_in_both, form=percent),
         ),
         Column(
             "power_averaged",
             "Averaged power",
             f"the share of such studies that would show {difference} points, averaged over the SDs"
             f" that an SD from n annotators leaves open: {both}",
-            "",
-            partial(_in_both, form=percent),
+            show=partial(_in_both, form=percent),
         ),
         Column(
             "group_needed",
             f"Annotators a side for {difference}",
             f"the fewest annotators on each side for {POWER:.0%} of studies to show {difference}"
             f" points: {both}",
-            "",
-            partial(_in_both, form=count),
+            show=partial(_in_both, form=count),
         ),
     ]
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from analysis.tables import test_sets
-from analysis.tables.columns import NOTHING, mean_and_sd, points
+from analysis.tables.columns import mean_and_sd
 from tasks import frozen
+from tasks.columns import NOTHING, points
 from tasks.data_report import NO_BASELINE
 from tasks.models import Task
 

@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 from functools import partial
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 
 from analysis.stats.two_way import BOTH
 from analysis.tables import findings, marks, markup, means
-from analysis.tables.columns import ASSUMES, NOTHING, assuming, between, points
+from analysis.tables.columns import ASSUMES, assuming, between
 from analysis.tables.markup import PaperTable, markdown
 from analysis.tables.models_columns import RECIPE
 from analysis.tables.performance import PerformanceTable
 from analysis.tables.test_sets import S1
 from annotation.models import Kind
-from tasks.columns import Column
+from tasks.columns import NOTHING, Column, points
 
 Intervals = Mapping[tuple[str, int], str]  # task and shots -> the interval as printed
 
@@ -40,7 +40,7 @@ def _sds(name: str, over: str, *empty: str) -> list[Column]:
             f"{name}_ddof{ddof}",
             meaning=f"{kind} standard deviation over {over} (ddof {ddof}), x 100{note}",
             unit="points",
-            get=attrgetter(f"cell.{name}_ddof{ddof}"),
+            get=f"cell.{name}_ddof{ddof}",
         )
         for (ddof, kind), note in zip(((1, "sample"), (0, "population")), notes, strict=False)
     ]
@@ -49,31 +49,23 @@ def _sds(name: str, over: str, *empty: str) -> list[Column]:
 # Of LongRow.
 PERFORMANCE = [
     Column("kind", meaning="person, simulated or model; kinds are never pooled"),
-    Column("family", meaning="family of the task", get=attrgetter("task.card.family")),
-    Column("task", meaning="name of the task", get=attrgetter("task.name")),
-    Column("task_version", meaning="version of the task", get=attrgetter("task.version")),
-    Column(
-        "shots",
-        meaning="number of examples in the training step",
-        get=attrgetter("cell.shots"),
-    ),
+    Column("family", meaning="family of the task", get="task.card.family"),
+    Column("task", meaning="name of the task", get="task.name"),
+    Column("task_version", meaning="version of the task", get="task.version"),
+    Column("shots", meaning="number of examples in the training step", get="cell.shots"),
     Column(
         "metric",
         meaning="the metric of the task's card, as the NLP Few-shot Gym spells it",
-        get=attrgetter("cell.metric"),
+        get="cell.metric",
     ),
     Column(
         "mean",
         meaning="mean over annotators of their score on the test set under that metric, x 100",
         unit="points",
-        get=attrgetter("cell.mean"),
+        get="cell.mean",
     ),
     *_sds("sd", "annotators", "; empty for a single annotator"),
-    Column(
-        "n",
-        meaning="number of annotators who completed and are in the analysis",
-        get=attrgetter("cell.n"),
-    ),
+    Column("n", meaning="number of annotators who completed and are in the analysis", get="cell.n"),
     Column(
         "remark",
         meaning="what must stand beside the mean, or why it is undefined and for how many",
@@ -82,7 +74,7 @@ PERFORMANCE = [
     Column(
         "splits",
         meaning="number of training splits that these annotators had; 0 at zero shots",
-        get=attrgetter("cell.splits"),
+        get="cell.splits",
     ),
     *_sds("split_sd", "training splits of their means over annotators", *[_ONE_SPLIT] * 2),
     Column(
@@ -90,14 +82,14 @@ PERFORMANCE = [
         meaning="of tasks whose golds are alternatives: the mean with all golds of an example as"
         " one set",
         unit="S1 x 100",
-        get=attrgetter("cell.set_mean"),
+        get="cell.set_mean",
     ),
     *_sds("set_sd", "annotators of that score"),
     Column(
         "set_ceiling",
         meaning="the most that the allowed number of texts can reach with all golds as one set",
         unit="S1 x 100",
-        get=attrgetter("bounds.set_ceiling"),
+        get="bounds.set_ceiling",
     ),
     Column(
         "set_recipe",
@@ -110,12 +102,12 @@ PERFORMANCE = [
         meaning="score x 100 of the trivial baseline on the test examples; empty where the task"
         " accepts no empty answer, or where it is undefined",
         unit="points",
-        get=attrgetter("bounds.baseline"),
+        get="bounds.baseline",
     ),
     Column(
         "baseline_name",
         meaning="the constant answer given by the trivial baseline",
-        get=attrgetter("bounds.baseline_name"),
+        get="bounds.baseline_name",
     ),
     Column(
         "floor_random",
@@ -138,7 +130,7 @@ PERFORMANCE = [
         meaning="highest score x 100 attainable by highlighting on the test examples; known for S1"
         " and where labels are chosen",
         unit="points",
-        get=attrgetter("bounds.ceiling"),
+        get="bounds.ceiling",
     ),
     Column(
         "published_mean",
@@ -152,10 +144,7 @@ PERFORMANCE = [
         unit="points",
         get=lambda row: row.cell.published and row.cell.published.spread,
     ),
-    Column(
-        "late_seats",
-        meaning="seats that were added after results could be seen",
-    ),
+    Column("late_seats", meaning="seats that were added after results could be seen"),
     Column(
         "by_program",
         meaning="of these people, those for whom a program gave at least one answer, by the API",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.tables.columns import NOTHING
 from annotation.models import Study
 from annotation.monitoring.sample import FEWEST, SMALL, WITHHELD, Row, own_rows, stored_rows
-from tasks.columns import Column
+from tasks.columns import NOTHING, Column
 
 TITLE = "Sample"
 NOTE = (
@@ -36,15 +35,17 @@ COLUMNS = [
     Column("question", "Question", "of the study's own, or a column of the platform's export"),
     Column("answer", "Answer", "one of its choices; empty where the answer is a number"),
     Column(
-        "of", "Answered", "people who answered the question", "",
-        lambda of: SMALL if of is None else str(of),
+        "of",
+        "Answered",
+        "people who answered the question",
+        show=lambda of: SMALL if of is None else str(of),
     ),
     Column("n", "", "people with that answer; empty where it is hidden"),
     Column("hidden", "", f"{SMALL} or {WITHHELD} where n is hidden"),
     Column("", "n", "people with that answer", get=lambda row: row.hidden or str(row.n)),
     Column("share", "Share", "of those who answered", "share", _percent),
-    Column("median", "Median", "of an answer that is a number", "", _number),
-    Column("lower_quartile", "", "of an answer that is a number", get=lambda row: row.low),
-    Column("upper_quartile", "", "of an answer that is a number", get=lambda row: row.high),
+    Column("median", "Median", "of an answer that is a number", show=_number),
+    Column("lower_quartile", "", "of an answer that is a number", get="low"),
+    Column("upper_quartile", "", "of an answer that is a number", get="high"),
     Column("", "Quartiles", "lower and upper, by linear interpolation", get=_quartiles),
-]  # fmt: skip
+]

@@ -16,10 +16,9 @@ from django.db.models import Count, Q, Sum
 
 from analysis.heavy import pd
 from analysis.tables import frames
-from analysis.tables.columns import NOTHING, two_digits
 from analysis.tables.scores import Score, over
 from annotation.models import Answer, Kind, LedgerEntry, ModelAnnotator, ModelRun, Status, Study
-from tasks.columns import Column
+from tasks.columns import NOTHING, Column, two_digits
 from tasks.models import Task
 
 
@@ -128,23 +127,42 @@ def _percent(value: float) -> str:
 
 
 EFFORT = [
-    Column("name", "Who", "people, or a model in the annotator's seat", get=lambda row: row.who),
+    Column("name", "Who", "people, or a model in the annotator's seat", get="who"),
     Column("kind", "", "person or model"),
-    Column("answers", "Answers",
-           "of people: stored answers of completed participations, all steps; of a model: the"
-           " answers that its runs report"),
-    Column("minutes_per_answer", "Minutes per answer",
-           "active time of people; of models the time until their replies", "minutes",
-           show=two_digits),
-    Column("cost_per_answer", "Cost per answer",
-           "pay of people; what the provider of a model charges, where it says so", show=_money),
+    Column(
+        "answers",
+        "Answers",
+        "of people: stored answers of completed participations, all steps; of a model: the"
+        " answers that its runs report",
+    ),
+    Column(
+        "minutes_per_answer",
+        "Minutes per answer",
+        "active time of people; of models the time until their replies",
+        "minutes",
+        show=two_digits,
+    ),
+    Column(
+        "cost_per_answer",
+        "Cost per answer",
+        "pay of people; what the provider of a model charges, where it says so",
+        show=_money,
+    ),
     Column("currency", "Currency", "of the cost"),
-    Column("invalid_share", "Invalid",
-           "share of a model's answers that were not valid after every retry, so that an empty one"
-           " was stored", show=_percent),
-    Column("refusals", "Refusals", "replies that the provider marks as refused",
-           show=lambda value: NOTHING if value is None else str(value)),
-]  # fmt: skip
+    Column(
+        "invalid_share",
+        "Invalid",
+        "share of a model's answers that were not valid after every retry, so that an empty one"
+        " was stored",
+        show=_percent,
+    ),
+    Column(
+        "refusals",
+        "Refusals",
+        "replies that the provider marks as refused",
+        show=lambda value: NOTHING if value is None else str(value),
+    ),
+]
 
 
 def efforts(study: Study) -> list[Effort]:

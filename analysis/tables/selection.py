@@ -5,10 +5,10 @@ from typing import Any
 
 from django.db.models import Count, Q
 
-from analysis.tables.columns import NOTHING, share
+from analysis.tables.columns import share
 from annotation.models import Qualification, Study
 from annotation.study import admission
-from tasks.columns import Column, cells, on_page
+from tasks.columns import NOTHING, Column, cells, on_page
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ COLUMNS = [
         show=lambda number: NOTHING if number is None else str(number),
     ),
     Column("judged_by", meaning="examples by which the rule judges; 0: it judges nobody"),
-    Column("", "Judged by", get=lambda row: row.judged_in_words),
+    Column("", "Judged by", get="judged_in_words"),
     Column("judged", "Judged", "annotators of this kind whom the rule has judged"),
     Column("admitted", "Admitted", "of these, those admitted to the annotation step"),
     Column(

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Any
 
 from analysis.heavy import np, pd
 from analysis.stats import two_way
 from analysis.stats.learning import by_cell
 from analysis.tables import frames, marks
-from analysis.tables.columns import NOTHING, assuming, between, mean_and_sd
+from analysis.tables.columns import assuming, between, mean_and_sd
 from analysis.tables.means import lowest_of
 from analysis.tables.test_sets import with_scores
 from annotation.models import Answer, ExitAnswers, Status, Step, Study
 from annotation.monitoring import flags
-from tasks.columns import Column
+from tasks.columns import NOTHING, Column
 from tasks.models import Example
 
 TRAINING = (50, 60, 70, 80, 90)  # mean S1 x 100 in the training step, at least
@@ -260,18 +259,15 @@ COLUMNS = [
     Column("n", meaning="annotators that the rule leaves"),
     Column("completed", meaning="annotators who completed it, excluded or not"),
     Column(
-        "low_95",
-        meaning=f"low end of the 95 % interval: {two_way.BOTH}",
-        unit="points",
-        get=attrgetter("low"),
+        "low_95", meaning=f"low end of the 95 % interval: {two_way.BOTH}", unit="points", get="low"
     ),
     Column(
         "high_95",
         meaning=f"high end of the 95 % interval: {two_way.BOTH}",
         unit="points",
-        get=attrgetter("high"),
+        get="high",
     ),
-    Column("no_interval", meaning="why there is no interval, if so", get=attrgetter("why_not")),
+    Column("no_interval", meaning="why there is no interval, if so", get="why_not"),
 ]
 
 

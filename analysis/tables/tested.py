@@ -10,24 +10,15 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Any, TypeVar
 
 from analysis.heavy import np, pd
 from analysis.stats import significance, two_way
 from analysis.stats.learning import by_cell
 from analysis.stats.two_way import Estimate
-from analysis.tables.columns import (
-    ASSUMES,
-    NOTHING,
-    assuming,
-    p_value,
-    points,
-    signed_between,
-    signed_points,
-)
+from analysis.tables.columns import ASSUMES, assuming, signed_between, signed_points
 from analysis.tables.means import keyed_matrix_of
-from tasks.columns import Column
+from tasks.columns import NOTHING, Column
 
 EACH = "each at .05, not corrected for several"
 ONE_SIDED = 0.9  # level of the interval that two one-sided tests at .05 compare with the margin
@@ -149,10 +140,8 @@ def interval_columns(question: str) -> list[Column]:
                 signed_between((row.low, row.high, row.no_interval)), row.fewest
             ),
         ),
-        Column("low_95", meaning=f"{both_ends}: its low end", unit="points", get=attrgetter("low")),
-        Column(
-            "high_95", meaning=f"{both_ends}: its high end", unit="points", get=attrgetter("high")
-        ),
+        Column("low_95", meaning=f"{both_ends}: its low end", unit="points", get="low"),
+        Column("high_95", meaning=f"{both_ends}: its high end", unit="points", get="high"),
         Column(
             "question",
             meaning="what low_95, high_95 and p generalise to",
@@ -164,27 +153,15 @@ def interval_columns(question: str) -> list[Column]:
 def p_columns(family: str) -> list[Column]:
     """p of that interval, and corrected by Holm."""
     return [
-        Column(
-            "p",
-            "p",
-            "two-sided p of that interval's own t",
-            "0 to 1",
-            p_value,
-        ),
-        Column(
-            "p_holm",
-            "p Holm",
-            f"that p, Holm-corrected over {family}",
-            "0 to 1",
-            p_value,
-        ),
+        Column("p", "p", "two-sided p of that interval's own t", "0 to 1"),
+        Column("p_holm", "p Holm", f"that p, Holm-corrected over {family}", "0 to 1"),
     ]
 
 
 def equivalence_columns() -> list[Column]:
     """Equivalence within the margin of the design, and what the design could have shown."""
     return [
-        Column("", "Equivalence", _EQUIVALENCE, get=attrgetter("equivalence")),
+        Column("", "Equivalence", _EQUIVALENCE, get="equivalence"),
         Column("margin", meaning="margin of equivalence frozen in the design", unit="points"),
         Column(
             "p_equivalence",
@@ -199,7 +176,6 @@ def equivalence_columns() -> list[Column]:
             "half the 90 % interval: with these annotators and examples, equivalence could not have"
             " been shown within a smaller margin, even at a difference of 0",
             "points",
-            points,
         ),
     ]
 

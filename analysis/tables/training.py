@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import attrgetter
 
 from django.db.models import Count
 
@@ -177,19 +176,19 @@ BLOCK_SCORES = [
     Column(
         "in_shots",
         meaning="the block's examples are those of this group's training file of so many shots",
-        get=lambda score: score.block.size,
+        get="block.size",
     ),
     Column(
         "not_in_shots",
         meaning="less those that are in the file of so many shots too; empty: all of them",
-        get=lambda score: score.block.smaller,
+        get="block.smaller",
     ),
     Column(
         "mean_s1",
         meaning="mean over annotators of their mean over the block, S1 x 100; empty where the group"
         " did not meet the block, or the files are not nested",
         unit="S1 x 100",
-        get=attrgetter("mean"),
+        get="mean",
     ),
     Column(
         "sd_ddof1",

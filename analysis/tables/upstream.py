@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from analysis.heavy import np
 from analysis.stats.uncertainty import sd
-from analysis.tables.columns import count, points, seconds
+from analysis.tables.columns import count
 from annotation.models import Answer, Step, Study
 from tasks.columns import Column
 
@@ -109,20 +109,19 @@ MANIPULATION = [
     Column("kind"),
     Column("arm", "Arm", "upstream or sham"),
     Column("what", "Upstream task", "by its place in the annotator's order, or by name"),
-    Column("people", "n", "people in the analysis", "", count),
-    Column("answers", "Answers", "of these people", "", count),
-    Column("mean", "Mean", "mean over people of their mean S1", "S1 x 100", points),
-    Column("sd", "SD", "over people (ddof 1)", "points", points),
+    Column("people", "n", "people in the analysis", show=count),
+    Column("answers", "Answers", "of these people", show=count),
+    Column("mean", "Mean", "mean over people of their mean S1", "S1 x 100"),
+    Column("sd", "SD", "over people (ddof 1)", "points"),
     Column(
         "first",
         "First half",
         "mean S1 of the first half of each one's answers; the middle one of an odd number is in"
         " neither half",
         "S1 x 100",
-        points,
     ),
-    Column("last", "Second half", "mean S1 of the second half", "S1 x 100", points),
-    Column("active", "Seconds", "median active time of an answer", "s", seconds),
+    Column("last", "Second half", "mean S1 of the second half", "S1 x 100"),
+    Column("active", "Seconds", "median active time of an answer", "s"),
 ]
 
 
@@ -159,8 +158,8 @@ def curve(study: Study, kind: str) -> list[CurvePoint]:
 CURVE = [
     Column("kind"),
     Column("arm", "Arm", "upstream or sham"),
-    Column("number", "Example", "its place among those of its task, from 1", "", count),
-    Column("answers", "Answers", "of all people and tasks", "", count),
-    Column("mean", "Mean", "mean S1", "S1 x 100", points),
-    Column("active", "Seconds", "median active time", "s", seconds),
+    Column("number", "Example", "its place among those of its task, from 1", show=count),
+    Column("answers", "Answers", "of all people and tasks", show=count),
+    Column("mean", "Mean", "mean S1", "S1 x 100"),
+    Column("active", "Seconds", "median active time", "s"),
 ]

@@ -8,10 +8,9 @@ from django.urls import reverse
 
 from analysis.documents import paper_tables
 from analysis.tables import findings
-from analysis.tables.columns import points
 from analysis.tables.markup import PaperTable, as_latex
 from annotation.models import Kind
-from tasks.columns import Column
+from tasks.columns import Column, points
 from tests import factories
 from tests.analysis.latex_reader import problems
 from tests.analysis.test_cross_task import answered_study
