@@ -18,9 +18,8 @@ from analysis.export import bundle_job, files
 from analysis.figures.several_studies import Comparison
 from analysis.pages import compare, forms
 from analysis.pages.report import MARKDOWN
-from analysis.pages.tables import OF_ARMS as TABLES
+from analysis.pages.tables import OF_ARMS, TABLES, Rows
 from analysis.tables import difficulty, gold_audit, performance, planner
-from analysis.tables import sensitivity as rules
 from analysis.tables.columns import as_records
 from annotation.access import scores_of, study_of
 from annotation.api import jobs
@@ -45,11 +44,6 @@ def _bundle(job: Job) -> dict[str, Any]:
 jobs.OUTCOMES[bundle_job.KIND] = _bundle
 
 
-def read_study(request: Request, name: str) -> Study:
-    """The study for who may read its results, where they may be seen now."""
-    return scores_of(request, name)
-
-
 class KindOfTable(ApiView):
     """A table of every kind, or of one: `?kind=`."""
 
@@ -65,6 +59,13 @@ class KindOfTable(ApiView):
             raise ValidationError({"kind": [f"Write one of {', '.join(every)}."]})
         return [kind]
 
+    def rows(
+        self, request: Request, study: Study, columns: Sequence[Column], rows: Rows
+    ) -> list[dict[str, Any]]:
+        """The rows of each kind that is asked for."""
+        kinds = self.kinds(request, study)
+        return [row for kind in kinds for row in self.told(kind, columns, rows(study, kind))]
+
     @staticmethod
     def told(kind: str, columns: Sequence[Column], rows: Any) -> list[dict[str, Any]]:
         """The rows of a kind, which each of them names."""
@@ -76,19 +77,16 @@ KIND = OpenApiParameter("kind", str, enum=Kind.values, description="only annotat
 
 class CrossTask(KindOfTable):
     @extend_schema(
-        parameters=[KIND, OpenApiParameter("table", str, "path", enum=list(TABLES))],
+        parameters=[KIND, OpenApiParameter("table", str, "path", enum=list(OF_ARMS))],
         responses=OBJECT,
         summary="A table of a cross-task study: gains, manipulation, curve or plan",
     )
     def get(self, request: Request, name: str, table: str) -> Response:
-        study = read_study(request, name)
-        if table not in TABLES:
+        study = scores_of(request, name)
+        if table not in OF_ARMS:
             raise Http404
-        columns, rows = TABLES[table]
-        told = [
-            row for k in self.kinds(request, study) for row in self.told(k, columns, rows(study, k))
-        ]
-        return tagged(request, {"table": table, "rows": told})
+        rows = self.rows(request, study, *OF_ARMS[table])
+        return tagged(request, {"table": table, "rows": rows})
 
 
 class Sensitivity(KindOfTable):
@@ -96,13 +94,8 @@ class Sensitivity(KindOfTable):
         parameters=[KIND], responses=OBJECT, summary="The cells under other inclusion criteria"
     )
     def get(self, request: Request, name: str) -> Response:
-        study = read_study(request, name)
-        told = [
-            row
-            for kind in self.kinds(request, study)
-            for row in self.told(kind, rules.COLUMNS, rules.table(study, kind))
-        ]
-        return tagged(request, {"rows": told})
+        study = scores_of(request, name)
+        return tagged(request, {"rows": self.rows(request, study, *TABLES["sensitivity"])})
 
 
 class Examples(KindOfTable):
@@ -114,18 +107,16 @@ class Examples(KindOfTable):
         summary="The test examples of one task, hardest first",
     )
     def get(self, request: Request, name: str) -> Response:
-        study = read_study(request, name)
+        study = scores_of(request, name)
         tasks = {task.name: task for task in study.tasks.order_by("name")}
         wanted = request.query_params.get("task", next(iter(tasks), ""))
         if wanted not in tasks:
             raise ValidationError({"task": [f"Write one of {', '.join(tasks)}."]})
         shown = difficulty.file_columns(sorted(study.shots))
-        told = [
-            row
-            for kind in self.kinds(request, study)
-            for row in self.told(kind, shown, difficulty.hardest(study, tasks[wanted], kind))
-        ]
-        return tagged(request, {"task": wanted, "rows": told})
+        rows = self.rows(
+            request, study, shown, lambda s, kind: difficulty.hardest(s, tasks[wanted], kind)
+        )
+        return tagged(request, {"task": wanted, "rows": rows})
 
 
 class GoldAudit(KindOfTable):
@@ -135,7 +126,7 @@ class GoldAudit(KindOfTable):
         summary="Test examples on which all annotators of a kind agree against the gold",
     )
     def get(self, request: Request, name: str) -> Response:
-        study = read_study(request, name)
+        study = scores_of(request, name)
         told: dict[str, list[Any]] = {"tallies": [], "doubts": []}
         for kind in self.kinds(request, study):
             tallies, doubts = gold_audit.doubts(study, kind)
@@ -215,7 +206,7 @@ class TableLatex(KindOfTable):
         description="Of the first kind of annotators that has results, or of `kind`.",
     )
     def get(self, request: Request, name: str, table: str) -> HttpResponse:
-        study = read_study(request, name)
+        study = scores_of(request, name)
         if table not in paper_tables.titles(study):
             raise Http404
         kind = self.kinds(request, study)[0]
@@ -235,7 +226,7 @@ class Preregistration(ApiView):
 class ReportText(ApiView):
     @extend_schema(responses={(200, "text/markdown"): str}, summary="The report")
     def get(self, request: Request, name: str) -> HttpResponse:
-        return _markdown(report.for_study(read_study(request, name)), name, "report")
+        return _markdown(report.for_study(scores_of(request, name)), name, "report")
 
 
 def _markdown(document: Any, name: str, what: str) -> HttpResponse:
@@ -279,7 +270,7 @@ class ExportZip(ApiView):
         responses={(200, "application/zip"): bytes}, summary="All CSVs with verify.py, streamed"
     )
     def get(self, request: Request, name: str) -> StreamingHttpResponse:
-        study = read_study(request, name)
+        study = scores_of(request, name)
         return StreamingHttpResponse(
             files.stream_export(study),
             content_type="application/zip",
@@ -313,7 +304,7 @@ class Release(StudyTwin):
 class ReleaseZip(ApiView):
     @extend_schema(responses={(200, "application/zip"): bytes}, summary="The release bundle")
     def get(self, request: Request, name: str) -> HttpResponseBase:
-        study = read_study(request, name)
+        study = scores_of(request, name)
         archive = bundle_job.archive_of(bundle_job.job_of(study))
         if archive is None:
             raise Http404("There is no bundle: POST release/ makes it.")

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
 from analysis.figures import data as figure_data
 from analysis.figures import paper_widths, several_studies
 from analysis.figures.several_studies import MAX_STUDIES, Comparison
+from analysis.pages.tables import reading
 from analysis.tables import columns
 from analysis.tables.markup import PaperTable, as_latex
 from annotation.access import ResearcherRequest, scores_of
@@ -36,8 +35,7 @@ def asked_for(request: HttpRequest) -> Comparison | None:
     return several_studies.compare(studies, kind) if studies else None
 
 
-@login_required
-@require_GET
+@reading
 def page(request: ResearcherRequest) -> HttpResponse:
     """The studies to choose from, and those that are chosen in one figure and one table."""
     comparison = asked_for(request)
@@ -78,8 +76,7 @@ def _chosen(request: HttpRequest) -> Comparison:
     return comparison
 
 
-@login_required
-@require_GET
+@reading
 def file(request: HttpRequest, ext: str) -> HttpResponse:
     """The table as CSV or LaTeX, or the figure as its specification or a picture."""
     comparison = _chosen(request)
@@ -103,8 +100,7 @@ def file(request: HttpRequest, ext: str) -> HttpResponse:
     return download(picture, filename, figure_data.PICTURES[ext])
 
 
-@login_required
-@require_GET
+@reading
 def design_file(request: HttpRequest) -> HttpResponse:
     """What differs between the designs, as CSV."""
     comparison = _chosen(request)

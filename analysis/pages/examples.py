@@ -4,19 +4,17 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST
 
 from analysis.pages.example import ExamplePage
 from analysis.pages.forms import CommentForm
-from analysis.pages.tables import chosen_kind, results_of
+from analysis.pages.tables import chosen_kind, csv_file, of_kind, reading
 from analysis.tables import difficulty, gold_audit, performance
-from analysis.tables.columns import as_csv
 from annotation.access import ResearcherRequest, scores_of
 from annotation.models import Study
 from annotation.rights import right_to
 from annotation.study import comments
 from tasks import columns, listing
-from tasks.downloads import download
 from tasks.models import Example, Split, Task
 from tasks.paper import place
 
@@ -30,15 +28,12 @@ CHOICES = {
 }  # fmt: skip
 
 
-@login_required
-@require_GET
+@reading
 def examples(request: HttpRequest, name: str) -> HttpResponse:
     """The test examples of one task, hardest first; of one kind of annotators."""
-    study = scores_of(request, name)
+    study, kind, context = of_kind(request, name)
     tasks = sorted(study.tasks.all(), key=lambda task: place(task.name))
     task = _task(request, tasks)
-    kinds = performance.kinds(study)
-    kind = chosen_kind(request, kinds)
     rows = difficulty.hardest(study, task, kind)
     texts = _texts(task) if request.GET.get("q") else {}
     wrong = comments.wrong_golds(study)
@@ -53,12 +48,9 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
     if listing.wants_csv(request.GET):
         return shown.as_csv(f"{study.name}-{task.name}-examples.csv")
     examples = Example.objects.in_bulk([row.example for row in shown.page])
-    context = {
-        **results_of(study),
+    context |= {
         "tasks": tasks,
         "task": task,
-        "kinds": kinds,
-        "kind": kind,
         "listing": shown if rows else None,
         "few": difficulty.FEW,
         "wrong": wrong,
@@ -76,31 +68,24 @@ def _texts(task: Task) -> dict[int, str]:
     }
 
 
-@login_required
-@require_GET
+@reading
 def examples_file(request: HttpRequest, name: str) -> HttpResponse:
     """The same rows as CSV, all of them."""
     study = scores_of(request, name)
     task = _task(request, list(study.tasks.order_by("name")))
     kind = chosen_kind(request, performance.kinds(study))
     shown = difficulty.file_columns(sorted(study.shots))
-    text = as_csv(shown, difficulty.hardest(study, task, kind), kind)
-    return download(text, f"{study.name}-{task.name}-difficulty.csv")
+    rows = difficulty.hardest(study, task, kind)
+    return csv_file(f"{study.name}-{task.name}-difficulty", shown, rows, kind)
 
 
-@login_required
-@require_GET
+@reading
 def audit(request: HttpRequest, name: str) -> HttpResponse:
     """The test examples on which all annotators of one kind agree against the gold."""
-    study = scores_of(request, name)
-    kinds = performance.kinds(study)
-    kind = chosen_kind(request, kinds)
+    study, kind, context = of_kind(request, name)
     tallies, doubts = gold_audit.doubts(study, kind)
     shown = columns.on_page(gold_audit.COLUMNS)
-    context = {
-        **results_of(study),
-        "kinds": kinds,
-        "kind": kind,
+    context |= {
         "tally": columns.on_page(gold_audit.TALLY),
         "tallies": columns.cells(gold_audit.TALLY, tallies),
         "columns": shown,
@@ -108,16 +93,6 @@ def audit(request: HttpRequest, name: str) -> HttpResponse:
         "wrong": comments.wrong_golds(study).values(),
     }
     return render(request, "researcher/gold_audit.html", context)
-
-
-@login_required
-@require_GET
-def audit_file(request: HttpRequest, name: str) -> HttpResponse:
-    """The doubtful examples as CSV."""
-    study = scores_of(request, name)
-    kind = chosen_kind(request, performance.kinds(study))
-    _tallies, doubts = gold_audit.doubts(study, kind)
-    return download(as_csv(gold_audit.COLUMNS, doubts, kind), f"{study.name}-gold-audit.csv")
 
 
 def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:
@@ -128,8 +103,7 @@ def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:
     return task
 
 
-@login_required
-@require_GET
+@reading
 def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """One test example: the highlights of one kind of annotators in layers, beside the gold."""
     study = scores_of(request, name)

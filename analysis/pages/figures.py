@@ -1,33 +1,25 @@
 """The page of figures and what is behind them: specifications, data, numbers, pictures."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
 from analysis.figures import data as figure_data
 from analysis.figures import paper_widths
-from analysis.pages.tables import chosen_kind, results_of
-from analysis.tables import columns, performance
+from analysis.pages.tables import chosen_kind, csv_file, of_kind, reading, results_of
+from analysis.tables import performance
 from annotation.access import scores_of
 from tasks.downloads import download
 
 
-@login_required
-@require_GET
+@reading
 def figures(request: HttpRequest, name: str) -> HttpResponse:
     """Each figure with its caption and downloads, of one kind of annotators.
 
     What takes time comes by addresses of its own: the browser asks for each drawing, and for the
     numbers of a figure when they are opened.
     """
-    study = scores_of(request, name)
-    kinds = performance.kinds(study)
-    kind = chosen_kind(request, kinds)
-    context = {
-        **results_of(study),
-        "kind": kind,
-        "kinds": kinds,
+    study, kind, context = of_kind(request, name)
+    context |= {
         "nobody": not figure_data.answered(study, kind),
         "figures": figure_data.page_figures(study, kind),
         "pictures": list(figure_data.PICTURES) if figure_data.can_draw() else [],
@@ -36,8 +28,7 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "researcher/figures.html", context)
 
 
-@login_required
-@require_GET
+@reading
 def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpResponse:
     """One figure as its specification (JSON), its data (CSV) or a picture (SVG, PNG, PDF).
 
@@ -63,8 +54,7 @@ def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpR
     return download(picture, filename, figure_data.PICTURES[ext])
 
 
-@login_required
-@require_GET
+@reading
 def figure_table(request: HttpRequest, name: str, figure: str) -> HttpResponse:
     """The numbers of a figure as a table: for its place on the page, or as a page of its own."""
     kind, chosen = _figure(request, name, figure)
@@ -74,13 +64,11 @@ def figure_table(request: HttpRequest, name: str, figure: str) -> HttpResponse:
     return render(request, "researcher/figure_numbers.html", context)
 
 
-@login_required
-@require_GET
+@reading
 def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse:
     """The table beside a figure as CSV, with all digits."""
     kind, chosen = _figure(request, name, figure)
-    text = columns.as_csv(chosen.all_columns, chosen.numbers, kind)
-    return download(text, f"{name}-{figure}-numbers.csv")
+    return csv_file(f"{name}-{figure}-numbers", chosen.all_columns, chosen.numbers, kind)
 
 
 def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_data.Figure]:

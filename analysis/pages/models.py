@@ -10,10 +10,10 @@ from django.db.models import Count
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
 from analysis.pages.forms import UploadForm
-from analysis.pages.tables import chosen_kind, results_of
+from analysis.pages.tables import chosen_kind, csv_file, of_kind, reading
 from analysis.tables import (
     columns,
     differences,
@@ -130,8 +130,7 @@ def _begun(data: dict[str, Any], request: ResearcherRequest, details: dict[str, 
     return reverse("model_upload", args=[job.pk])
 
 
-@login_required
-@require_GET
+@reading
 def model_upload(request: ResearcherRequest, pk: int) -> HttpResponse:
     """The progress and the result of a large upload."""
     job = predictions_job_of(request, pk)
@@ -147,15 +146,13 @@ def model_upload_run(request: ResearcherRequest, pk: int) -> HttpResponse:
     return poll(request, predictions_job_of(request, pk), reverse("model_upload", args=[pk]))
 
 
-@login_required
-@require_GET
+@reading
 def models_file(request: ResearcherRequest) -> HttpResponse:
     """Every model's scores: one row per model, task version and shots."""
     return _model_scores(PredictionFile.objects.all(), "models.csv")
 
 
-@login_required
-@require_GET
+@reading
 def model(request: ResearcherRequest, name: str) -> HttpResponse:
     """One model: what it is, its scores, its files."""
     language_model = get_object_or_404(
@@ -177,8 +174,7 @@ def model(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, "researcher/model.html", context)
 
 
-@login_required
-@require_GET
+@reading
 def model_file(request: ResearcherRequest, name: str) -> HttpResponse:
     language_model = get_object_or_404(LanguageModel, name=name)
     return _model_scores(language_model.files.all(), f"{language_model.name}-scores.csv")
@@ -227,20 +223,14 @@ def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
 # Of one study -------------------------------------------------------------------------------------
 
 
-@login_required
-@require_GET
+@reading
 def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
     """Humans of this study, uploaded models and published figures.
 
     The differences come by an address of their own, as they take as long as all the rest.
     """
-    study = scores_of(request, name)
-    kinds = performance.kinds(study)
-    kind = chosen_kind(request, kinds)
-    context = {
-        **results_of(study),
-        "kind": kind,
-        "kinds": kinds,
+    study, kind, context = of_kind(request, name)
+    context |= {
         "who": model_tables.WHO[Kind(kind)],
         "tables": model_tables.tables(study, kind),
         "not_compared": published.not_compared(study.tasks.all()),
@@ -255,21 +245,15 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, "researcher/study_models.html", context)
 
 
-@login_required
-@require_GET
+@reading
 def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
     """People minus models on the same examples, and the examples where they differ most.
 
     For its place on the page of models, or as a page of its own.
     """
-    study = scores_of(request, name)
-    kinds = performance.kinds(study)
-    kind = chosen_kind(request, kinds)
+    study, kind, context = of_kind(request, name)
     pairings = differences.differences(study, kind)
-    context: dict[str, Any] = {
-        **results_of(study),
-        "kind": kind,
-        "kinds": kinds,
+    context |= {
         "address": reverse("study_differences", args=[study.name]),
         "who": model_tables.WHO[Kind(kind)],
         "differences": pairings,
@@ -295,8 +279,7 @@ def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, f"researcher/{page}.html", context)
 
 
-@login_required
-@require_GET
+@reading
 def study_models_file(request: ResearcherRequest, name: str, table: str) -> HttpResponse:
     """One of the page's tables as CSV, with all digits."""
     study = scores_of(request, name)
@@ -320,7 +303,7 @@ def study_models_file(request: ResearcherRequest, name: str, table: str) -> Http
     else:
         raise Http404
     with_kind = kind if table in ("differences", "examples") else ""
-    return download(columns.as_csv(shown, rows, with_kind), f"{study.name}-models-{table}.csv")
+    return csv_file(f"{study.name}-models-{table}", shown, rows, with_kind)
 
 
 def _chosen(

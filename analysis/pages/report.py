@@ -9,13 +9,14 @@ from django.http import FileResponse, Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
 from analysis.documents import blocks, front, preregistration, report, results, wording
 from analysis.documents.checklists import files as files_of
 from analysis.documents.checklists import short_form
 from analysis.export import bundle_job, rounded_times
 from analysis.pages.forms import ASKED, AnswersForm, BundleForm, SampleForm
+from analysis.pages.tables import reading
 from annotation.access import ResearcherRequest, scores_of, study_of
 from annotation.models import Study
 from annotation.monitoring import report_answers
@@ -33,8 +34,7 @@ TYPES = {
 }
 
 
-@login_required
-@require_GET
+@reading
 def preregistration_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """The frozen design in words; a draft says that opening makes it."""
     study = study_of(request, name, "read")
@@ -42,8 +42,7 @@ def preregistration_page(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, "researcher/preregistration.html", context)
 
 
-@login_required
-@require_GET
+@reading
 def preregistration_file(request: ResearcherRequest, name: str) -> HttpResponse:
     """The same as Markdown."""
     document = preregistration.for_study(study_of(request, name, "read"))
@@ -163,8 +162,7 @@ def sample_upload(request: ResearcherRequest, name: str) -> HttpResponse:
     return _report(request, study, sample=form, status=422)
 
 
-@login_required
-@require_GET
+@reading
 def sample_file(request: ResearcherRequest, name: str, ext: str) -> HttpResponse:
     """The table of the sample as CSV or JSON."""
     study = scores_of(request, name)
@@ -173,8 +171,7 @@ def sample_file(request: ResearcherRequest, name: str, ext: str) -> HttpResponse
     return download(files_of.sample_file(study, ext), f"{name}-sample.{ext}", TYPES[ext])
 
 
-@login_required
-@require_GET
+@reading
 def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -> HttpResponse:
     """A filled-in checklist as LaTeX or JSON."""
     study = scores_of(request, name)
@@ -197,16 +194,14 @@ def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
     return redirect(address) if job is None else poll(request, job, address)
 
 
-@login_required
-@require_GET
+@reading
 def report_style(request: ResearcherRequest, name: str) -> HttpResponse:
     """What is printed below each page of the report: study, design, version."""
     study = study_of(request, name, "read")
     return HttpResponse(front.page_style(study), content_type="text/css; charset=utf-8")
 
 
-@login_required
-@require_GET
+@reading
 def report_file(request: ResearcherRequest, name: str) -> HttpResponse:
     """The same as Markdown."""
     document = report.for_study(scores_of(request, name))
@@ -223,8 +218,7 @@ def _opened(request: ResearcherRequest, name: str) -> Study:
     return study
 
 
-@login_required
-@require_GET
+@reading
 def release_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """The bundle: to prepare, being prepared, or ready, and whether the study has changed since."""
     return _release(request, _opened(request, name))
@@ -276,8 +270,7 @@ def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     return poll(request, job, address)
 
 
-@login_required
-@require_GET
+@reading
 def release_zip(request: ResearcherRequest, name: str) -> HttpResponseBase:
     """The bundle that is ready; where there is none, the page that prepares it."""
     study = _opened(request, name)

@@ -1,10 +1,12 @@
 """The researcher's pages of tables, and the downloads behind them."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -20,6 +22,7 @@ from analysis.tables import (
     findings,
     findings_columns,
     frames,
+    gold_audit,
     leaderboard,
     marks,
     performance,
@@ -41,14 +44,53 @@ from tasks.columns import Column, cells, on_page
 from tasks.downloads import download, saved_as
 from tasks.polling import poll
 
+View = TypeVar("View", bound=Callable[..., HttpResponseBase])
+
+
+def reading(view: View) -> View:
+    """A page or a file for who is signed in, by GET alone."""
+    return login_required(require_GET(view))
+
+
+def results_of(study: Study) -> dict[str, Any]:
+    """The study, and what every table of it is marked by."""
+    return {"study": study, "marks": marks.sentences(study)}
+
+
+def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
+    """The kind of annotators that the address names, the first of `kinds` where it names none.
+
+    Raises Http404 for a kind that has no results in this study.
+    """
+    kind = request.GET.get("kind", kinds[0])
+    if kind not in kinds:
+        raise Http404
+    return kind
+
+
+def of_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[str, Any]]:
+    """The study, the kind that is asked for, and what the pages of one kind have in common.
+
+    Raises Http404 and PermissionDenied as `scores_of` and `chosen_kind` do.
+    """
+    study = scores_of(request, name)
+    kinds = performance.kinds(study)
+    kind = chosen_kind(request, kinds)
+    return study, kind, results_of(study) | {"kind": kind, "kinds": kinds}
+
+
+def csv_file(name: str, shown: Iterable[Column], rows: Iterable[Any], kind: str) -> HttpResponse:
+    """The rows of that kind as NAME.csv, with all digits."""
+    return download(columns.as_csv(shown, rows, kind), f"{name}.csv")
+
+
 FORMATS = {
     "md": (rendering.as_markdown, "text/markdown; charset=utf-8"),
     "tex": (rendering.as_latex, "application/x-tex; charset=utf-8"),
 }
 
 
-@login_required
-@require_GET
+@reading
 def human_performance(request: HttpRequest, name: str) -> HttpResponse:
     """The table of each kind under its own heading; those with results come first."""
     study = scores_of(request, name)
@@ -60,8 +102,7 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
     )
 
 
-@login_required
-@require_GET
+@reading
 def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpResponse:
     """The same tables as a file; kinds one after the other, never mixed."""
     study = scores_of(request, name)
@@ -76,8 +117,7 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
     return download("".join(texts), filename, content_type)
 
 
-@login_required
-@require_GET
+@reading
 def training_table(request: HttpRequest, name: str) -> HttpResponse:
     """By block of training examples; shown also while test scores are hidden."""
     study = study_of(request, name, "read")
@@ -90,29 +130,22 @@ def training_table(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "researcher/training_table.html", results_of(study) | {"groups": groups})
 
 
-@login_required
-@require_GET
+@reading
 def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "read")
     text = columns.as_csv(training.BLOCK_SCORES, training.block_scores(study))
     return download(text, f"{study.name}-training.csv")
 
 
-@login_required
-@require_GET
+@reading
 def analysis(request: HttpRequest, name: str) -> HttpResponse:
     """Intervals, agreement, aggregates and contrasts of one kind.
 
     What needs resampling comes from a job that the page itself asks for, part by part.
     """
-    study = scores_of(request, name)
-    kinds = performance.kinds(study)
-    kind = chosen_kind(request, kinds)
+    study, kind, context = of_kind(request, name)
     rows, job = findings.at_hand(study, kind)
-    context = {
-        **results_of(study),
-        "kind": kind,
-        "kinds": kinds,
+    context |= {
         "job": job,
         "tables": findings_columns.page_tables(rows, job is not None),
         "attrition": attrition.page_table(study, kind),
@@ -133,43 +166,42 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     return redirect(address) if job is None else poll(request, job, address)
 
 
-@login_required
-@require_GET
-def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
+def _finding(name: str, study: Study, kind: str) -> Sequence[findings.Finding]:
+    return findings.tables(study, kind, name)[name]
+
+
+Rows = Callable[[Study, str], Sequence[Any]]
+# Name of a table -> its columns, and its rows of one kind.
+TABLES: dict[str, tuple[Sequence[Column], Rows]] = {
+    **{name: (findings_columns.COLUMNS[name], partial(_finding, name)) for name in findings.TABLES},
+    attrition.NAME: (attrition.COLUMNS, attrition.rows),
+    selection.NAME: (selection.COLUMNS, selection.admissions),
+    "sensitivity": (rules.COLUMNS, rules.table),
+    "leaderboard": (leaderboard.COLUMNS, leaderboard.rows),
+    "gold-audit": (gold_audit.COLUMNS, gold_audit.rows),
+}
+
+
+@reading
+def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     """One of these tables as CSV, with all digits."""
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
-    if table == attrition.NAME:
-        text = columns.as_csv(attrition.COLUMNS, attrition.rows(study, kind), kind)
-        return download(text, f"{study.name}-{table}.csv")
-    if table == selection.NAME:
-        admitted = selection.admissions(study, kind)
-        text = columns.as_csv(selection.COLUMNS, admitted, kind)
-        return download(text, f"{study.name}-{table}.csv")
-    if table not in findings.TABLES:
+    if table not in TABLES:
         raise Http404
-    rows = findings.tables(study, kind, table)[table]
-    text = columns.as_csv(findings_columns.COLUMNS[table], rows, kind)
-    return download(text, f"{study.name}-{table}.csv")
+    shown, rows = TABLES[table]
+    return csv_file(f"{study.name}-{table}", shown, rows(study, kind), kind)
 
 
-@login_required
-@require_GET
+@reading
 def latex_page(request: HttpRequest, name: str) -> HttpResponse:
     """Every table of the study as LaTeX, to copy or to download; nothing is computed here."""
-    study = scores_of(request, name)
-    kinds = performance.kinds(study)
-    context = {
-        **results_of(study),
-        "kind": chosen_kind(request, kinds),
-        "kinds": kinds,
-        "titles": paper_tables.titles(study),
-    }
-    return render(request, "researcher/latex.html", context)
+    study, _kind, context = of_kind(request, name)
+    titles = {"titles": paper_tables.titles(study)}
+    return render(request, "researcher/latex.html", context | titles)
 
 
-@login_required
-@require_GET
+@reading
 def table_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
     """One of them, as its page shows it; `transposed` makes rows of its columns."""
     study = scores_of(request, name)
@@ -180,8 +212,7 @@ def table_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
     return download(text, f"{study.name}-{table}.tex", FORMATS["tex"][1])
 
 
-@login_required
-@require_GET
+@reading
 def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
     """All CSVs with verify.py, sent while they are made."""
     study = scores_of(request, name)
@@ -195,17 +226,11 @@ def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
 # The leaderboard of a study's tasks: page and CSV; JSON is in api.py.
 
 
-@login_required
-@require_GET
+@reading
 def leaderboard_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    study = scores_of(request, name)
-    kinds = performance.kinds(study)
-    kind = chosen_kind(request, kinds)
+    study, kind, context = of_kind(request, name)
     boards = leaderboard.boards(study, kind)
-    context = {
-        **results_of(study),
-        "kind": kind,
-        "kinds": kinds,
+    context |= {
         "boards": [_shown(board, number) for number, board in enumerate(boards)],
         "not_compared": published.not_compared(study.tasks.all()),
     }
@@ -227,21 +252,9 @@ def _shown(board: Board, number: int) -> dict[str, Any]:
     }
 
 
-@login_required
-@require_GET
-def leaderboard_file(request: ResearcherRequest, name: str) -> HttpResponse:
-    """One row per board, entry and size, with all digits."""
-    study = scores_of(request, name)
-    kind = chosen_kind(request, performance.kinds(study))
-    rows = leaderboard.cells(leaderboard.boards(study, kind))
-    text = columns.as_csv(leaderboard.COLUMNS, rows, kind)
-    return download(text, f"{study.name}-leaderboard.csv")
-
-
 # The results of a cross-task study: gains of its arms, and how its upstream training went.
 
-# Name of a table -> its columns, and its rows of one kind.
-OF_ARMS: dict[str, tuple[Sequence[Column], Callable[[Study, str], Sequence[Any]]]] = {
+OF_ARMS: dict[str, tuple[Sequence[Column], Rows]] = {
     "gains": (cross_task.GAINS, cross_task.joint),
     "manipulation": (upstream.MANIPULATION, upstream.manipulation),
     "curve": (upstream.CURVE, upstream.curve),
@@ -249,21 +262,16 @@ OF_ARMS: dict[str, tuple[Sequence[Column], Callable[[Study, str], Sequence[Any]]
 }
 
 
-@login_required
-@require_GET
+@reading
 def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
     """Gains with their intervals, the models of the paper, and the manipulation check."""
-    study = scores_of(request, name)
-    kinds = performance.kinds(study)
-    kind = chosen_kind(request, kinds)
+    study, kind, context = of_kind(request, name)
     tables: dict[str, Any] = {
         table: {"columns": on_page(shown), "cells": cells(shown, rows(study, kind))}
         for table, (shown, rows) in OF_ARMS.items()
     }
     published = cross_task.published()
-    context = results_of(study) | {
-        "kind": kind,
-        "kinds": kinds,
+    context |= {
         "tables": tables,
         "sentences": list(cross_task.sentences(cross_task.gains(study, kind))),
         "question": cross_task.QUESTION,
@@ -275,8 +283,7 @@ def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "researcher/cross_task.html", context)
 
 
-@login_required
-@require_GET
+@reading
 def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     """One of these tables as CSV, of every kind, with all digits."""
     study = scores_of(request, name)
@@ -291,8 +298,7 @@ def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse
 # The planner, and how the results depend on who is counted.
 
 
-@login_required
-@require_GET
+@reading
 def plan(request: HttpRequest) -> HttpResponse:
     """How many annotators and examples a wanted interval needs. Nothing is stored."""
     sources = planner.sources(request.user)
@@ -320,43 +326,10 @@ def plan(request: HttpRequest) -> HttpResponse:
     return render(request, "researcher/planner.html", context)
 
 
-@login_required
-@require_GET
+@reading
 def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
     """The human-performance cells under other inclusion criteria; of one kind."""
-    study = scores_of(request, name)
-    kinds = performance.kinds(study)
-    kind = chosen_kind(request, kinds)
+    study, kind, context = of_kind(request, name)
     tables = rules.task_tables(rules.table(study, kind))
-    context = results_of(study) | {"kind": kind, "kinds": kinds, "tables": tables}
-    context["question"] = f"{two_way.BOTH}; {columns.ASSUMES}"
+    context |= {"tables": tables, "question": f"{two_way.BOTH}; {columns.ASSUMES}"}
     return render(request, "researcher/sensitivity.html", context)
-
-
-@login_required
-@require_GET
-def sensitivity_file(request: HttpRequest, name: str) -> HttpResponse:
-    """The same cells as CSV, with all digits."""
-    study = scores_of(request, name)
-    kind = chosen_kind(request, performance.kinds(study))
-    text = columns.as_csv(rules.COLUMNS, rules.table(study, kind), kind)
-    return download(text, f"{study.name}-sensitivity.csv")
-
-
-# What the pages of results share: which kind of annotators is asked for, and what marks them.
-
-
-def results_of(study: Study) -> dict[str, Any]:
-    """The study, and what every table of it is marked by."""
-    return {"study": study, "marks": marks.sentences(study)}
-
-
-def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
-    """The kind of annotators that the address names, the first of `kinds` where it names none.
-
-    Raises Http404 for a kind that has no results in this study.
-    """
-    kind = request.GET.get("kind", kinds[0])
-    if kind not in kinds:
-        raise Http404
-    return kind

@@ -167,3 +167,8 @@ def doubts(study: Study, kind: str) -> tuple[list[Tally], list[Doubt]]:
         for example in examples.order_by(*order)
     ]
     return _tallies(answered), rows
+
+
+def rows(study: Study, kind: str) -> list[Doubt]:
+    """The doubtful examples alone."""
+    return doubts(study, kind)[1]

@@ -276,6 +276,11 @@ def cells(shown: Sequence[Board]) -> list[Cell]:
     ]
 
 
+def rows(study: Study, kind: str) -> list[Cell]:
+    """Those of all boards of the study."""
+    return cells(boards(study, kind))
+
+
 def external_text(entry: Entry, value: str) -> str:
     """Whether data from outside were used, in words; people and papers state nothing here."""
     return str(ExternalData(value).label) if entry.source == "uploaded" else "–"
