@@ -73,9 +73,9 @@ def tables(study: Study, kind: str, name: str) -> list[PaperTable]:
     return [table for table in make(study, kind) if table.rows]
 
 
-def latex(study: Study, kind: str, name: str, is_transposed: bool = False) -> str:
+def latex(study: Study, kind: str, name: str) -> str:
     """Them in LaTeX, one after the other; a remark where there is no row."""
-    texts = [as_latex(table, is_transposed) for table in tables(study, kind, name)]
+    texts = [as_latex(table) for table in tables(study, kind, name)]
     return "\n".join(texts) or "% This table has no row yet.\n"
 
 

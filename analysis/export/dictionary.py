@@ -1,4 +1,4 @@
-"""The data dictionary of the CSVs: datapackage.json (Frictionless), and the types for Parquet."""
+"""The types of the columns of the CSVs, their data dictionary, and the CSVs as Parquet."""
 
 import csv
 import itertools
@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from analysis.export.columns import COLUMNS, READING
+from analysis.export.columns import COLUMNS
 
 INTEGERS = {
     "task_version", "shots", "split", "position", "in_analysis", "start", "end", "n", "training_n",
@@ -73,33 +73,6 @@ def columns_markdown() -> str:
         )
         parts.append(f"**{file}**\n\n| column | type | meaning |\n|---|---|---|\n{rows}\n")
     return "\n".join(parts)
-
-
-def datapackage(name: str, title: str) -> dict[str, Any]:
-    """The description of all CSVs, as JSON-able data."""
-    return {
-        "profile": "tabular-data-package",
-        "name": name,
-        "title": title,
-        "description": " ".join(READING.split()),
-        "resources": [
-            {
-                "name": file.removesuffix(".csv"),
-                "path": file,
-                "profile": "tabular-data-resource",
-                "format": "csv",
-                "encoding": "utf-8",
-                "schema": {
-                    "fields": [
-                        {"name": column, "type": type_of(column, file), "description": meaning}
-                        for column, meaning in columns.items()
-                    ],
-                    "missingValues": [""],
-                },
-            }
-            for file, columns in COLUMNS.items()
-        ],
-    }
 
 
 # CSVs as Parquet, with the same values: through pyarrow. Read and written in pieces, so that memory

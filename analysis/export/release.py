@@ -1,8 +1,8 @@
 """The release bundle of a study: everything that is needed to check it, reuse it and cite it.
 
-The export (CSVs, manifest, verify.py), a mixed model for R, Parquet, a data dictionary,
-instructions and cards, what annotators saw, the preregistration and the report, and the output of
-verify.py. Nobody is named: what links a pseudonym to a person is not read here.
+The export (CSVs, manifest, verify.py), a mixed model for R, Parquet, metadata, instructions and
+cards, what annotators saw, the preregistration and the report, and the output of verify.py. Nobody
+is named: what links a pseudonym to a person is not read here.
 """
 
 import json
@@ -24,7 +24,6 @@ from analysis.documents.checklists import files as checklist_files
 from analysis.documents.wording import moment
 from analysis.export import dictionary, files, pages_seen, publishing, rounded_times, screenshots
 from analysis.export.columns import COLUMNS
-from analysis.export.dictionary import datapackage
 from analysis.figures import data as figure_data
 from analysis.tables import performance
 from analysis.tables.markup import as_csv, as_latex
@@ -54,12 +53,11 @@ README = """
 | what | where |
 |---|---|
 | the report, to read and to print | `report.html`, `report.md`, `figures/`{printed} |
-| every table as printed: LaTeX, transposed, CSV, by kind of annotator | `tables/` |
+| every table as printed: LaTeX, CSV, by kind of annotator | `tables/` |
 | checklists of venues, filled in, and the table of the sample: LaTeX, JSON | `checklists/` |
 | how to cite it; under which licence, where one was chosen | `CITATION.cff`, `LICENSE` |
-| metadata for places of data sets (Croissant 1.0; the head of this file) | `croissant.json` |
+| columns and metadata for places of data sets: Croissant 1.0 | `croissant.json` |
 | the preregistration: the frozen design in words | `preregistration.html`, `preregistration.md` |
-| the data dictionary (Frictionless Data Package) | `datapackage.json` |
 | the same tables as Parquet | `parquet/` |
 | of each task: its card and the instructions, and the consent text | `materials/` |
 | what annotators saw: consent; of each task instructions, a question and a reveal | `seen/` |
@@ -160,12 +158,10 @@ def write_data(study: Study, folder: Path, round_times: str = "") -> None:
     if round_times:
         logged = rounded_times.in_text(logged, round_times)
     _text(folder / "audit_log.csv", logged)
-    package = datapackage(study.name, study.title)
-    _text(folder / "datapackage.json", json.dumps(package, ensure_ascii=False, indent=1) + "\n")
 
 
 def write_tables(study: Study, folder: Path) -> None:
-    """Every table that has a row, as printed: LaTeX, the same transposed, and CSV, kind by kind."""
+    """Every table that has a row, as printed: LaTeX and CSV, kind by kind."""
     for kind in performance.kinds(study):
         for name in paper_tables.titles(study):
             for table in paper_tables.tables(study, kind, name):
@@ -173,7 +169,6 @@ def write_tables(study: Study, folder: Path) -> None:
                 own.mkdir(parents=True, exist_ok=True)
                 stem = slugify(table.name.removeprefix(f"{study.name}-").removesuffix(f"-{kind}"))
                 _text(own / f"{stem}.tex", as_latex(table))
-                _text(own / f"{stem}-transposed.tex", as_latex(table, is_transposed=True))
                 _text(own / f"{stem}.csv", as_csv(table))
 
 

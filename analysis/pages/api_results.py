@@ -193,13 +193,10 @@ class SeveralStudies(ApiView):
 class TableLatex(KindOfTable):
     """A table as the page LaTeX has it: caption, label, booktabs, notes."""
 
-    parameters = frozenset({"kind", "transposed"})
-
     @extend_schema(
         parameters=[
             KIND,
             OpenApiParameter("table", str, "path", enum=list(paper_tables.TABLES)),
-            OpenApiParameter("transposed", str, enum=["1"], description="columns become rows"),
         ],
         responses={(200, "application/x-tex"): str},
         summary="A table of the study in LaTeX",
@@ -210,7 +207,7 @@ class TableLatex(KindOfTable):
         if table not in paper_tables.titles(study):
             raise Http404
         kind = self.kinds(request, study)[0]
-        text = paper_tables.latex(study, kind, table, request.query_params.get("transposed") == "1")
+        text = paper_tables.latex(study, kind, table)
         return download(text, f"{name}-{table}.tex", "application/x-tex; charset=utf-8")
 
 

@@ -203,12 +203,12 @@ def latex_page(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def table_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
-    """One of them, as its page shows it; `transposed` makes rows of its columns."""
+    """One of them, as its page shows it."""
     study = scores_of(request, name)
     if table not in paper_tables.titles(study):
         raise Http404
     kind = chosen_kind(request, performance.kinds(study))
-    text = paper_tables.latex(study, kind, table, request.GET.get("transposed") == "1")
+    text = paper_tables.latex(study, kind, table)
     return download(text, f"{study.name}-{table}.tex", FORMATS["tex"][1])
 
 

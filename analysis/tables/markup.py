@@ -114,12 +114,12 @@ def as_csv(table: PaperTable) -> str:
     return csv_text(table.headings, table.cells)
 
 
-def as_latex(table: PaperTable, is_transposed: bool = False) -> str:
-    """The table as a float; `is_transposed` makes rows of its columns, for a narrow page.
+def as_latex(table: PaperTable) -> str:
+    """The table as a float.
 
     A table too wide for one column of a paper is set over both (table*).
     """
-    lines = list(_transposed(table) if is_transposed else _upright(table))
+    lines = list(_lines(table))
     width = max(len(cells) for cells in lines if isinstance(cells, list))
     body = "\n".join(line if isinstance(line, str) else _line(line) for line in lines)
     notes = "\n".join(rf"\item {latex(note)}" for note in [*table.notes, *table.meanings])
@@ -134,7 +134,7 @@ def as_latex(table: PaperTable, is_transposed: bool = False) -> str:
     return PACKAGES + ("" if is_latin(text) else NOT_LATIN) + text
 
 
-def _upright(table: PaperTable) -> Iterator[list[str] | str]:
+def _lines(table: PaperTable) -> Iterator[list[str] | str]:
     """Lines of the table: cells, or LaTeX as it stands."""
     if table.groups:
         over = (rf"\multicolumn{{{n}}}{{c}}{{{latex(name)}}}" for name, n in table.groups)
@@ -142,31 +142,6 @@ def _upright(table: PaperTable) -> Iterator[list[str] | str]:
     yield ["" if table.groups else table.headings[0], *table.headings[1:]]
     yield r"\midrule"
     yield from table.cells
-
-
-def _transposed(table: PaperTable) -> Iterator[list[str] | str]:
-    """A line for each column, under the names of the rows; a group stands over its lines."""
-    columns = [list(column) for column in zip(table.headings, *table.cells, strict=True)]
-    keys = 1
-    # Names of rows that several share, such as a task's at several shots, need the next column too.
-    while keys < len(columns) - 1 and _repeats(columns[:keys]):
-        keys += 1
-    yield from columns[:keys]
-    yield r"\midrule"
-    heads = {}
-    at = keys
-    for name, number in table.groups:
-        heads[at] = name
-        at += number
-    for place, column in enumerate(columns[keys:], start=keys):
-        if place in heads:
-            yield rf"\multicolumn{{{len(column)}}}{{l}}{{\emph{{{latex(heads[place])}}}}} \\"
-        yield column
-
-
-def _repeats(columns: Sequence[Sequence[str]]) -> bool:
-    names = list(zip(*columns, strict=True))
-    return len(set(names)) < len(names)
 
 
 def _line(cells: Sequence[str]) -> str:

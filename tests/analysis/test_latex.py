@@ -10,7 +10,7 @@ from analysis.documents import paper_tables
 from analysis.tables import findings
 from analysis.tables.markup import PaperTable, as_latex
 from annotation.models import Kind
-from tasks.columns import Column, points
+from tasks.columns import Column
 from tests import factories
 from tests.analysis.latex_reader import problems
 from tests.analysis.test_cross_task import answered_study
@@ -48,17 +48,16 @@ def latex(client, study, table, **query) -> str:
 def test_every_table_is_latex_that_an_engine_sets(ada, study):
     labels = []
     for table in paper_tables.titles(study):
-        for transposed in ("", "1"):
-            text = latex(ada, study, table, transposed=transposed)
-            assert problems(text) == [], table
-            if text.startswith("% This table has no row"):
-                assert table in ("effort", "sample"), table
-                continue
-            assert text.startswith("% \\usepackage{booktabs,threeparttable}\n")
-            assert r"\caption{" in text
-            assert r"\item Recipe: s1\textbar{}match:exact" in text
-            assert r"\input" not in text
-            assert "XeLaTeX" in text  # the title has a sign that pdfLaTeX does not know
+        text = latex(ada, study, table)
+        assert problems(text) == [], table
+        if text.startswith("% This table has no row"):
+            assert table in ("effort", "sample"), table
+            continue
+        assert text.startswith("% \\usepackage{booktabs,threeparttable}\n")
+        assert r"\caption{" in text
+        assert r"\item Recipe: s1\textbar{}match:exact" in text
+        assert r"\input" not in text
+        assert "XeLaTeX" in text  # the title has a sign that pdfLaTeX does not know
         labels += re.findall(r"\\label\{(.*?)\}", text)
     assert len(labels) == len(set(labels))
     assert all(re.fullmatch(r"tab:[a-z0-9_-]+", label) for label in labels)
@@ -70,22 +69,6 @@ def test_the_tables_of_a_cross_task_study_are_there_too(ada, researcher):
         text = latex(ada, study, table)
         assert problems(text) == []
         assert r"\toprule" in text, table
-
-
-def test_a_transposed_table_has_the_same_numbers():
-    columns = [Column("task", "Task"), Column("shots", "Shots"), Column("s1", "Mean", show=points)]
-    rows = [type("Row", (), {"task": "t", "shots": k, "s1": 10.0 * k})() for k in (1, 2, 3)]
-    table = PaperTable("x", "Means", columns, rows, ["n = 3"])
-    lines = as_latex(table, is_transposed=True).splitlines()
-    assert lines[lines.index(r"\toprule") + 1 : lines.index(r"\bottomrule")] == [
-        r"Task & t & t & t \\",
-        r"Shots & 1 & 2 & 3 \\",
-        r"\midrule",
-        r"Mean & 10.0 & 20.0 & 30.0 \\",
-    ]
-    upright = as_latex(table)
-    assert r"t & 2 & 20.0 \\" in upright
-    assert problems(upright) == []
 
 
 def test_the_reader_of_these_tests_finds_what_would_stop_an_engine():
@@ -106,9 +89,8 @@ def test_page_and_api_give_the_same_latex_of_the_kind_that_is_asked_for(ada, stu
     page = ada.get(reverse("latex", args=[study.name])).content.decode()
     for table in paper_tables.titles(study):
         assert f"/latex/{table}.tex?kind=person" in page
-        assert f"/latex/{table}.tex?kind=person&amp;transposed=1" in page
     key = factories.bearer(researcher, "read", study=study)
-    for query in ({}, {"transposed": "1"}, {"kind": "simulated"}):
+    for query in ({}, {"kind": "simulated"}):
         told = ada.get(
             reverse("api_table_latex", args=[study.name, "agreement"]), query, headers=key
         )

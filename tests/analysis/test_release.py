@@ -110,7 +110,7 @@ def test_it_holds_what_it_promises(study, bundle):
     expected = {
         *COLUMNS, "manifest.json", "versions.json", "verify.py", "verify.txt", "README.md",
         "SHA256SUMS", "SHA256SUMS.bundle", "analysis.R", "audit_log.csv",
-        "datapackage.json", "report.md", "report.html", "preregistration.md",
+        "report.md", "report.html", "preregistration.md",
         "preregistration.html", "materials/consent.md", "seen/consent.html",
         *(f"style/{name}.css" for name in STYLES),
         "style/page.css",
@@ -131,7 +131,7 @@ def test_it_holds_what_it_promises(study, bundle):
     tables = {name for name in names if name.startswith("tables/")}
     assert names - tables == expected
     for stem in ("human-performance", "intervals", "contrasts", "sensitivity-toy-places"):
-        for end in (".tex", "-transposed.tex", ".csv"):
+        for end in (".tex", ".csv"):
             assert any(f"tables/person/{stem}" in n and n.endswith(end) for n in tables), stem + end
     assert "tables/simulated/agreement.tex" in tables
 
@@ -298,18 +298,17 @@ def test_predictions_have_their_scores(bundle):
 
 
 def test_the_dictionary_describes_every_column_and_its_type(bundle):
-    package = json.loads((bundle / "datapackage.json").read_text())
-    described = {
-        resource["path"]: resource["schema"]["fields"] for resource in package["resources"]
-    }
-    assert list(described) == list(COLUMNS)
-    read = {"integer": int, "number": float, "datetime": datetime.fromisoformat, "string": str}
-    for name, fields in described.items():
-        assert [field["name"] for field in fields] == list(COLUMNS[name])
+    described = json.loads((bundle / "croissant.json").read_text())["recordSet"]
+    assert [f"{of_file['name']}.csv" for of_file in described] == list(COLUMNS)
+    read = {
+        "sc:Integer": int, "sc:Float": float, "sc:DateTime": datetime.fromisoformat, "sc:Text": str,
+    }  # fmt: skip
+    for name, of_file in zip(COLUMNS, described, strict=True):
+        assert [field["name"] for field in of_file["field"]] == list(COLUMNS[name])
         for row in rows(bundle, name):
-            for field in fields:
+            for field in of_file["field"]:
                 if row[field["name"]]:
-                    read[field["type"]](row[field["name"]])
+                    read[field["dataType"]](row[field["name"]])
 
 
 def test_pandas_reads_every_file_by_the_types_of_the_dictionary(bundle):
@@ -343,10 +342,9 @@ def test_texts_that_mislead_readers_stay_what_they_are(researcher, tmp_path):
     assert sorted(read["text"]) == sorted(texts)
     assert set(pd.read_parquet(bundle / "parquet" / "spans.parquet")["text"]) == set(texts)
     assert list(read["example"].unique()) == ["1-2"]
-    for path in ("README.md", "datapackage.json"):
-        told = " ".join((bundle / path).read_text().split())
-        assert "texts that begin with =, +, - or @ as" in told
-        assert "keep_default_na=False" in told
+    told = " ".join((bundle / "README.md").read_text().split())
+    assert "texts that begin with =, +, - or @ as" in told
+    assert "keep_default_na=False" in told
 
 
 def test_numbers_are_described_as_numbers(bundle):
