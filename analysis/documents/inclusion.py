@@ -3,7 +3,8 @@
 from analysis.documents.blocks import Block, Grid, Paragraph, meanings
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import Manifest, shots_of
-from analysis.tables import attrition, selection, sensitivity
+from analysis.tables import attrition, sensitivity
+from analysis.tables.attrition import ADMISSION, ATTRITION
 from analysis.tables.columns import ASSUMES, FEW
 from annotation.models import Kind
 from tasks.columns import on_page
@@ -13,23 +14,23 @@ SENSITIVITY = "Sensitivity to inclusion criteria"
 
 def of_attrition(record: StudyRecord) -> list[Block]:
     """Who completed in each arm, and Lee's bounds; nothing without a difference between shots."""
-    rows = attrition.rows(record.study, Kind.PERSON)
+    rows = ATTRITION.rows(record.study, Kind.PERSON)
     if not rows:
         return []
-    shown = on_page(attrition.COLUMNS)
-    return [Grid.of(attrition.TITLE, shown, rows, [attrition.INTRO, meanings(shown)])]
+    shown = on_page(ATTRITION.columns)
+    return [Grid.of(ATTRITION.title, shown, rows, [ATTRITION.intro, meanings(shown)])]
 
 
 def of_admission(record: StudyRecord) -> list[Block]:
     """The pass rates of the arms; nothing where the design has no rule."""
     study = record.study
-    rows = selection.admissions(study, Kind.PERSON)
+    rows = ADMISSION.rows(study, Kind.PERSON)
     if not rows:
         return []
-    notes = [selection.INTRO, meanings(on_page(selection.COLUMNS[5:]))]
+    notes = [ADMISSION.intro, meanings(on_page(ADMISSION.columns[5:]))]
     return [
-        *map(Paragraph, selection.told(study)),
-        Grid.of(selection.TITLE, selection.COLUMNS, rows, notes),
+        *map(Paragraph, attrition.told(study)),
+        Grid.of(ADMISSION.title, ADMISSION.columns, rows, notes),
     ]
 
 

@@ -27,12 +27,12 @@ from analysis.tables import (
     rendering,
     sample,
     seated_models,
-    selection,
     sensitivity,
     training,
     upstream,
 )
 from analysis.tables import models as model_tables
+from analysis.tables.attrition import ADMISSION, ATTRITION
 from analysis.tables.columns import ASSUMES
 from analysis.tables.markup import PaperTable, as_latex
 from annotation.models import Kind, Study
@@ -116,9 +116,9 @@ def _finding(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
 
 
 def _admission(study: Study, kind: str) -> Iterator[PaperTable]:
-    rows = selection.admissions(study, kind)
-    about = " ".join([selection.INTRO, *selection.told(study)])
-    yield _table(study, kind, selection.NAME, selection.TITLE, selection.COLUMNS, rows, about)
+    about = " ".join([ADMISSION.intro, *attrition.told(study)])
+    rows = ADMISSION.rows(study, kind)
+    yield _table(study, kind, ADMISSION.name, ADMISSION.title, ADMISSION.columns, rows, about)
 
 
 def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
@@ -213,10 +213,10 @@ TABLES: dict[str, tuple[str, Maker]] = {
     "sample": (sample.TITLE, _sample),
     **{name: (findings_columns.table(name, []).title, partial(_finding, name))
        for name in findings.TABLES},
-    attrition.NAME: _simple(
-        attrition.NAME, attrition.TITLE, attrition.COLUMNS, attrition.rows, attrition.INTRO
+    ATTRITION.name: _simple(
+        ATTRITION.name, ATTRITION.title, ATTRITION.columns, ATTRITION.rows, ATTRITION.intro
     ),
-    selection.NAME: (selection.TITLE, _admission),
+    ADMISSION.name: (ADMISSION.title, _admission),
     "sensitivity": ("Sensitivity", _sensitivity),
     "models": ("Humans and models by task", _models),
     "effort": _simple(

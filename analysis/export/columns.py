@@ -215,7 +215,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "intervals.csv": STUDY | OF_CELL | {"shots": "shots of the group"} | INTERVALS,
     "contrasts.csv": STUDY | OF_CELL | CONTRASTS,
-    "attrition.csv": STUDY | OF_CELL | _without(meanings(attrition.COLUMNS), "task"),
+    "attrition.csv": STUDY | OF_CELL | _without(meanings(attrition.ATTRITION.columns), "task"),
     "ceilings.csv": STUDY
     | OF_CELL
     | {"shots": "shots of the group"}

@@ -10,7 +10,6 @@ from django.db.models import Q, QuerySet
 from analysis.export.columns import ALLOCATED, COLUMNS
 from analysis.heavy import pd
 from analysis.tables import (
-    attrition,
     ceilings,
     differences,
     difficulty,
@@ -22,6 +21,7 @@ from analysis.tables import (
     sensitivity,
     tested,
 )
+from analysis.tables.attrition import ATTRITION
 from analysis.tables.columns import cell, in_file, json_list, number
 from analysis.tables.findings_columns import COLUMNS as TABLES
 from analysis.tables.performance import kinds
@@ -230,7 +230,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
         paired = differences.differences(study, kind)
         whole: tuple[tuple[str, Sequence[Column], Sequence[Any]], ...] = (
             ("contrasts.csv", TABLES["contrasts"], judged),
-            ("attrition.csv", attrition.COLUMNS, attrition.rows(study, kind)),
+            ("attrition.csv", ATTRITION.columns, ATTRITION.rows(study, kind)),
             ("sensitivity.csv", sensitivity.COLUMNS, sensitivity.table(study, kind)),
             ("model_differences.csv", models_columns.DIFFERENCES, paired),
         )

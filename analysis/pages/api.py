@@ -23,7 +23,6 @@ from analysis.export.dictionary import type_of
 from analysis.figures import data as figure_data
 from analysis.pages.api_models import UploadModels
 from analysis.tables import (
-    attrition,
     differences,
     findings,
     findings_columns,
@@ -34,10 +33,10 @@ from analysis.tables import (
     performance,
     rendering,
     seated_models,
-    selection,
     training,
 )
 from analysis.tables import models as model_tables
+from analysis.tables.attrition import ADMISSION, ATTRITION
 from analysis.tables.columns import as_records, plain
 from annotation.access import scores_of, study_of
 from annotation.api.form_bodies import as_object, check_known
@@ -137,12 +136,11 @@ class Findings(ApiView):
             found, job = findings.at_hand(study, kind)
             missing: list[Any] | None = [] if job is None else None
             rows = {
-                table: as_records(columns, found[table]) if table in found else missing
-                for table, columns in findings_columns.COLUMNS.items()
+                name: as_records(columns, found[name]) if name in found else missing
+                for name, columns in findings_columns.COLUMNS.items()
             }
-            admitted = selection.admissions(study, kind)
-            rows[attrition.NAME] = as_records(attrition.COLUMNS, attrition.rows(study, kind))
-            rows[selection.NAME] = as_records(selection.COLUMNS, admitted)
+            for table in (ATTRITION, ADMISSION):
+                rows[table.name] = as_records(table.columns, table.rows(study, kind))
             replies.append({"kind": kind, "marks": told, "pending": job and _pending(job), **rows})
         return Response(replies)
 

@@ -30,11 +30,11 @@ from analysis.tables import (
     planner,
     published,
     rendering,
-    selection,
     training,
     upstream,
 )
 from analysis.tables import sensitivity as rules
+from analysis.tables.attrition import ADMISSION, ATTRITION
 from analysis.tables.leaderboard import Board
 from annotation.access import ResearcherRequest, scores_of, study_of
 from annotation.models import Study
@@ -148,9 +148,9 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
     context |= {
         "job": job,
         "tables": findings_columns.page_tables(rows, job is not None),
-        "attrition": attrition.page_table(study, kind),
-        "admission": selection.page_table(study, kind),
-        "told": selection.told(study),
+        "attrition": ATTRITION.page(study, kind),
+        "admission": ADMISSION.page(study, kind),
+        "told": attrition.told(study),
     }
     return render(request, "researcher/analysis.html", context)
 
@@ -174,8 +174,7 @@ Rows = Callable[[Study, str], Sequence[Any]]
 # Name of a table -> its columns, and its rows of one kind.
 TABLES: dict[str, tuple[Sequence[Column], Rows]] = {
     **{name: (findings_columns.COLUMNS[name], partial(_finding, name)) for name in findings.TABLES},
-    attrition.NAME: (attrition.COLUMNS, attrition.rows),
-    selection.NAME: (selection.COLUMNS, selection.admissions),
+    **{table.name: (table.columns, table.rows) for table in (ATTRITION, ADMISSION)},
     "sensitivity": (rules.COLUMNS, rules.table),
     "leaderboard": (leaderboard.COLUMNS, leaderboard.rows),
     "gold-audit": (gold_audit.COLUMNS, gold_audit.rows),

@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import Count, Q
 
 from analysis.stats import significance
 from analysis.stats.learning import by_cell
 from analysis.tables import frames
-from analysis.tables.columns import percent, signed_between, signed_points
-from annotation.models import LIVE, Status, Study
-from tasks.columns import Column, cells, on_page
+from analysis.tables.columns import Table, percent, share, signed_between, signed_points
+from annotation.models import LIVE, Qualification, Status, Study
+from annotation.study import admission
+from tasks.columns import NOTHING, Column
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,8 @@ class Attrition:
     lee_high: float
 
 
-NAME = "attrition"
-TITLE = "Attrition by number of shots"
-INTRO = (
-    "Whether people left one group more often than the other, for each difference between shots:"
-    " completed, of those who consented and are not at work any more. Those who were screened out,"
-    " left, expired or withdrew did not complete. Lee's bounds say how far the difference can be"
-    " due to who left, if the arm with fewer completions only loses people. They are no confidence"
-    " interval: the error of sampling comes on top."
-)
 _SHARE = "completed, of those who consented"
-COLUMNS = [
+_COLUMNS = [
     Column("task", "Task"),
     Column("", "Shots", get=lambda row: f"{row.from_shots} → {row.to_shots}"),
     Column("from_shots", meaning="the smaller number of shots"),
@@ -102,7 +93,7 @@ COLUMNS = [
 ]
 
 
-def rows(study: Study, kind: str) -> list[Attrition]:
+def attritions(study: Study, kind: str) -> list[Attrition]:
     """One row per pair of shots of a task in which both have somebody in the analysis."""
     counts = _counts(study, kind)
     frame = frames.counted(frames.annotators(study), kind)
@@ -158,17 +149,118 @@ def _counts(study: Study, kind: str) -> dict[tuple[str, int], tuple[int, int]]:
     return {(task, shots): (whole, done) for task, shots, whole, done in counted}
 
 
-def page_table(study: Study, kind: str) -> dict[str, Any]:
-    """What the analysis page shows; without cells where there is no difference between shots."""
-    return {
-        "name": NAME,
-        "title": TITLE,
-        "intro": INTRO,
-        "columns": on_page(COLUMNS),
-        "cells": cells(COLUMNS, rows(study, kind)),
-    }
-
-
 def _of(row: Attrition, end: str) -> str:
     done, began = getattr(row, f"completed_{end}"), getattr(row, f"began_{end}")
     return f"{done} of {began} ({percent(getattr(row, f'share_{end}'))})"
+
+
+_ATTRITION_INTRO = (
+    "Whether people left one group more often than the other, for each difference between shots:"
+    " completed, of those who consented and are not at work any more. Those who were screened out,"
+    " left, expired or withdrew did not complete. Lee's bounds say how far the difference can be"
+    " due to who left, if the arm with fewer completions only loses people. They are no confidence"
+    " interval: the error of sampling comes on top."
+)
+ATTRITION = Table(
+    "attrition",
+    "Attrition by number of shots",
+    _ATTRITION_INTRO,
+    _COLUMNS,
+    attritions,
+)
+
+
+# Who was admitted to each arm: counts, pass rates, and what a difference between arms contains.
+
+
+@dataclass(frozen=True)
+class Admission:
+    """One arm: how many the rule has judged and admitted.
+
+    `split` is None at zero shots; `judged_by` is 0 where the rule judges nobody.
+    """
+
+    task: str
+    shots: int
+    split: int | None
+    judged_by: int
+    judged: int
+    admitted: int
+
+    @property
+    def judged_in_words(self) -> str:
+        if not self.judged_by:
+            return "nobody is judged"
+        return f"{self.judged_by} {'' if self.shots else 'screening '}examples"
+
+
+_OF_ADMISSION = [
+    Column("task", "Task"),
+    Column("shots", "Shots"),
+    Column(
+        "split",
+        "Split",
+        "number of the training split; empty at zero shots",
+        show=lambda number: NOTHING if number is None else str(number),
+    ),
+    Column("judged_by", meaning="examples by which the rule judges; 0: it judges nobody"),
+    Column("", "Judged by", get="judged_in_words"),
+    Column("judged", "Judged", "annotators of this kind whom the rule has judged"),
+    Column("admitted", "Admitted", "of these, those admitted to the annotation step"),
+    Column(
+        "",
+        "Pass rate",
+        "admitted of judged, in percent",
+        get=lambda row: share(row.admitted, row.judged) if row.judged_by else "–",
+    ),
+]
+
+
+def admissions(study: Study, kind: str) -> list[Admission]:
+    """One row per scenario of the study; none where the design has no rule."""
+    if study.qualification == Qualification.NONE:
+        return []
+    people = study.participations.filter(kind=kind, qualified__isnull=False).order_by()
+    counts = {
+        scenario: (judged, admitted)
+        for scenario, judged, admitted in people.values_list("scenario").annotate(
+            judged=Count("pk"), admitted=Count("pk", filter=Q(qualified=True))
+        )
+    }
+    arms = study.scenarios.order_by("task__name", "shots", "split_number")
+    return [
+        Admission(
+            task,
+            shots,
+            split,
+            admission.judged_by(study.qualification, shots, study.screening_examples),
+            *counts.get(pk, (0, 0)),
+        )
+        for pk, task, shots, split in arms.values_list("pk", "task__name", "shots", "split_number")
+    ]
+
+
+_ADMISSION_INTRO = (
+    "Whom the rule of the design admitted in each arm. Annotators who are screened out are"
+    " replaced by others who pass, so a low pass rate can raise the arm's mean whatever its"
+    " annotators have learnt. A difference between arms that are judged differently can contain"
+    " that rise; nothing corrects it."
+)
+ADMISSION = Table(
+    "admission",
+    "Admission",
+    _ADMISSION_INTRO,
+    _OF_ADMISSION,
+    admissions,
+)
+
+
+def told(study: Study) -> list[str]:
+    """How the arms are judged before the annotation step, where that is not alike in all of them.
+
+    That some are judged and others not, or that zero-shot annotators have a screening set.
+    """
+    rule = (study.qualification, study.shots, study.screening_examples)
+    return [
+        sentence for sentence in (admission.warning(*rule), admission.screened(*rule)) if sentence
+    ]

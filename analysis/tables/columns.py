@@ -6,11 +6,13 @@ documents all read the same columns, so that a number has one name, one meaning 
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
-from tasks.columns import NOTHING, Column, in_files, points
+from annotation.models import Study
+from tasks.columns import NOTHING, Column, cells, in_files, on_page, points
 from tasks.csv_files import csv_text
 
 SCORE = "score x 100"  # the unit of scores under the metric of a task's card
@@ -19,6 +21,27 @@ ASSUMES = (
     f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes that the annotators' scores"
     " are roughly normal"
 )
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that page, CSV, API and documents show as it is: its rows are those of a kind."""
+
+    name: str
+    title: str
+    intro: str
+    columns: Sequence[Column]
+    rows: Callable[[Study, str], Sequence[Any]]
+
+    def page(self, study: Study, kind: str) -> dict[str, Any]:
+        """What a page shows; no cells where there is no row."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "intro": self.intro,
+            "columns": on_page(self.columns),
+            "cells": cells(self.columns, self.rows(study, kind)),
+        }
 
 
 def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> str:

@@ -113,7 +113,7 @@ def study(researcher):
 
 
 def test_the_shares_are_of_those_who_began_and_are_not_at_work(study):
-    (row,) = table.rows(study, Kind.PERSON)
+    (row,) = table.attritions(study, Kind.PERSON)
     assert (row.completed_from, row.began_from, row.completed_to, row.began_to) == (3, 3, 2, 4)
     assert (row.share_from, row.share_to, row.trimmed) == (1, 0.5, 0.5)
     assert row.p_fisher == pytest.approx(fisher_by_hand((3, 3), (2, 4)))
@@ -124,9 +124,9 @@ def test_the_shares_are_of_those_who_began_and_are_not_at_work(study):
 
 
 def test_an_exclusion_is_no_attrition(study):
-    before = table.rows(study, Kind.PERSON)[0]
+    before = table.attritions(study, Kind.PERSON)[0]
     exclusion.decide(study.participations.analysed().first(), False, "asleep", study.owner)
-    after = table.rows(study, Kind.PERSON)[0]
+    after = table.attritions(study, Kind.PERSON)[0]
     assert (after.completed_from, after.began_from) == (before.completed_from, before.began_from)
 
 
@@ -136,7 +136,7 @@ def test_page_csv_api_and_report_have_the_table(ada, study):
     assert "2 of 4 (50%)" in page
     address = reverse("analysis_file", args=[study.name, "attrition"])
     (row,) = csv.DictReader(io.StringIO(ada.get(address).content.decode()))
-    (own,) = table.rows(study, Kind.PERSON)
+    (own,) = table.attritions(study, Kind.PERSON)
     assert float(row["lee_low"]) == pytest.approx(own.lee_low / 100)
     (reply,) = ada.get(f"/api/v1/studies/{study.name}/analysis/").json()
     assert reply["attrition"][0]["p_fisher"] == own.p_fisher

@@ -38,9 +38,9 @@ ada = Client(HTTP_HOST="localhost")
 ada.force_login(owner)
 page = ada.get("/studies/pilot/human-performance/")
 after = loaded()
-from analysis.stats import attrition, power, significance, uncertainty
+from analysis.stats import power, significance, uncertainty
 report = ada.get("/studies/pilot/report/")
-attrition.fisher((3, 1), (3, 4))
+significance.fisher((3, 1), (3, 4))
 power.sd_range(1, 3)
 significance.welch([1, 2], [2, 4])
 uncertainty.wilson(3, 4)

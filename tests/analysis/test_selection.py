@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from analysis.documents import preregistration, report
 from analysis.documents.blocks import Grid
-from analysis.tables import selection
+from analysis.tables import attrition
 from annotation.models import Kind, Study
 from annotation.study import admission
 from tests import factories
@@ -74,7 +74,7 @@ def fail(study):
 def test_pass_rates_stand_beside_the_contrasts_and_no_gain_is_made_up(ada, study):
     """The gain was simulated from those admitted, which gave half of the truth."""
     fail(study)
-    zero, four = selection.admissions(study, Kind.PERSON)
+    zero, four = attrition.admissions(study, Kind.PERSON)
     assert (zero.judged_by, zero.judged, zero.admitted) == (0, 0, 0)
     assert (four.judged_by, four.judged, four.admitted) == (4, 3, 2)
     text = " ".join(ada.get(reverse("analysis", args=[study.name])).content.decode().split())
@@ -117,7 +117,7 @@ def test_page_report_and_preregistration_warn(ada, study):
 
 def test_without_a_rule_there_is_no_such_table(ada, researcher):
     study = factories.make_study(researcher, factories.make_task())
-    assert selection.admissions(study, Kind.PERSON) == []
+    assert attrition.admissions(study, Kind.PERSON) == []
     page = ada.get(reverse("analysis", args=[study.name])).content.decode()
     assert "Pass rate" not in page
     assert "Arms are admitted differently" not in page
