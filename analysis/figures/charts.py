@@ -23,7 +23,6 @@ INK, SOFT, LINE = "#1b1b1f", "#53565f", "#d9dbe0"
 COLOURS = ["#0b4fa8", "#b3470b", "#1b6b2f", "#6b3fc0", "#53565f", "#8a5a00"]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 6]]
-SECONDS = [digit * 10.0**power for power in range(-3, 3) for digit in (1, 2, 3, 5, 7)]
 COLUMNS = 3  # panels in a row, on paper
 CONFIG: dict[str, Any] = {
     "background": "#ffffff",
@@ -204,60 +203,6 @@ def drift_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
     )
     names = [alt.Tooltip("part:Q", title="Tenth")]
     return _panels(_lines(frame, x, _score_axis(), shots, names))
-
-
-def speed_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
-    """Seconds for an example over the annotation step: the median of each twentieth of it.
-
-    Data: task, shots, first and last (numbers of the part's examples, from 1), seconds (median over
-    the group's answers), n (answers). A logarithmic axis.
-    """
-    x = alt.X(
-        "first:Q",
-        title="Example of the annotation step",
-        axis=alt.Axis(format="d", tickMinStep=1, grid=False, tickCount=5),
-        scale=alt.Scale(zero=False, padding=10, nice=False),
-    )
-    y = alt.Y(
-        "seconds:Q",
-        title="Seconds for an example",
-        scale=alt.Scale(type="log", nice=False, padding=8),
-        axis=alt.Axis(format="~r", values=SECONDS),
-    )
-    tooltip = [
-        alt.Tooltip("shots:N", title="Shots"),
-        alt.Tooltip("first:Q", title="Examples from"),
-        alt.Tooltip("last:Q", title="to"),
-        alt.Tooltip("seconds:Q", title="Median seconds", format=".3~r"),
-        alt.Tooltip("n:Q", title="Answers"),
-    ]
-    marks = _group_marks(alt.Chart(frame), frame, x, y, shots, tooltip)
-    return _panels(_layered(*marks, data=frame), own_x=True)
-
-
-def time_dots(frame: pd.DataFrame) -> alt.FacetChart:
-    """Active minutes that each annotator spent on the examples of both steps, by shots.
-
-    Data: task, shots, annotator, training_minutes, annotation_minutes, minutes (their sum), seconds
-    (median of an answer of the annotation step), log_median, standing. A tick is the median.
-    """
-    base = alt.Chart(frame)
-    x = alt.X("minutes:Q", title="Active minutes", axis=alt.Axis(tickCount=5))
-    y = alt.Y("shots:O", title="Shots", sort="ascending")
-    ticks = base.mark_tick(thickness=2, size=22).encode(x=alt.X("median(minutes):Q"), y=y)
-    points = base.mark_point(
-        style="annotator", filled=False, size=45, strokeWidth=1.5, shape="circle", opacity=1
-    ).encode(
-        x=x,
-        y=y,
-        tooltip=[
-            alt.Tooltip("annotator:N", title="Annotator"),
-            alt.Tooltip("minutes:Q", title="Minutes", format=".1f"),
-            alt.Tooltip("training_minutes:Q", title="in the training step", format=".1f"),
-            alt.Tooltip("seconds:Q", title="Median seconds", format=".3~r"),
-        ],
-    )
-    return _panels(_layered(points, ticks, data=frame))
 
 
 # What they share ----------------------------------------------------------------------------------

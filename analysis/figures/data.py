@@ -35,7 +35,7 @@ from tasks.csv_files import csv_text
 X_100 = ("s1", "score", "low", "high", "baseline")  # columns that figures draw x 100
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
 REMEMBERED = 3600  # seconds
-VERSION = 8  # of the rows: raise it when one of them gets another shape
+VERSION = 9  # of the rows: raise it when one of them gets another shape
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
 
@@ -150,15 +150,9 @@ def _data(study: Study, kind: str, name: str) -> Data:
         curve = _with_means(blocks, learning.group_means(blocks, ["block", "first", "last"]))
         curve["middle"] = (curve["first"] + curve["last"]) / 2
         return Data(curve, learning.learning_rows(answers, study.seed))
-    if name == "drift":
-        parts = learning.by_part(answers)
-        curve = _with_means(parts, learning.group_means(parts, ["part"]))
-        return Data(curve, learning.drift_rows(answers))
-    if name == "speed":
-        return Data(learning.speed(answers), learning.speed_rows(answers))
-    times = learning.times(answers)
-    times.insert(5, "minutes", times["training_minutes"] + times["annotation_minutes"])
-    return Data(times, learning.time_rows(times))
+    parts = learning.by_part(answers)
+    curve = _with_means(parts, learning.group_means(parts, ["part"]))
+    return Data(curve, learning.drift_rows(answers))
 
 
 def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
@@ -241,15 +235,13 @@ def answered(study: Study, kind: str) -> set[Step]:
     """The steps with an answer of somebody who completed and is in the analysis."""
     people = study.participations.analysed().in_cells().filter(kind=kind)
     given = Answer.objects.filter(turn__participation__in=people)
-    return {step for step in frames.IN_ORDER if given.filter(turn__step=step).exists()}
+    steps = (Step.TRAINING, Step.ANNOTATION)
+    return {step for step in steps if given.filter(turn__step=step).exists()}
 
 
 NAMES = tuple(COLUMNS)
-# Name -> the steps whose answers it shows.
-STEPS = dict.fromkeys(NAMES, (Step.ANNOTATION,)) | {
-    "learning": (Step.TRAINING,),
-    "time": frames.IN_ORDER,
-}
+# Name -> the step whose answers it shows.
+STEPS = dict.fromkeys(NAMES, Step.ANNOTATION) | {"learning": Step.TRAINING}
 # Name -> title and caption.
 TEXTS = {
     "shots": (
@@ -276,17 +268,6 @@ TEXTS = {
         " a step of fewer than ten); thin lines are individual annotators."
         " The order was randomised for each annotator, so on average the difficulty of examples"
         " does not depend on position.",
-    ),
-    "speed": (
-        "Speed over the annotation step",
-        "Median active seconds per example in each twentieth of the annotation step (at each"
-        " example of a step of fewer than twenty), over all answers of the group. Idle time is"
-        " excluded.",
-    ),
-    "time": (
-        "Time of each annotator",
-        "Active minutes of each annotator on the examples of both steps (dots) and their median"
-        " (ticks). Idle time and time spent reading reveals are excluded.",
     ),
 }
 BASELINE = " Dashed lines: the best score without reading (trivial baseline or floor)."
@@ -354,7 +335,7 @@ def _why_not(study: Study, name: str, begun: set[Step]) -> str:
             " would reflect the difficulty of the examples. For a drift curve, design a study with"
             " a shuffled annotation order."
         )
-    return "" if begun.intersection(STEPS[name]) else "No annotator has completed the study yet."
+    return "" if STEPS[name] in begun else "No annotator has completed the study yet."
 
 
 def _chart(name: str, shots: Sequence[int], frame: pd.DataFrame) -> alt.FacetChart:
@@ -365,8 +346,4 @@ def _chart(name: str, shots: Sequence[int], frame: pd.DataFrame) -> alt.FacetCha
             return charts.shot_curve(frame)
         case "learning":
             return charts.learning_curve(frame, shots)
-        case "drift":
-            return charts.drift_curve(frame, shots)
-        case "speed":
-            return charts.speed_curve(frame, shots)
-    return charts.time_dots(frame)
+    return charts.drift_curve(frame, shots)

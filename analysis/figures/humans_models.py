@@ -19,7 +19,7 @@ from analysis.tables import models as model_tables
 from analysis.tables.columns import SCORE, between, signed_between, signed_points
 from analysis.tables.scores import Score
 from annotation.models import Kind, Study
-from tasks.columns import Column, points, two_digits
+from tasks.columns import Column
 
 MAX_SERIES = 6  # lines that can be told apart in print
 OVER_SPLITS = "other splits of the task"
@@ -252,53 +252,5 @@ OF_FIGURES: dict[str, list[Column]] = {
             signed_points,
         ),
         *_interval("per_100"),
-    ],
-    "speed": [
-        *_WHO,
-        Column(
-            "seconds",
-            "Seconds",
-            "median over annotators of their median seconds for an answer",
-            "seconds",
-        ),
-        Column("first_half", "First half", "the same in the first half of the step", "seconds"),
-        Column("second_half", "Second half", "the same in the second half of the step", "seconds"),
-        Column(
-            "log_median",
-            "Log median",
-            "mean over annotators of the natural logarithm of their median seconds",
-            show=two_digits,
-        ),
-        Column("log_median_sd", "SD of log median", "SD over annotators (ddof 1)", show=two_digits),
-    ],
-    "time": [
-        Column("annotator", "Annotator", "pseudonym"),
-        *_GROUP,
-        Column(
-            "training_minutes",
-            "Training",
-            "active minutes on the examples of this step",
-            "minutes",
-            points,
-        ),
-        Column(
-            "annotation_minutes",
-            "Annotation",
-            "active minutes on the examples of this step",
-            "minutes",
-            points,
-        ),
-        Column("minutes", meaning="the sum of both", unit="minutes"),
-        Column(
-            "seconds", "Seconds", "median seconds for an answer in the annotation step", "seconds"
-        ),
-        Column("log_median", meaning="its natural logarithm"),
-        Column(
-            "standing",
-            "SDs from mean",
-            "log seconds as a z-score among all annotators of the task (ddof 1). Prolific regards 3"
-            " SDs below the mean as too fast; that is only reachable with 11 or more annotators",
-            "SDs",
-        ),
     ],
 }

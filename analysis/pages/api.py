@@ -202,8 +202,8 @@ class FigureData(ApiView):
         responses=DataOfFigure(many=True),
         parameters=[OpenApiParameter("figure", str, "path", enum=figure_data.NAMES)],
         summary="The data of a figure, all kinds",
-        description="shots: the shot curve; learning: learning curves over the training step;"
-        " drift, speed: over the annotation step; time: of each annotator.",
+        description="shots: the shot curve; models: humans and models; learning: over the training"
+        " step; drift: over the annotation step.",
     )
     def get(self, request: Request, name: str, figure: str) -> Response:
         study = scores_of(request, name)

@@ -1,8 +1,8 @@
-"""How annotators change while they work: learning, drift and speed (numpy and pandas, pure).
+"""How annotators change while they work: learning and drift (numpy and pandas, pure).
 
 The functions on lists take one annotator's values in the order in which they met the examples. The
 functions on frames take one row per answer of one step, with the columns task, shots, annotator,
-position (from 0 without a gap, in that order), s1 in [0, 1] and seconds (of active time).
+position (from 0 without a gap, in that order) and s1 in [0, 1].
 Position says something only where the order was drawn for each annotator; in one fixed order it is
 mixed up with how hard the examples are.
 """
@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.heavy import np, pd
-from analysis.stats.uncertainty import Numbers, sd, t_interval, why_no_interval
+from analysis.stats.uncertainty import Numbers, t_interval, why_no_interval
 from tasks.paper import place
 
 GROUP = ["task", "shots"]
 RESAMPLES = 2000
 BLOCK = 5  # examples in a block of the learning curve
 TENTHS = 10  # parts of the annotation step in the drift curve
-TWENTIETHS = 20  # parts of the annotation step in the speed curve
-SHORTEST = 0.001  # seconds; what is quicker counts as this, so that it has a logarithm
 
 
 # One annotator ------------------------------------------------------------------------------------
@@ -57,23 +55,6 @@ def half_difference(values: Numbers) -> float:
     if not half:
         return math.nan
     return float(np.mean(values[-half:]) - np.mean(values[:half]))
-
-
-def log_median(seconds: Numbers) -> float:
-    """Natural logarithm of the median time of an answer."""
-    return math.log(max(SHORTEST, float(np.median(seconds))))
-
-
-def standing(values: Numbers) -> list[float]:
-    """How many SDs (ddof 1) each value lies from the mean of all; NaN where nothing varies.
-
-    Among n values none can lie farther than (n - 1) / sqrt(n) from the mean: 3 SD takes 11.
-    """
-    array = np.asarray(values, dtype=float)
-    spread = sd(array)
-    if math.isnan(spread) or not spread:
-        return [math.nan] * len(array)
-    return [float(distance) for distance in (array - array.mean()) / spread]
 
 
 # A group ------------------------------------------------------------------------------------------
@@ -164,42 +145,6 @@ def group_means(frame: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
     return grouped.mean().to_frame().assign(n=grouped.size()).reset_index()
 
 
-def speed(annotation: pd.DataFrame, number: int = TWENTIETHS) -> pd.DataFrame:
-    """Median seconds for an answer by equal part of the annotation step.
-
-    Columns: task, shots, first and last (numbers of the part's examples, from 1), seconds (median
-    over all answers of the group in that part), n (answers).
-    """
-    keyed = annotation.assign(part=_parts(annotation, number))
-    grouped = keyed.groupby([*GROUP, "part"])
-    summary = grouped["seconds"].median().clip(lower=SHORTEST).to_frame()
-    summary["first"] = grouped["position"].min() + 1
-    summary["last"] = grouped["position"].max() + 1
-    summary["n"] = grouped.size()
-    return summary.reset_index()[[*GROUP, "first", "last", "seconds", "n"]]
-
-
-def times(answers: pd.DataFrame) -> pd.DataFrame:
-    """One row per annotator, from the answers of both steps (column step).
-
-    Columns: task, shots, annotator, training_minutes and annotation_minutes (sums), seconds (median
-    of an answer of the annotation step), log_median (its natural logarithm), standing (SDs of
-    log_median from the mean of the task's annotators; Prolific calls 3 below too fast).
-    """
-    keys = [*GROUP, "annotator"]
-    minutes = (answers.groupby([*keys, "step"])["seconds"].sum() / 60).unstack(fill_value=0)
-    people = minutes.reindex(columns=["training", "annotation"], fill_value=0.0)
-    people.columns = ["training_minutes", "annotation_minutes"]
-    annotation = answers[answers["step"] == "annotation"]
-    people["seconds"] = annotation.groupby(keys)["seconds"].median().clip(lower=SHORTEST)
-    people = people.reset_index()
-    people["log_median"] = np.log(people["seconds"])
-    people["standing"] = math.nan
-    for _task, part in people.groupby("task"):
-        people.loc[part.index, "standing"] = standing(list(part["log_median"]))
-    return people
-
-
 # Numbers beside the figures -----------------------------------------------------------------------
 
 
@@ -237,39 +182,6 @@ class DriftRow:
     per_100_low: float
     per_100_high: float
     per_100_why_not: str
-
-
-@dataclass(frozen=True)
-class SpeedRow:
-    """Medians over annotators of their median seconds: the whole annotation step, and its halves.
-
-    `log_median` is the mean over annotators of the logarithm of their median, `log_median_sd` its
-    SD with ddof 1 (NaN for one annotator).
-    """
-
-    task: str
-    shots: int
-    n: int
-    seconds: float
-    first_half: float
-    second_half: float
-    log_median: float
-    log_median_sd: float
-
-
-@dataclass(frozen=True)
-class TimeRow:
-    """One annotator's active time on the examples; `standing` as in `times`."""
-
-    task: str
-    shots: int
-    annotator: str
-    training_minutes: float
-    annotation_minutes: float
-    minutes: float
-    seconds: float
-    log_median: float
-    standing: float
 
 
 def learning_rows(training: pd.DataFrame, seed: int) -> list[LearningRow]:
@@ -322,37 +234,3 @@ def drift_rows(annotation: pd.DataFrame) -> list[DriftRow]:
             )
         )
     return rows
-
-
-def speed_rows(annotation: pd.DataFrame) -> list[SpeedRow]:
-    """How long an answer takes in the annotation step, by task and shots."""
-    values = in_order(annotation, "seconds")
-    rows = []
-    for task, shots in _places(values):
-        people = [own for key, own in values.items() if key[:2] == (task, shots)]
-        halves = [(own[: len(own) // 2], own[-(len(own) // 2) :]) for own in people if len(own) > 1]
-        logs = [log_median(own) for own in people]
-        rows.append(
-            SpeedRow(
-                task,
-                shots,
-                n=len(people),
-                seconds=float(np.median([np.median(own) for own in people])),
-                first_half=_median_of([first for first, _second in halves]),
-                second_half=_median_of([second for _first, second in halves]),
-                log_median=float(np.mean(logs)),
-                log_median_sd=sd(logs),
-            )
-        )
-    return rows
-
-
-def time_rows(times: pd.DataFrame) -> list[TimeRow]:
-    """The rows of `times`, with the sum of both steps' minutes in a column `minutes`."""
-    records: Iterable[Any] = times.to_dict("records")
-    rows = (TimeRow(**row) for row in records)
-    return sorted(rows, key=lambda row: (place(row.task), row.shots, row.annotator))
-
-
-def _median_of(people: Sequence[np.ndarray]) -> float:
-    return float(np.median([np.median(own) for own in people])) if people else math.nan

@@ -11,13 +11,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 
 from analysis.heavy import np, pd
 from analysis.tables import test_sets
 from analysis.tables.scores import counted_remarks
 from analysis.tables.test_sets import given_texts
-from annotation.models import ANALYSED, Answer, Arm, Participation, Status, Step, Study
+from annotation.models import ANALYSED, Answer, Arm, Status, Step, Study
 from tasks.metrics import s1
 from tasks.models import Example, Split, Task
 
@@ -144,21 +144,14 @@ def training_answers(study: Study, kind: str) -> pd.DataFrame:
     return pd.DataFrame.from_records(rows.iterator(chunk_size=5000), columns=columns)
 
 
-IN_ORDER = (Step.TRAINING, Step.ANNOTATION)
-
-
 def answers_in_order(
-    study: Study,
-    kind: str,
-    steps: Sequence[Step] = IN_ORDER,
-    shots: Collection[int] | None = None,
+    study: Study, kind: str, step: Step, shots: Collection[int] | None = None
 ) -> pd.DataFrame:
-    """One row per answer of these steps by those who completed and are in the analysis.
+    """One row per answer of that step by those who completed and are in the analysis.
 
-    Columns: participation (key), task, shots, annotator, step (training or annotation: attention
-    checks are left out), position (from 0 without a gap, in the order in which this annotator met
-    the step's examples), example (key), s1 in [0, 1], seconds (active time on it). Rows stand in
-    the order of the steps, the participations and the positions.
+    Columns: participation (key), task, shots, annotator, position (from 0 without a gap, in the
+    order in which this annotator met the step's examples: attention checks are left out), example
+    (key), s1 in [0, 1]. Rows stand in the order of the participations and the positions.
     """
     people = study.participations.analysed().in_cells().filter(kind=kind)
     if shots is not None:
@@ -167,22 +160,17 @@ def answers_in_order(
         people.values_list("pk", "scenario__task__name", "scenario__shots", "pseudonym"),
         columns=["participation", "task", "shots", "annotator"],
     )
-    return pd.concat([_of_step(people, who, step) for step in steps], ignore_index=True)
-
-
-def _of_step(people: QuerySet[Participation], who: pd.DataFrame, step: Step) -> pd.DataFrame:
     rows = (
         Answer.objects.filter(turn__participation__in=people, turn__step=step)
         .order_by("turn__participation", "turn")
-        .values_list("turn__participation_id", "turn__example_id", "s1", "active_seconds")
+        .values_list("turn__participation_id", "turn__example_id", "s1")
     )
     # Straight into numbers: as rows of Python objects a million answers take far more memory.
-    kinds = [("participation", "i8"), ("example", "i8"), ("s1", "f8"), ("seconds", "f8")]
+    kinds = [("participation", "i8"), ("example", "i8"), ("s1", "f8")]
     records = np.fromiter(rows.iterator(chunk_size=5000), dtype=kinds)
     places = pd.Index(who["participation"]).get_indexer(records["participation"])
     frame = who.take(places).reset_index(drop=True)
-    frame["step"] = pd.Series([step.value] * len(frame), dtype=object)
-    for column in ("example", "s1", "seconds"):
+    for column in ("example", "s1"):
         frame[column] = records[column]
     # Attention checks have places in the order too: the stored position would have gaps.
     frame["position"] = frame.groupby("participation").cumcount()
@@ -195,7 +183,7 @@ def scored_answers(study: Study, kind: str, shots: Collection[int] | None = None
     After these numbers of shots, or all. Beside the columns of `answers_in_order` those of
     `test_sets.with_scores`.
     """
-    answers = answers_in_order(study, kind, [Step.ANNOTATION], shots)
+    answers = answers_in_order(study, kind, Step.ANNOTATION, shots)
     contexts = contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
     return test_sets.with_scores(study, answers.assign(context=answers["example"].map(contexts)))
 

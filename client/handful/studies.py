@@ -231,7 +231,7 @@ class Study:
         return told
 
     def figure(self, name: str) -> Any:
-        """What a figure shows: learning, shots, drift, speed or time."""
+        """What a figure shows: shots, models, learning or drift."""
         return self._connection.get(self._at(f"figures/{name}/"))
 
     def joint_table(self) -> Rows:

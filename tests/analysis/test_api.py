@@ -159,7 +159,7 @@ def test_the_tables_have_the_digits_of_their_csvs(client, full):
             assert expected, table
             rows = [{"kind": entry["kind"]} | row for row in entry[table]]
             assert empty_is_null(rows) == expected, table
-    for figure in ("shots", "learning", "drift", "speed", "time"):
+    for figure in ("shots", "learning", "drift"):
         for entry in read("api_figure", figure):
             for part, address in (
                 ("numbers", ("figure_numbers", figure)), ("data", ("figure_file", figure, "csv"))

@@ -5,21 +5,18 @@ import io
 import json
 import re
 import sys
-from datetime import timedelta
 
 import altair as alt
 import pytest
-from django.db import connection
 from django.urls import reverse
 
 from analysis.figures import data as figure_data
 from analysis.tables import performance
-from annotation import guards
-from annotation.models import Answer, Kind, Study
+from annotation.models import Kind, Study
 from annotation.steps import attention_checks
 from tests import factories
 
-NAMES = ["shots", "learning", "drift", "speed", "time"]
+NAMES = ["shots", "learning", "drift"]
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +38,11 @@ def study(db, stored):
 def rows_of(client, study, figure: str, **asked) -> list[dict[str, str]]:
     reply = client.get(reverse("figure_file", args=[study.name, figure, "csv"]), asked)
     return list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
+
+
+def annotators_of(client, study, **asked) -> list[dict[str, str]]:
+    """The rows of single annotators behind the shot curve."""
+    return [row for row in rows_of(client, study, "shots", **asked) if row["annotator"]]
 
 
 def spec_of(client, study, figure: str, **asked) -> dict:
@@ -134,7 +136,7 @@ def test_the_page_of_figures_reads_no_answer_for_what_is_fetched_later(
     assert all("LIMIT 1" in sql for sql in read)  # is there one? none is loaded
 
 
-@pytest.mark.parametrize("figure", ["learning", "drift", "speed"])
+@pytest.mark.parametrize("figure", ["learning", "drift"])
 def test_groups_are_told_apart_without_colour(ada, study, figure):
     spec = spec_of(ada, study, figure)
     for channel in ("strokeDash", "shape"):
@@ -160,7 +162,7 @@ def test_no_drift_is_drawn_where_all_met_the_order_of_the_file(ada, researcher):
         factories.work_through(factories.seat(scenario))
     page = ada.get(reverse("figures", args=[study.name])).content.decode()
     assert "saw the test examples in file order" in page
-    assert page.count("<vega-figure") == 5
+    assert page.count("<vega-figure") == 3
     for name, *rest in (
         ("figure_file", "drift", "json"), ("figure_numbers", "drift"), ("figure_table", "drift"),
     ):  # fmt: skip
@@ -191,7 +193,7 @@ def test_a_study_of_zero_shots_has_nothing_to_learn_in(ada, researcher):
     factories.work_through(factories.seat(study.scenarios.get()))
     page = ada.get(reverse("figures", args=[study.name])).content.decode()
     assert "so there is no training step" in page
-    assert page.count("<vega-figure") == 5
+    assert page.count("<vega-figure") == 3
 
 
 @pytest.mark.parametrize(("status", "words"), [("draft", "Open it"), ("open", "Give out its link")])
@@ -204,11 +206,11 @@ def test_an_empty_study_says_what_to_do_next(ada, researcher, status, words):
 
 
 def test_whoever_is_not_in_the_analysis_is_in_no_figure(ada, study):
-    assert len(rows_of(ada, study, "time")) == 4
+    assert len(annotators_of(ada, study)) == 4
     out = study.participations.first()
     out.in_analysis, out.seat_number = False, None
     out.save()
-    assert len(rows_of(ada, study, "time")) == 3
+    assert len(annotators_of(ada, study)) == 3
     for name in NAMES:
         assert out.pseudonym not in json.dumps(rows_of(ada, study, name))
 
@@ -234,23 +236,11 @@ def test_an_exclusion_that_trades_places_with_another_is_noticed(ada, study):
 def test_kinds_do_not_mix(ada, study):
     robot = factories.seat(study.scenarios.first(), Kind.SIMULATED)
     factories.work_through(robot)
-    assert robot.pseudonym not in json.dumps(rows_of(ada, study, "time"))
-    (row,) = rows_of(ada, study, "time", kind="simulated")
+    assert robot.pseudonym not in json.dumps(annotators_of(ada, study))
+    (row,) = annotators_of(ada, study, kind="simulated")
     assert (row["annotator"], row["kind"]) == (robot.pseudonym, "simulated")
     page = ada.get(reverse("figures", args=[study.name]), {"kind": "simulated"})
     assert "simulated annotators (not people)" in page.content.decode()
-
-
-def test_an_absence_does_not_count_as_work(ada, study):
-    answer = Answer.objects.filter(turn__step="annotation").first()
-    guards.lift(connection)
-    Answer.objects.filter(pk=answer.pk).update(
-        submitted_at=answer.turn.shown_at + timedelta(hours=5), active_seconds=90
-    )
-    guards.install(connection)
-    who = answer.turn.participation.pseudonym
-    (row,) = [row for row in rows_of(ada, study, "time") if row["annotator"] == who]
-    assert 1.5 <= float(row["annotation_minutes"]) < 2
 
 
 def test_attention_checks_are_in_no_figure(ada, researcher, tmp_path):
@@ -274,7 +264,7 @@ def test_attention_checks_are_in_no_figure(ada, researcher, tmp_path):
 def test_the_numbers_stand_on_the_page_and_in_a_csv(ada, study, figure):
     reply = ada.get(reverse("figure_numbers", args=[study.name, figure]))
     rows = list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
-    assert len(rows) == {"learning": 1, "time": 4}.get(figure, 2)
+    assert len(rows) == {"learning": 1}.get(figure, 2)
     shown = figure_data.figure(study, Kind.PERSON, figure)
     assert len(shown.cells) == len(rows)
     address = reverse("figure_table", args=[study.name, figure])

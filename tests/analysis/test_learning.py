@@ -1,4 +1,4 @@
-"""Learning, drift and speed on numbers that can be checked by hand."""
+"""Learning and drift on numbers that can be checked by hand."""
 
 import math
 
@@ -120,40 +120,3 @@ def test_one_annotator_has_no_interval():
     (row,) = learning.drift_rows(frame(ann=[1, 0]))
     assert row.half == -100
     assert math.isnan(row.half_low)
-
-
-def test_speed_is_the_median_so_a_break_does_not_show():
-    answers = frame(ann=[1] * 4, bob=[1] * 4, cem=[1] * 4)
-    answers["seconds"] = [4, 2, 2, 2, 5, 3, 3, 3, 6, 300, 4, 1]
-    parts = learning.speed(answers, number=4)
-    assert list(parts["seconds"]) == [5, 3, 3, 2]
-    assert list(parts["first"]) == [1, 2, 3, 4]
-    (row,) = learning.speed_rows(answers)
-    # Own medians 2, 3, 5; of the first halves 3, 4, 153; of the second 2, 3, 2.5.
-    assert (row.seconds, row.first_half, row.second_half) == (3, 4, 2.5)
-    assert row.log_median == pytest.approx(math.log(2 * 3 * 5) / 3)
-
-
-def test_the_log_of_the_median():
-    assert learning.log_median([2, 8, 4]) == pytest.approx(math.log(4))
-    assert learning.log_median([0, 0]) == pytest.approx(math.log(0.001))
-
-
-def test_ten_annotators_cannot_lie_three_sds_from_their_mean():
-    assert learning.standing([1, 2, 3]) == [-1, 0, 1]
-    assert max(learning.standing([0] * 9 + [1])) == pytest.approx(9 / math.sqrt(10))
-    assert max(learning.standing([0] * 10 + [1])) > 3
-    assert all(math.isnan(place) for place in learning.standing([2, 2]))
-    # Three times 0.7 differ from their mean by rounding alone.
-    assert all(math.isnan(place) for place in learning.standing([0.7] * 3))
-
-
-def test_the_time_of_each_annotator():
-    training = frame(ann=[1, 1]).assign(step="training", seconds=60.0)
-    annotation = frame(ann=[1, 1, 1], bob=[1, 1, 1])
-    annotation["seconds"] = [10, 20, 90, 5, 5, 5]
-    times = learning.times(pd.concat([training, annotation])).set_index("annotator")
-    assert list(times.loc["ann", ["training_minutes", "annotation_minutes"]]) == [2, 2]
-    assert list(times.loc["bob", ["training_minutes", "annotation_minutes"]]) == [0, 0.25]
-    assert list(times["seconds"]) == [20, 5]
-    assert times.loc["ann", "standing"] == pytest.approx(1 / math.sqrt(2))

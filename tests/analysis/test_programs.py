@@ -108,7 +108,7 @@ def test_latex_report_and_markdown_say_it(ada, study):
         assert SAYS in " ".join(ada.get(reverse(name, args=args)).content.decode().split())
 
 
-@pytest.mark.parametrize("name", ["shots", "models", "learning", "drift", "speed", "time"])
+@pytest.mark.parametrize("name", ["shots", "models", "learning", "drift"])
 def test_every_figure_says_it_in_its_caption_and_in_the_picture(study, name):
     figure = figures.figure(study, "person", name)
     assert SAYS in figure.caption

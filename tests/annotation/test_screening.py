@@ -331,8 +331,7 @@ def test_it_counts_in_no_score_table_or_agreement(researcher, study):
     assert set(findings.answered(study, Kind.PERSON)["s1"]) == {1}
     table = performance.all_tables(study, frame)[0]
     assert {row.cell.mean for row in performance.long_rows(table) if row.cell.n} == {100}
-    in_order = frames.answers_in_order(study, Kind.PERSON)
-    assert set(in_order["step"]) == {"annotation"}
+    assert frames.answers_in_order(study, Kind.PERSON, Step.TRAINING).empty
 
 
 def test_the_page_of_the_study_says_that_a_set_is_used(ada, study):
