@@ -11,7 +11,6 @@ from analysis.pages import (
     api_models,
     api_results,
     api_rows,
-    compare,
     examples,
     figures,
     models,
@@ -134,9 +133,9 @@ API = [
 ]
 urlpatterns = [
     path("studies/<str:name>/", include(OF_STUDY)),
-    path("compare/", compare.page, name="compare"),
-    path("compare/designs.csv", compare.design_file, name="compare_design"),
-    path("compare/studies.<str:ext>", compare.file, name="compare_file"),
+    path("compare/", figures.compare_page, name="compare"),
+    path("compare/designs.csv", figures.compare_design, name="compare_design"),
+    path("compare/studies.<str:ext>", figures.compare_file, name="compare_file"),
     path("planner/", tables.plan, name="planner"),
     path("models/", models.models, name="models"),
     path("models.csv", models.models_file, name="models_file"),

@@ -13,7 +13,6 @@ from analysis.figures import data as figure_data
 from analysis.stats.two_way import BOTH
 from analysis.tables import (
     attrition,
-    cross_task,
     differences,
     findings,
     findings_columns,
@@ -22,18 +21,17 @@ from analysis.tables import (
     leaderboard,
     marks,
     metrics,
+    model_runs,
     models_columns,
     performance,
     rendering,
-    sample,
-    seated_models,
     sensitivity,
     training,
     upstream,
 )
 from analysis.tables import models as model_tables
-from analysis.tables.attrition import ADMISSION, ATTRITION
-from analysis.tables.columns import ASSUMES
+from analysis.tables.attrition import ADMISSION, ATTRITION, SAMPLE
+from analysis.tables.columns import ASSUMES, Table
 from analysis.tables.markup import PaperTable, as_latex
 from annotation.models import Kind, Study
 from tasks.columns import Column
@@ -164,19 +162,14 @@ def _average(row: model_tables.Row) -> str:
     return "–" if row.aggregate is None else row.aggregate.text
 
 
-def _simple(
-    name: str,
-    title: str,
-    columns: Sequence[Column],
-    make: Callable[[Study, str], Sequence[Any]],
-    about: str = "",
-) -> tuple[str, Maker]:
+def _simple(table: Table) -> tuple[str, Maker]:
     """A table whose rows and columns are those of its page as they stand."""
 
     def tables_of(study: Study, kind: str) -> Iterator[PaperTable]:
-        yield _table(study, kind, name, title, columns, make(study, kind), about)
+        rows = table.rows(study, kind)
+        yield _table(study, kind, table.name, table.title, table.columns, rows, table.intro)
 
-    return title, tables_of
+    return table.title, tables_of
 
 
 def _leaderboard(study: Study, kind: str) -> Iterator[PaperTable]:
@@ -192,12 +185,6 @@ def _entry(entry: leaderboard.Entry) -> str:
     return f"{entry.name} (published)" if entry.is_published else entry.name
 
 
-def _sample(study: Study, kind: str) -> Iterator[PaperTable]:
-    """Of people alone: robots and models are asked nothing."""
-    rows = sample.rows(study) if kind == Kind.PERSON else []
-    yield _table(study, kind, "sample", sample.TITLE, sample.COLUMNS, rows, sample.NOTE)
-
-
 def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
     figure = figure_data.figure(study, kind, name)
     title, rows = f"Numbers of {figure.title.lower()}", figure.numbers
@@ -210,45 +197,32 @@ def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
 TABLES: dict[str, tuple[str, Maker]] = {
     "human-performance": ("Table", _performance),
     "training": ("Training table", _training),
-    "sample": (sample.TITLE, _sample),
+    SAMPLE.name: _simple(SAMPLE),
     **{name: (findings_columns.table(name, []).title, partial(_finding, name))
        for name in findings.TABLES},
-    ATTRITION.name: _simple(
-        ATTRITION.name, ATTRITION.title, ATTRITION.columns, ATTRITION.rows, ATTRITION.intro
-    ),
+    ATTRITION.name: _simple(ATTRITION),
     ADMISSION.name: (ADMISSION.title, _admission),
     "sensitivity": ("Sensitivity", _sensitivity),
     "models": ("Humans and models by task", _models),
     "effort": _simple(
-        "effort", "What an answer took", seated_models.EFFORT,
-        lambda study, _kind: seated_models.efforts(study),
+        Table("effort", "What an answer took", "", model_runs.EFFORT,
+              lambda study, _kind: model_runs.efforts(study)),
     ),
     "metrics": _simple(
-        "metrics", "Every metric", metrics.COLUMNS, metrics.page_rows, metrics.NOTE
+        Table("metrics", "Every metric", metrics.NOTE, metrics.COLUMNS, metrics.page_rows),
     ),
     "differences": _simple(
-        "differences", "Humans minus model on the same examples", models_columns.DIFFERENCES,
-        differences.differences, differences.LEFT_OUT,
+        Table("differences", "Humans minus model on the same examples", differences.LEFT_OUT,
+              models_columns.DIFFERENCES, differences.differences),
     ),
     "leaderboard": ("Leaderboard", _leaderboard),
     "gold-audit": _simple(
-        "gold-audit", "Doubtful golds by task", gold_audit.TALLY,
-        lambda study, kind: gold_audit.doubts(study, kind)[0],
+        Table("gold-audit", "Doubtful golds by task", "", gold_audit.TALLY,
+              lambda study, kind: gold_audit.doubts(study, kind)[0]),
     ),
     **{f"figure-{name}": (f"Numbers of {title.lower()}", partial(_figure, name))
        for name, (title, _caption) in figure_data.TEXTS.items()},
 }  # fmt: skip
 OF_ARMS: dict[str, tuple[str, Maker]] = {
-    "gains": _simple(
-        "gains", "Gains of the arms", cross_task.GAINS, cross_task.joint, cross_task.QUESTION
-    ),
-    "plan": _simple(
-        "plan", "People for a wanted interval of the ARG", cross_task.PLAN, cross_task.plan
-    ),
-    "manipulation": _simple(
-        "manipulation", "Upstream tasks", upstream.MANIPULATION, upstream.manipulation
-    ),
-    "curve": _simple(
-        "curve", "Learning curve within an upstream task", upstream.CURVE, upstream.curve
-    ),
+    name: _simple(upstream.OF_ARMS[name]) for name in ("gains", "plan", "manipulation", "curve")
 }

@@ -13,9 +13,9 @@ from operator import itemgetter
 from analysis.documents import (
     checklists,
     front,
-    inclusion,
     methods,
     planned_analysis,
+    recruitment,
     results,
     wording,
 )
@@ -35,7 +35,8 @@ from analysis.documents.blocks import (
 )
 from analysis.documents.study_record import Amount, StudyRecord
 from analysis.documents.wording import moment, recomputed, same_recipe
-from analysis.tables import columns, marks, rendering, sample
+from analysis.tables import columns, marks, rendering
+from analysis.tables.attrition import SAMPLE
 from analysis.tables.performance import PerformanceTable, kinds_of, versions
 from annotation.models import Kind, Qualification, Reason, Status, Study
 from annotation.money.ledger import in_currency
@@ -77,12 +78,12 @@ def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
             "Uncertainty and differences",
             [
                 *parts["uncertainty"],
-                *inclusion.of_attrition(record),
-                *inclusion.of_admission(record),
+                *recruitment.of_attrition(record),
+                *recruitment.of_admission(record),
                 *marked,
             ],
         ),
-        *_section(inclusion.SENSITIVITY, inclusion.sensitivity_to_criteria(record), marked),
+        *_section(recruitment.SENSITIVITY, recruitment.sensitivity_to_criteria(record), marked),
         *_section(planned_analysis.OF_ARMS, arms),
         *_section("Agreement and aggregated answers", parts["agreement"], marked),
         Section(
@@ -351,8 +352,8 @@ def _sample(record: StudyRecord) -> list[Section]:
     rows = record.sample
     if not rows:
         return []
-    notes = list(filter(None, [sample.NOTE, about_export(record.study)]))
-    return [Section(sample.TITLE, [Grid.of("The sample", sample.COLUMNS, rows, notes)])]
+    notes = list(filter(None, [SAMPLE.intro, about_export(record.study)]))
+    return [Section(SAMPLE.title, [Grid.of("The sample", SAMPLE.columns, rows, notes)])]
 
 
 def _checklists(record: StudyRecord, answers: Mapping[str, str]) -> list[Section]:

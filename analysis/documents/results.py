@@ -24,9 +24,9 @@ from analysis.tables import (
     findings_columns,
     gold_audit,
     metrics,
+    model_runs,
     models_columns,
     published,
-    seated_models,
 )
 from analysis.tables.columns import ASSUMES, FEW
 from analysis.tables.findings import Finding, is_small
@@ -234,8 +234,8 @@ def of_models(record: StudyRecord) -> list[Block]:
             Grid.of("People and models under every metric", EVERY_METRIC, every, [metrics.NOTE])
         )
     shown += people_minus_models(record)
-    if efforts := seated_models.efforts(record.study):
-        columns = on_page(seated_models.EFFORT)
+    if efforts := model_runs.efforts(record.study):
+        columns = on_page(model_runs.EFFORT)
         notes = [meanings(columns)]
         shown.append(Grid.of("What an answer took", columns, efforts, notes))
     return shown
@@ -244,7 +244,7 @@ def of_models(record: StudyRecord) -> list[Block]:
 def _seated(record: StudyRecord) -> Iterator[Scored]:
     """The models in the annotator's seat, by number of shots; only where they have a score."""
     for shots in sorted(record.study.shots):
-        rows = seated_models.scores(record.study, record.tasks, shots, record.frame)
+        rows = model_runs.seated_scores(record.study, record.tasks, shots, record.frame)
         for model, unit, scores in rows:
             for task, score in zip(record.tasks, scores, strict=True):
                 if score.n:

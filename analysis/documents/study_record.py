@@ -20,8 +20,9 @@ from django.db.models import Avg, Count, Q, QuerySet, Sum, prefetch_related_obje
 
 from analysis.documents import wording
 from analysis.heavy import pd
-from analysis.tables import findings, frames, marks, sample
+from analysis.tables import findings, frames, marks
 from analysis.tables import models as model_tables
+from analysis.tables.attrition import sample
 from annotation.models import (
     ANALYSED,
     Activity,
@@ -40,6 +41,7 @@ from annotation.models import (
 )
 from annotation.money import ledger
 from annotation.monitoring import funnel
+from annotation.monitoring.sample import Row
 from annotation.study import compared_files
 from tasks.models import Example, Split, Task
 from tasks.paper import place
@@ -372,9 +374,9 @@ class StudyRecord:
         return [(text.version, text.since, counts.get(text.pk, 0)) for text in texts]
 
     @cached_property
-    def sample(self) -> list[sample.Row]:
+    def sample(self) -> list[Row]:
         """The table of the sample."""
-        return sample.rows(self.study)
+        return sample(self.study, Kind.PERSON)
 
     @cached_property
     def withdrawn(self) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import Count, Max, QuerySet, Sum
 from django.utils import timezone
 
-from analysis.export import files, publishing, release, rounded_times, screenshots
+from analysis.export import files, publishing, release, screenshots
 from analysis.export.columns import COLUMNS
 from annotation.models import (
     Activity,
@@ -76,7 +76,7 @@ def state(study: Study) -> str:
 
 def job_of(study: Study) -> Job | None:
     """The job that makes, or has made, the bundle of this study."""
-    jobs_by_unit = (jobs.find(KIND, _parameters(study, unit)) for unit in rounded_times.UNITS)
+    jobs_by_unit = (jobs.find(KIND, _parameters(study, unit)) for unit in publishing.UNITS)
     return next((job for job in jobs_by_unit if job is not None), None)
 
 

@@ -19,10 +19,9 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.text import slugify
 
-from analysis.documents import blocks, front, paper_tables, preregistration, report
-from analysis.documents.checklists import files as checklist_files
+from analysis.documents import blocks, checklists, front, paper_tables, preregistration, report
 from analysis.documents.wording import moment
-from analysis.export import dictionary, files, pages_seen, publishing, rounded_times, screenshots
+from analysis.export import dictionary, files, pages_seen, publishing, screenshots
 from analysis.export.columns import COLUMNS
 from analysis.figures import data as figure_data
 from analysis.tables import performance
@@ -144,9 +143,9 @@ def write_data(study: Study, folder: Path, round_times: str = "") -> None:
     masked = _masked(study)
     files.write_files(study, folder)
     for name, columns in WRITTEN.items():
-        rounded_times.change_columns(folder / name, dict.fromkeys(columns, masked))
+        publishing.change_columns(folder / name, dict.fromkeys(columns, masked))
     if round_times:
-        rounded_times.round_files(folder, round_times)
+        publishing.round_files(folder, round_times)
     shutil.copyfile(MIXED_MODEL, folder / MIXED_MODEL.name)
     _write_documents(study, folder, masked, files.write_data_sums(folder), round_times)
     write_tables(study, folder / "tables")
@@ -156,7 +155,7 @@ def write_data(study: Study, folder: Path, round_times: str = "") -> None:
     _write_seen(study, folder / "seen")
     logged = csv_text(publishing.LOG_COLUMNS, publishing.log_rows(study, masked))
     if round_times:
-        logged = rounded_times.in_text(logged, round_times)
+        logged = publishing.in_text(logged, round_times)
     _text(folder / "audit_log.csv", logged)
 
 
@@ -175,10 +174,10 @@ def write_tables(study: Study, folder: Path) -> None:
 def _write_checklists(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
     """Each checklist as LaTeX and JSON, and the table of the sample as JSON."""
     folder.mkdir()
-    for name, form in checklist_files.forms_of(study, masked).items():
-        _text(folder / f"{name}.tex", checklist_files.as_latex(form))
-        _text(folder / f"{name}.json", checklist_files.as_json(form))
-    _text(folder / "sample.json", checklist_files.sample_file(study, "json"))
+    for name, form in checklists.forms_of(study, masked).items():
+        _text(folder / f"{name}.tex", checklists.as_latex(form))
+        _text(folder / f"{name}.json", checklists.as_json(form))
+    _text(folder / "sample.json", checklists.sample_file(study, "json"))
 
 
 def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
@@ -300,7 +299,7 @@ def _rounded(study: Study, text: str, unit: str) -> str:
     """The report with its times rounded, but for the opening, which is nobody's time."""
     assert study.opened_at is not None  # a draft has no release
     opened = moment(study.opened_at)
-    return opened.join(rounded_times.in_text(part, unit) for part in text.split(opened))
+    return opened.join(publishing.in_text(part, unit) for part in text.split(opened))
 
 
 def _write_materials(study: Study, folder: Path) -> None:

@@ -29,10 +29,10 @@ from analysis.tables import (
     leaderboard,
     marks,
     metrics,
+    model_runs,
     models_columns,
     performance,
     rendering,
-    seated_models,
     training,
 )
 from analysis.tables import models as model_tables
@@ -275,7 +275,7 @@ class HumansAndModels(ApiView):
                         models_columns.AGGREGATES, model_tables.aggregate_rows(tables)
                     ),
                     "differences": [{"kind": kind} | pairing for pairing in pairings],
-                    "effort": as_records(seated_models.EFFORT, seated_models.efforts(study)),
+                    "effort": as_records(model_runs.EFFORT, model_runs.efforts(study)),
                     "metrics": as_records(
                         metrics.COLUMNS,
                         [row for row in metrics.rows(study) if row.who in (kind, metrics.MODEL)],

@@ -16,11 +16,12 @@ from rest_framework.response import Response
 from analysis.documents import blocks, paper_tables, preregistration, report
 from analysis.export import bundle_job, files
 from analysis.figures.several_studies import Comparison
-from analysis.pages import compare, forms
+from analysis.pages import figures, forms
 from analysis.pages.report import MARKDOWN
-from analysis.pages.tables import OF_ARMS, TABLES, Rows
+from analysis.pages.tables import TABLES, Rows
 from analysis.tables import difficulty, gold_audit, performance, planner
 from analysis.tables.columns import as_records
+from analysis.tables.upstream import OF_ARMS
 from annotation.access import scores_of, study_of
 from annotation.api import jobs
 from annotation.api.problems import Conflict, Unprocessable
@@ -85,7 +86,8 @@ class CrossTask(KindOfTable):
         study = scores_of(request, name)
         if table not in OF_ARMS:
             raise Http404
-        rows = self.rows(request, study, *OF_ARMS[table])
+        shown = OF_ARMS[table]
+        rows = self.rows(request, study, shown.columns, shown.rows)
         return tagged(request, {"table": table, "rows": rows})
 
 
@@ -173,7 +175,7 @@ class SeveralStudies(ApiView):
         summary="Scores of several studies, and what differs between their designs",
     )
     def get(self, request: Request) -> Response:
-        comparison = compare.asked_for(request)
+        comparison = figures.asked_for(request)
         if comparison is None:
             raise ValidationError({"study": ["Name the studies: ?study=one&study=other"]})
         told = {

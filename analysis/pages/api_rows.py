@@ -15,7 +15,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from analysis.documents.checklists import FORMS, files
+from analysis.documents import checklists
+from analysis.documents.checklists import FORMS
 from analysis.documents.checklists.short_form import Form, Reply
 from analysis.pages.examples import example_of
 from analysis.pages.forms import CommentForm
@@ -204,7 +205,7 @@ def _form(request: Request, name: str, form: str) -> Form:
     study = scores_of(request, name)
     if study.is_draft:
         raise Http404(DRAFT)
-    filled = files.form_of(study, form)
+    filled = checklists.form_of(study, form)
     if filled is None:
         raise Http404(f"There is no such form; known: {', '.join(FORMS)}.")
     return filled
@@ -232,7 +233,7 @@ class ChecklistForm(ApiView):
         parameters=[FORM], responses=FormShape, summary="A checklist of a venue, filled in"
     )
     def get(self, request: Request, name: str, form: str) -> Response:
-        return tagged(request, files.as_record(_form(request, name, form)))
+        return tagged(request, checklists.as_record(_form(request, name, form)))
 
 
 class ChecklistLatex(ApiView):
@@ -242,7 +243,7 @@ class ChecklistLatex(ApiView):
         summary="The same in LaTeX",
     )
     def get(self, request: Request, name: str, form: str) -> HttpResponse:
-        text = files.as_latex(_form(request, name, form))
+        text = checklists.as_latex(_form(request, name, form))
         return download(text, f"{name}-{form}.tex", "application/x-tex; charset=utf-8")
 
 
@@ -261,7 +262,7 @@ class Sample(StudyTwin):
 
     @extend_schema(responses=OpenApiTypes.OBJECT, summary="The table of the sample")
     def get(self, request: Request, name: str) -> Response:
-        return tagged(request, files.sample_record(scores_of(request, name)))
+        return tagged(request, checklists.sample_record(scores_of(request, name)))
 
     def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Study:
         study = scores_of(request, names["name"], right_to(self.page))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from django.db.models import QuerySet
 
-from analysis.stats import agreement, layers
+from analysis.stats import agreement
 from analysis.tables import findings
 from analysis.tables.columns import share
 from annotation.models import Answer, Participation, Status, Step, Study
@@ -274,7 +274,7 @@ class ExamplePage:
             for number, name, text in self._texts
         ]
 
-    def _stretch(self, run: layers.Run[str]) -> Stretch:
+    def _stretch(self, run: agreement.Run[str]) -> Stretch:
         number = len(run.who)
         names = ", ".join(run.who[:MAX_NAMES]) + (", and others" if number > MAX_NAMES else "")
         who = f"{number} of {self.n} ({share(number, self.n)}): {names}." if number else "Nobody."
@@ -282,14 +282,14 @@ class ExamplePage:
             run.text,
             run.start,
             number,
-            layers.level(number, self.n),
+            agreement.level(number, self.n),
             run.is_gold,
             range(run.opens),
             range(run.closes),
             f"{who} Part of a gold text." if run.is_gold else who,
         )
 
-    def _runs(self, number: int, text: str) -> list[layers.Run[str]]:
+    def _runs(self, number: int, text: str) -> list[agreement.Run[str]]:
         begin = self._begins[number]
         gold = [
             (part.start - begin, part.start - begin + part.length)
@@ -302,7 +302,7 @@ class ExamplePage:
             ]
             for lane in self.lanes
         }
-        return layers.runs(text, highlights, gold)
+        return agreement.runs(text, highlights, gold)
 
     @cached_property
     def names(self) -> list[str]:
@@ -316,10 +316,10 @@ class ExamplePage:
     @cached_property
     def choices(self) -> list[Choice]:
         """Distinct answers, the most frequent first; of one choice every choice, in its order."""
-        groups = layers.groups((lane, lane.given.texts) for lane in self.lanes)
+        groups = agreement.groups((lane, lane.given.texts) for lane in self.lanes)
         if self.names:
             by_name = {group.texts[:1]: group for group in groups}
-            listed = [by_name.pop((name,), layers.Group((name,), ())) for name in self.names]
+            listed = [by_name.pop((name,), agreement.Group((name,), ())) for name in self.names]
             groups = [*listed, *by_name.values()]
         return [
             Choice(

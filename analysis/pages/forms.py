@@ -11,7 +11,7 @@ from django.http import QueryDict
 
 from analysis.documents import front
 from analysis.documents.checklists import short_form
-from analysis.export import rounded_times
+from analysis.export import publishing
 from analysis.stats import arg
 from annotation.models import GoldOpinion
 from annotation.monitoring.sample import LARGEST_EXPORT
@@ -176,7 +176,7 @@ class BundleForm(PageForm):
     key = "bundle"
     round_times = forms.ChoiceField(
         label="Times of people",
-        choices=[(unit, words.capitalize()) for unit, words in rounded_times.UNITS.items()],
+        choices=[(unit, words.capitalize()) for unit, words in publishing.UNITS.items()],
         required=False,
         help_text="Rounded times cannot be joined with the log of a platform. Durations and pay"
         " are not changed.",

@@ -18,10 +18,10 @@ from analysis.tables import (
     columns,
     differences,
     metrics,
+    model_runs,
     models_columns,
     performance,
     published,
-    seated_models,
 )
 from analysis.tables import models as model_tables
 from annotation.access import ResearcherRequest, own_model, predictions_job_of, scores_of
@@ -236,8 +236,8 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
         "not_compared": published.not_compared(study.tasks.all()),
         "score_columns": models_columns.SCORE_COLUMNS,
         "explanations": models_columns.explanations(model_tables.WHO[Kind(kind)]),
-        "effort_columns": on_page(seated_models.EFFORT),
-        "effort_cells": cells(seated_models.EFFORT, seated_models.efforts(study)),
+        "effort_columns": on_page(model_runs.EFFORT),
+        "effort_cells": cells(model_runs.EFFORT, model_runs.efforts(study)),
         "metric_columns": on_page(metrics.COLUMNS),
         "metric_cells": cells(metrics.COLUMNS, metrics.page_rows(study, kind)),
         "metric_note": metrics.NOTE,
@@ -292,7 +292,7 @@ def study_models_file(request: ResearcherRequest, name: str, table: str) -> Http
         shown = models_columns.AGGREGATES
         rows = model_tables.aggregate_rows(model_tables.tables(study, kind))
     elif table == "effort":
-        shown, rows = seated_models.EFFORT, seated_models.efforts(study)
+        shown, rows = model_runs.EFFORT, model_runs.efforts(study)
     elif table == "metrics":
         shown, rows = metrics.COLUMNS, metrics.rows(study)
     elif table == "differences":

@@ -11,10 +11,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from analysis.documents import blocks, front, preregistration, report, results, wording
-from analysis.documents.checklists import files as files_of
+from analysis.documents import blocks, checklists, front, preregistration, report, results, wording
 from analysis.documents.checklists import short_form
-from analysis.export import bundle_job, rounded_times
+from analysis.export import bundle_job, publishing
 from analysis.pages.forms import ASKED, AnswersForm, BundleForm, SampleForm
 from analysis.pages.tables import reading
 from annotation.access import ResearcherRequest, scores_of, study_of
@@ -168,17 +167,17 @@ def sample_file(request: ResearcherRequest, name: str, ext: str) -> HttpResponse
     study = scores_of(request, name)
     if study.is_draft or ext not in ("csv", "json"):
         raise Http404
-    return download(files_of.sample_file(study, ext), f"{name}-sample.{ext}", TYPES[ext])
+    return download(checklists.sample_file(study, ext), f"{name}-sample.{ext}", TYPES[ext])
 
 
 @reading
 def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -> HttpResponse:
     """A filled-in checklist as LaTeX or JSON."""
     study = scores_of(request, name)
-    filled = None if study.is_draft else files_of.form_of(study, form)
+    filled = None if study.is_draft else checklists.form_of(study, form)
     if filled is None or ext not in ("tex", "json"):
         raise Http404
-    make = files_of.as_latex if ext == "tex" else files_of.as_json
+    make = checklists.as_latex if ext == "tex" else checklists.as_json
     return download(make(filled), f"{name}-{form}.{ext}", TYPES[ext])
 
 
@@ -241,7 +240,7 @@ def _release(
             "size": archive.stat().st_size,
             "created_at": bundle_job.created_at(job),
             "is_current": bundle_job.is_current(study, job),
-            "times": rounded_times.UNITS[rounding] if rounding else "",
+            "times": publishing.UNITS[rounding] if rounding else "",
         }
     return render(request, "researcher/release.html", context, status=422 if sent else 200)
 

@@ -253,22 +253,12 @@ def _shown(board: Board, number: int) -> dict[str, Any]:
 
 # The results of a cross-task study: gains of its arms, and how its upstream training went.
 
-OF_ARMS: dict[str, tuple[Sequence[Column], Rows]] = {
-    "gains": (cross_task.GAINS, cross_task.joint),
-    "manipulation": (upstream.MANIPULATION, upstream.manipulation),
-    "curve": (upstream.CURVE, upstream.curve),
-    "plan": (cross_task.PLAN, cross_task.plan),
-}
-
 
 @reading
 def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
     """Gains with their intervals, the models of the paper, and the manipulation check."""
     study, kind, context = of_kind(request, name)
-    tables: dict[str, Any] = {
-        table: {"columns": on_page(shown), "cells": cells(shown, rows(study, kind))}
-        for table, (shown, rows) in OF_ARMS.items()
-    }
+    tables = {name: table.page(study, kind) for name, table in upstream.OF_ARMS.items()}
     published = cross_task.published()
     context |= {
         "tables": tables,
@@ -286,12 +276,12 @@ def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
 def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     """One of these tables as CSV, of every kind, with all digits."""
     study = scores_of(request, name)
-    if table not in OF_ARMS:
+    if table not in upstream.OF_ARMS:
         raise Http404
-    shown, rows = OF_ARMS[table]
-    every = [row for kind in performance.kinds(study) for row in rows(study, kind)]
+    shown = upstream.OF_ARMS[table]
+    every = [row for kind in performance.kinds(study) for row in shown.rows(study, kind)]
     every = list(dict.fromkeys(every))  # what is published stands once
-    return download(columns.as_csv(shown, every), f"{study.name}-{table}.csv")
+    return csv_file(f"{study.name}-{table}", shown.columns, every, "")
 
 
 # The planner, and how the results depend on who is counted.

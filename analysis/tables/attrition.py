@@ -12,7 +12,8 @@ from analysis.stats import significance
 from analysis.stats.learning import by_cell
 from analysis.tables import frames
 from analysis.tables.columns import Table, percent, share, signed_between, signed_points
-from annotation.models import LIVE, Qualification, Status, Study
+from annotation.models import LIVE, Kind, Qualification, Status, Study
+from annotation.monitoring.sample import FEWEST, SMALL, WITHHELD, Row, own_rows, stored_rows
 from annotation.study import admission
 from tasks.columns import NOTHING, Column
 
@@ -264,3 +265,55 @@ def told(study: Study) -> list[str]:
     return [
         sentence for sentence in (admission.warning(*rule), admission.screened(*rule)) if sentence
     ]
+
+
+# The table of the sample, counted in annotation/monitoring.
+
+_SAMPLE_INTRO = (
+    "People in the analysis, each counted once. n and share are of those who answered. Cells of"
+    f" fewer than {FEWEST} people are hidden ({SMALL}), and further ones are {WITHHELD} where such"
+    " a cell could be computed from them. Answers in free text are not tabulated."
+)
+
+
+def sample(study: Study, kind: str) -> list[Row]:
+    """The study's own questions first, then the table of a demographic export.
+
+    Of people alone: simulated annotators and models are asked nothing.
+    """
+    return [*own_rows(study), *stored_rows(study)] if kind == Kind.PERSON else []
+
+
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:g}"
+
+
+def _quartiles(row: Row) -> str:
+    return NOTHING if row.low is None else f"{_number(row.low)} to {_number(row.high)}"
+
+
+def _share(share: float | None) -> str:
+    return NOTHING if share is None else f"{share:.0%}"
+
+
+_OF_SAMPLE = [
+    Column("question", "Question", "of the study's own, or a column of the platform's export"),
+    Column("answer", "Answer", "one of its choices; empty where the answer is a number"),
+    Column(
+        "of",
+        "Answered",
+        "people who answered the question",
+        show=lambda of: SMALL if of is None else str(of),
+    ),
+    Column("n", "", "people with that answer; empty where it is hidden"),
+    Column("hidden", "", f"{SMALL} or {WITHHELD} where n is hidden"),
+    Column("", "n", "people with that answer", get=lambda row: row.hidden or str(row.n)),
+    Column("share", "Share", "of those who answered", "share", _share),
+    Column("median", "Median", "of an answer that is a number", show=_number),
+    Column("lower_quartile", "", "of an answer that is a number", get="low"),
+    Column("upper_quartile", "", "of an answer that is a number", get="high"),
+    Column("", "Quartiles", "lower and upper, by linear interpolation", get=_quartiles),
+]
+
+
+SAMPLE = Table("sample", "Sample", _SAMPLE_INTRO, _OF_SAMPLE, sample)

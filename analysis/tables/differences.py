@@ -24,7 +24,7 @@ from django.db.models import Avg, QuerySet
 
 from analysis.heavy import np
 from analysis.stats import significance, two_way
-from analysis.tables import seated_models, test_sets, tested
+from analysis.tables import model_runs, test_sets, tested
 from analysis.tables.frames import contexts_of_tests
 from analysis.tables.model_runs import equally_trained
 from analysis.tables.test_sets import given_texts
@@ -327,7 +327,7 @@ def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dic
     compared = _compared_files(study)
     means = _model_means([file.pk for runs in compared.values() for file in runs.files])
     means |= _model_parts(compared)
-    seated = seated_models.runs(study) if kind != Kind.MODEL else {}
+    seated = model_runs.seated_runs(study) if kind != Kind.MODEL else {}
     if seated:
         taken = [participation for seats in seated.values() for participation in seats]
         scores = _scores(study, study.participations.filter(pk__in=taken))

@@ -4,15 +4,21 @@ And what a study makes of the runs: which were trained on the very examples that
 and their scores with alternative golds as one set.
 """
 
+from __future__ import annotations
+
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from analysis.tables import test_sets
+from django.db.models import Count, Q, Sum
+
+from analysis.heavy import pd
+from analysis.tables import frames, test_sets
 from analysis.tables.scores import Score, over
-from annotation.models import Study
+from annotation.models import Answer, Kind, LedgerEntry, ModelAnnotator, ModelRun, Status, Study
+from tasks.columns import NOTHING, Column, two_digits
 from tasks.metrics import s1
 from tasks.models import Prediction, PredictionFileQuerySet, Split, Task
 from tasks.models.predictions import Numbering, Seen
@@ -155,3 +161,190 @@ def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
     )
     counts.update((task.pk, 0) for task in tasks)
     return counts
+
+
+# Models that took a seat in a study: their scores over training splits, and what answers took. A
+# model annotator did what people did, so its score on a task is that of its participation. Of one
+# model at one number of shots, replicates on a split are averaged first, then the splits: the SD is
+# over splits, as that of uploaded predictions; at zero shots it is over replicates.
+
+
+@dataclass(frozen=True)
+class Seated:
+    """One model with one prompt, on whatever splits and replicates."""
+
+    name: str
+    revision: str
+    prompt_hash: str
+
+    def __str__(self) -> str:
+        revision = f" {self.revision}" if self.revision else ""
+        return f"{self.name}{revision}, prompt {self.prompt_hash[:8]}"
+
+    @property
+    def title(self) -> str:
+        """Its name beside people and uploaded models."""
+        return f"{self} (model in the annotator's seat)"
+
+
+def _models(study: Study) -> dict[int, Seated]:
+    """Participation -> its model, of those of the study that were not withdrawn."""
+    theirs = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
+    known = ModelAnnotator.objects.filter(worker__participations__in=theirs)
+    rows = known.values_list("worker_id", "name", "revision", "prompt_hash")
+    of_worker = {worker: Seated(*who) for worker, *who in rows}
+    pairs = theirs.values_list("pk", "worker_id")
+    return {pk: of_worker[worker] for pk, worker in pairs if worker in of_worker}
+
+
+def seated_scores(
+    study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame
+) -> Iterator[tuple[str, str, list[Score]]]:
+    """(model, what its SD is over, a score for each task) at that number of shots, by name."""
+    models = _models(study)
+    values: dict[Seated, dict[str, dict[int, list[float]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
+    counted = frames.counted(frame, Kind.MODEL)
+    for row in counted[counted["shots"] == shots].to_dict("records"):
+        model = models.get(row["participation"])
+        if model is not None:
+            split = int(row["split"]) if shots else 0
+            values[model][row["task"]][split].append(row["score"])
+    of = len(study.splits) if shots else 0
+    for model in sorted(values, key=str):
+        cells = [_over_splits(values[model][task.name], of) for task in tasks]
+        yield model.title, "splits" if shots else "runs", cells
+
+
+def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None]]:
+    """(key of the task version, shots, title) -> participation that counts -> training split."""
+    models = _models(study)
+    found: dict[tuple[int, int, str], dict[int, int | None]] = defaultdict(dict)
+    counted = study.participations.analysed().in_cells().filter(kind=Kind.MODEL).order_by("pk")
+    rows = counted.values_list(
+        "pk", "scenario__task_id", "scenario__shots", "scenario__split_number"
+    )
+    for pk, task, shots, split in rows:
+        if pk in models:
+            found[task, shots, models[pk].title][pk] = split
+    return dict(found)
+
+
+def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
+    """The score of one cell; `of` is the number of splits, 0 where nothing is trained."""
+    if not of:
+        replicates = [value for own in by_split.values() for value in own]
+        return over(replicates, len(replicates))
+    return over([math.fsum(own) / len(own) for own in by_split.values()], of)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What the answers of people, or of one model, took."""
+
+    who: str
+    kind: str
+    answers: int
+    minutes: float  # of work, or of waiting for the model's replies
+    cost: float  # NaN where none is known
+    currency: str
+    invalid: int | None = None
+    refusals: int | None = None
+
+    @property
+    def minutes_per_answer(self) -> float:
+        return self.minutes / self.answers
+
+    @property
+    def cost_per_answer(self) -> float:
+        return self.cost / self.answers
+
+    @property
+    def invalid_share(self) -> float:
+        return math.nan if self.invalid is None else self.invalid / self.answers
+
+
+def _money(value: float) -> str:
+    return f"{value:.4f}" if math.isfinite(value) else NOTHING
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %" if math.isfinite(value) else NOTHING
+
+
+EFFORT = [
+    Column("name", "Who", "people, or a model in the annotator's seat", get="who"),
+    Column("kind", "", "person or model"),
+    Column(
+        "answers",
+        "Answers",
+        "of people: stored answers of completed participations, all steps; of a model: the"
+        " answers that its runs report",
+    ),
+    Column(
+        "minutes_per_answer",
+        "Minutes per answer",
+        "active time of people; of models the time until their replies",
+        "minutes",
+        show=two_digits,
+    ),
+    Column(
+        "cost_per_answer",
+        "Cost per answer",
+        "pay of people; what the provider of a model charges, where it says so",
+        show=_money,
+    ),
+    Column("currency", "Currency", "of the cost"),
+    Column(
+        "invalid_share",
+        "Invalid",
+        "share of a model's answers that were not valid after every retry, so that an empty one"
+        " was stored",
+        show=_percent,
+    ),
+    Column(
+        "refusals",
+        "Refusals",
+        "replies that the provider marks as refused",
+        show=lambda value: NOTHING if value is None else str(value),
+    ),
+]
+
+
+def efforts(study: Study) -> list[Effort]:
+    """People first, then each model that took a seat; [] where none did."""
+    runs: dict[Seated, list[ModelRun]] = defaultdict(list)
+    told = ModelRun.objects.filter(participation__study=study).in_bulk()
+    for pk, model in _models(study).items():
+        if pk in told:
+            runs[model].append(told[pk])
+    rows = [_of_model(model, runs[model]) for model in sorted(runs, key=str)]
+    people = [*_of_people(study)]
+    return [*people, *(row for row in rows if row.answers)] if rows else []
+
+
+def _of_model(model: Seated, runs: list[ModelRun]) -> Effort:
+    costs = [math.nan if run.cost_usd is None else float(run.cost_usd) for run in runs]
+    return Effort(
+        who=model.title,
+        kind=Kind.MODEL,
+        answers=sum(run.answers for run in runs),
+        minutes=math.fsum(run.seconds for run in runs) / 60,
+        cost=math.fsum(costs),
+        currency="USD",
+        invalid=sum(run.invalid for run in runs),
+        refusals=sum(run.refusals for run in runs),
+    )
+
+
+def _of_people(study: Study) -> Iterator[Effort]:
+    people = study.participations.filter(kind=Kind.PERSON, status=Status.COMPLETED)
+    work = Answer.objects.filter(turn__participation__in=people).aggregate(
+        n=Count("pk"), seconds=Sum("active_seconds", default=0.0)
+    )
+    paid = LedgerEntry.objects.filter(participation__in=people, participation__is_paid=True)
+    cents = paid.aggregate(total=Sum("cents", filter=~Q(kind="bonus"), default=0))["total"]
+    if work["n"]:
+        cost = cents / 100 if study.is_paid else math.nan
+        yield Effort("People", Kind.PERSON, work["n"], work["seconds"] / 60, cost, study.currency)

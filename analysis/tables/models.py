@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from analysis.heavy import pd
-from analysis.tables import frames, seated_models, test_sets
+from analysis.tables import frames, model_runs, test_sets
 from analysis.tables.frames import covariances
 from analysis.tables.model_runs import (
     FileScore,
@@ -211,7 +211,7 @@ def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Ro
 
 def _seated(study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame) -> Iterator[Row]:
     """The models that took part in the study as annotators, each by itself."""
-    for name, unit, scores in seated_models.scores(study, tasks, shots, frame):
+    for name, unit, scores in model_runs.seated_scores(study, tasks, shots, frame):
         yield Row("study", name, unit, scores, tasks)
 
 

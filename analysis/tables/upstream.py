@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from analysis.heavy import np
 from analysis.stats.uncertainty import sd
-from analysis.tables.columns import count
+from analysis.tables import cross_task
+from analysis.tables.columns import Table, count
 from annotation.models import Answer, Step, Study
 from tasks.columns import Column
 
@@ -163,3 +164,18 @@ CURVE = [
     Column("mean", "Mean", "mean S1", "S1 x 100"),
     Column("active", "Seconds", "median active time", "s"),
 ]
+
+# Name -> each table of a cross-task study.
+OF_ARMS = {
+    table.name: table
+    for table in (
+        Table(
+            "gains", "Gains of the arms", cross_task.QUESTION, cross_task.GAINS, cross_task.joint
+        ),
+        Table("manipulation", "Upstream tasks", "", MANIPULATION, manipulation),
+        Table("curve", "Learning curve within an upstream task", "", CURVE, curve),
+        Table(
+            "plan", "People for a wanted interval of the ARG", "", cross_task.PLAN, cross_task.plan
+        ),
+    )
+}

@@ -14,8 +14,8 @@ from django.urls import reverse
 from analysis.export import release
 from analysis.export.dictionary import type_of
 from analysis.figures import data as figure_data
-from analysis.pages.tables import OF_ARMS as TABLES
 from analysis.tables import findings, findings_columns
+from analysis.tables.upstream import OF_ARMS as TABLES
 from annotation.models import Kind
 from tasks.models import Job
 from tests import factories

@@ -6,7 +6,8 @@ import re
 import pytest
 from django.urls import reverse
 
-from analysis.documents.checklists import FORMS, files, short_form
+from analysis.documents import checklists
+from analysis.documents.checklists import FORMS, short_form
 from analysis.documents.checklists.short_form import Reply, Status
 from annotation.models import ReportAnswer, Study
 from tests import factories
@@ -53,26 +54,26 @@ def answer(study, **fields):
 
 
 def entries(study, form="wei-2025") -> dict:
-    return {entry.number: entry for entry in files.form_of(study, form).entries}
+    return {entry.number: entry for entry in checklists.form_of(study, form).entries}
 
 
 # The forms ----------------------------------------------------------------------------------------
 
 
 def test_all_71_items_are_there_in_the_order_of_the_form(study):
-    form = files.form_of(study, "wei-2025")
+    form = checklists.form_of(study, "wei-2025")
     assert [entry.number for entry in form.entries] == NUMBERS
     assert len(NUMBERS) == 71
     assert list(items(study)) == NUMBERS
 
 
 def test_each_item_is_answered_in_the_way_of_the_form(study):
-    kinds = {entry.number: entry.reply for entry in files.form_of(study, "wei-2025").entries}
+    kinds = {entry.number: entry.reply for entry in checklists.form_of(study, "wei-2025").entries}
     assert [number for number in NUMBERS if kinds[number] == Reply.STATUS] == BY_STATUS
     assert [number for number in NUMBERS if kinds[number] == Reply.CHOICES] == CHOSEN
     assert [number for number in NUMBERS if kinds[number] == Reply.CHECKBOX] == ["3.3.1"]
     for name in FORMS:
-        for entry in files.form_of(study, name).entries:
+        for entry in checklists.form_of(study, name).entries:
             assert entry.answer.strip(), entry.number
             if entry.reply == Reply.STATUS:
                 assert entry.answer in list(Status), entry.number
@@ -101,7 +102,7 @@ def test_the_short_form_has_at_most_twelve_fields_and_the_items_that_use_them_le
     ada, study
 ):
     assert len(short_form.FIELDS) == 12
-    used = {entry.field for name in FORMS for entry in files.form_of(study, name).entries}
+    used = {entry.field for name in FORMS for entry in checklists.form_of(study, name).entries}
     assert used - {""} == set(short_form.FIELDS)
     page = ada.get(reverse("report", args=[study.name])).content.decode()
     for field in short_form.FIELDS:
@@ -252,7 +253,7 @@ def test_an_answer_too_long_is_refused_whole_and_stays_on_the_page(ada, study):
 @pytest.mark.parametrize("name", list(FORMS))
 def test_each_form_is_a_file_of_latex_and_of_json_in_its_order(ada, researcher, study, name):
     answer(study, n19="Board_7 & 50% {x} \\end{document}", n21="[all] adults in 大阪")
-    numbers = [entry.number for entry in files.form_of(study, name).entries]
+    numbers = [entry.number for entry in checklists.form_of(study, name).entries]
     page = ada.get(reverse("report", args=[study.name])).content.decode()
     addresses = {ext: reverse("checklist_file", args=[study.name, name, ext]) for ext in FILES}
     assert all(f'href="{address}"' in page for address in addresses.values())

@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from analysis.documents.checklists import files, for_study
+from analysis.documents import checklists
+from analysis.documents.checklists import for_study
 from analysis.documents.checklists.facts import Facts
 from analysis.documents.study_record import StudyRecord
 from analysis.stats import power
@@ -447,4 +448,4 @@ def test_what_models_outside_got_is_for_the_researcher_to_say(studies):
     assert (other["3.4"].answer, other["3.4.1"].answer) == ("No", "Partial")
     assert other["3.3.2"].answer == "Partial"
     assert "3 USD." in same["1.7"].evidence
-    assert files.as_latex(files.form_of(study, "wei-2025"))
+    assert checklists.as_latex(checklists.form_of(study, "wei-2025"))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.stats.layers import groups, level, runs
+from analysis.stats.agreement import groups, level, runs
 
 # Beyond the BMP, combining, joined, right to left, markup: where UTF-16 or escaping would slip.
 PIECES = ["a", "é", "e\u0301", "\U0001f600", "\U0001d54f", "\u200d", "ל", "<b>", "&amp;", " ", "\n"]

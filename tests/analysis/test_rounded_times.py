@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from analysis.documents.wording import moment
-from analysis.export import publishing, release, rounded_times
+from analysis.export import publishing, release
 from annotation.models import Study
 from annotation.steps import exclusion
 from tests import factories
@@ -17,7 +17,7 @@ from tests.analysis.tampering import Export
 
 pytestmark = pytest.mark.long
 
-TIME = re.compile(rounded_times.IN_TEXT.pattern)
+TIME = re.compile(publishing.IN_TEXT.pattern)
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,16 @@
 """Checklists of venues, filled in from the design of a study and from what its tables computed.
 
 `for_study` makes all of them; acl.py has those of ACL, NeurIPS, wei_*.py the items of Wei et al.;
-files of them are made in files.py. What only a person can answer is asked once (short_form.py), and
+files of them are made here. What only a person can answer is asked once (short_form.py), and
 several items of several forms can use one answer. Each sentence must hold for the study at hand:
 facts.py reads the frozen design and the rows of this study, never what most studies are like.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
 
+from analysis.documents.blocks import LONGEST_BOLD
 from analysis.documents.checklists import (
     acl,
     wei_analysis,
@@ -15,9 +18,14 @@ from analysis.documents.checklists import (
     wei_execution,
     wei_recruitment,
 )
-from analysis.documents.checklists.facts import Facts
-from analysis.documents.checklists.short_form import Answers, Form
+from analysis.documents.checklists.facts import Facts, prose
+from analysis.documents.checklists.short_form import Answers, Entry, Form
 from analysis.documents.study_record import StudyRecord
+from analysis.tables.attrition import SAMPLE
+from analysis.tables.columns import as_csv, as_records
+from analysis.tables.markup import NOT_LATIN, is_latin, latex
+from annotation.models import Kind, Study
+from annotation.monitoring.sample import about_export
 
 # Wei et al. 2025 (arXiv 2506.13776): 71 items, numbered as in the authors' form, which is under
 # CC BY-NC-SA 4.0; titles, answers and evidence are in our own words. 5.1 is no item of its own.
@@ -41,3 +49,93 @@ def for_study(record: StudyRecord, answers: Mapping[str, str]) -> dict[str, Form
     """Name -> form, each filled in; `answers` are those of the short form, by field."""
     facts, given = Facts(record), Answers(answers)
     return {name: make(facts, given) for name, make in FORMS.items()}
+
+
+# A filled-in form as LaTeX and as JSON, in the order of the form; the sample as CSV and JSON.
+
+# First digit of a number of Wei et al. -> what these items are about.
+PARTS = {
+    "0": "Paper",
+    "1": "Design",
+    "2": "Recruitment",
+    "3": "Execution",
+    "4": "Analysis",
+    "5": "Documentation",
+}
+
+
+def forms_of(study: Study, masked: Callable[[str], str] = str) -> dict[str, Form]:
+    """Name -> form of an opened study, each filled in; `masked` is applied to what people wrote."""
+    stored = study.report_answers.values_list("item", "text")
+    return for_study(StudyRecord(study, masked), {item: masked(text) for item, text in stored})
+
+
+def form_of(study: Study, name: str) -> Form | None:
+    """One of them; None where there is no such form."""
+    return forms_of(study)[name] if name in FORMS else None
+
+
+def part_of(form: Form, entry: Entry) -> str:
+    """The heading above an item; "" in a form without parts."""
+    return PARTS.get(entry.number[0], "") if form.name == "wei-2025" else ""
+
+
+def as_latex(form: Form) -> str:
+    """Lists of the items with their numbers, below one heading; needs no package."""
+    lines = [f"\\section*{{{latex(form.title)}}}", latex(form.source)]
+    for part, entries in groupby(form.entries, key=lambda entry: part_of(form, entry)):
+        if part:
+            lines.append(f"\\subsection*{{{latex(part)}}}")
+        lines += ["\\begin{enumerate}", *(_item(entry) for entry in entries), "\\end{enumerate}"]
+    text = "\n".join(lines) + "\n"
+    return ("" if is_latin(text) else NOT_LATIN) + text
+
+
+def _item(entry: Entry) -> str:
+    said = " ".join(_said(entry))
+    return f"\\item[{latex(entry.number)}] {said}"
+
+
+def _said(entry: Entry) -> Iterator[str]:
+    yield f"\\emph{{{latex(entry.title)}.}}"
+    answer = latex(prose(entry.answer))
+    yield f"\\textbf{{{answer}}}" if len(entry.answer) <= LONGEST_BOLD else answer
+    if entry.evidence:
+        yield latex(entry.evidence)
+
+
+def as_json(form: Form) -> str:
+    """The same as JSON."""
+    return json.dumps(as_record(form), ensure_ascii=False, indent=1) + "\n"
+
+
+def as_record(form: Form) -> dict[str, object]:
+    """The form for a program: each item with its number, kind of reply, answer and evidence."""
+    return {
+        "form": form.name,
+        "title": form.title,
+        "source": form.source,
+        "items": [
+            {
+                "number": entry.number,
+                "title": entry.title,
+                "reply": str(entry.reply),
+                "answer": entry.answer,
+                "evidence": entry.evidence,
+            }
+            for entry in form.entries
+        ],
+    }
+
+
+def sample_record(study: Study) -> dict[str, object]:
+    """The table of the sample for a program."""
+    rows = as_records(SAMPLE.columns, SAMPLE.rows(study, Kind.PERSON))
+    return {"rows": rows, "export": about_export(study), "note": SAMPLE.intro}
+
+
+def sample_file(study: Study, ext: str) -> str:
+    """The same as CSV or JSON."""
+    if ext == "csv":
+        return as_csv(SAMPLE.columns, SAMPLE.rows(study, Kind.PERSON))
+    return json.dumps(sample_record(study), ensure_ascii=False, indent=1) + "\n"

@@ -18,7 +18,7 @@ from analysis.documents import recruitment, wording
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import count
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
-from analysis.tables import seated_models
+from analysis.tables import model_runs
 from annotation.models import (
     AddedSeats,
     Answer,
@@ -226,7 +226,7 @@ class Facts:
         names = {task.pk: task.name for task in self.record.tasks}
         return [
             ModelCell(model.removesuffix(SEATED), names[task], shots, len(runs), is_seated=True)
-            for (task, shots, model), runs in sorted(seated_models.runs(self.study).items())
+            for (task, shots, model), runs in sorted(model_runs.seated_runs(self.study).items())
         ]
 
     @property
@@ -248,9 +248,9 @@ class Facts:
         return " ".join(f"{where}: {names}." for where, names in named.items() if names)
 
     @cached_property
-    def efforts(self) -> list[seated_models.Effort]:
+    def efforts(self) -> list[model_runs.Effort]:
         """What the answers of seated models took, model by model."""
-        return [row for row in seated_models.efforts(self.study) if row.kind == Kind.MODEL]
+        return [row for row in model_runs.efforts(self.study) if row.kind == Kind.MODEL]
 
     @cached_property
     def runs(self) -> list[ModelRun]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.export import rounded_times, screenshots
+from analysis.export import publishing, screenshots
 from analysis.export.release import ReleaseError, write_release
 from annotation.models import Study
 from annotation.steps import blinding
@@ -26,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--no-pictures", action="store_true", help="take no pictures")
         parser.add_argument(
             "--round-times",
-            choices=[rounded_times.HOUR, rounded_times.DAY],
+            choices=[publishing.HOUR, publishing.DAY],
             default="",
             help="round all times of people down, so that they cannot be joined with a platform's"
             " log; verify.py says what it then cannot recompute",
