@@ -162,11 +162,6 @@ class StudyRecord:
         return self._workers["consented"]
 
     @cached_property
-    def workers_completed(self) -> int:
-        """Number of distinct people who completed at least one task."""
-        return self._workers["completed"]
-
-    @cached_property
     def workers_analysed(self) -> int:
         """Number of distinct people in the analysis, of all arms."""
         return self._workers["analysed"]
@@ -177,7 +172,6 @@ class StudyRecord:
         reached = {
             "arrived": Q(),
             "consented": Q(consented_at__isnull=False),
-            "completed": Q(status=Status.COMPLETED),
             "analysed": ANALYSED,
         }
         counts = {name: Count("worker", distinct=True, filter=it) for name, it in reached.items()}

@@ -61,7 +61,7 @@ def upstream_rows(study: Study) -> Iterator[Row]:
     """One row per turn of an upstream step; annotators by pseudonym, each in its order."""
     turns = Turn.objects.filter(participation__study=study, step=Step.UPSTREAM)
     turns = turns.order_by("participation__pseudonym", "position")
-    texts = dict(texts_of_upstream(study))
+    texts = texts_of_upstream(study)
     names = {
         row.example_id: (row.task.name, row.task.version)
         for rows in pools(study).values()

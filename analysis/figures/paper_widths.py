@@ -9,7 +9,6 @@ import re
 from typing import Any
 
 INCHES = {"single": 3.25, "double": 6.75}  # of one column and of both
-SMALLEST = 6.0  # points of a letter in print
 DOTS = 300  # an inch, of PNG
 POINTS = 72  # an inch
 PIXELS = 96  # an inch, as a browser lays out
@@ -80,13 +79,3 @@ def _scaled(drawn: str, width: str, size: float, unit: str) -> str:
     was, high = _side(drawn), _side(drawn, "height")
     sides = f'width="{width}" height="{size * high / was:.4f}{unit}"'
     return re.sub(r'width="[\d.]+" height="[\d.]+"', sides, drawn, count=1)
-
-
-def smallest_letter(drawn: str) -> float:
-    """Points of the smallest letters of such an SVG in print."""
-    width = re.search(r'<svg[^>]*? width="([\d.]+)in"', drawn)
-    box = re.search(r'viewBox="0 0 ([\d.]+) ', drawn)
-    sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)px"', drawn)]
-    assert width is not None
-    assert box is not None
-    return min(sizes) * float(width[1]) * POINTS / float(box[1])

@@ -63,6 +63,12 @@ def field_of(column: Column) -> serializers.Field:
     return kind(help_text=words)
 
 
+class Rows(serializers.ListField):
+    """The rows of a table by the names of its columns."""
+
+    child = serializers.DictField()
+
+
 class Index(ApiView):
     """Where a program begins."""
 
@@ -114,15 +120,13 @@ class Findings(ApiView):
             child=serializers.CharField(), help_text="what every table of the study says of itself"
         )
         pending = Pending(allow_null=True, help_text="null when nothing is waited for")
-        intervals = serializers.ListField(child=serializers.DictField(), allow_null=True)
-        agreement = serializers.ListField(child=serializers.DictField())
-        aggregates = serializers.ListField(child=serializers.DictField())
-        ceiling = serializers.ListField(child=serializers.DictField())
-        contrasts = serializers.ListField(child=serializers.DictField(), allow_null=True)
-        attrition = serializers.ListField(child=serializers.DictField())
-        admission = serializers.ListField(
-            child=serializers.DictField(), help_text="how many each arm judged and admitted"
-        )
+        intervals = Rows(allow_null=True)
+        agreement = Rows()
+        aggregates = Rows()
+        ceiling = Rows()
+        contrasts = Rows(allow_null=True)
+        attrition = Rows()
+        admission = Rows(help_text="how many each arm judged and admitted")
 
     @extend_schema(
         responses=Tables(many=True),
@@ -195,8 +199,8 @@ class FigureData(ApiView):
 
         kind = serializers.ChoiceField(Kind.choices)
         why_not = serializers.CharField(help_text="why there is no such figure; empty if there is")
-        numbers = serializers.ListField(child=serializers.DictField())
-        data = serializers.ListField(child=serializers.DictField())
+        numbers = Rows()
+        data = Rows()
 
     @extend_schema(
         responses=DataOfFigure(many=True),
@@ -239,23 +243,14 @@ class HumansAndModels(ApiView):
         """Rows as in the CSVs of the page; scores under the card's metric, scale 0 to 1."""
 
         kind = serializers.ChoiceField(Kind.choices)
-        scores = serializers.ListField(
-            child=serializers.DictField(),
-            help_text="by task; sd_over says what the SD is over, n and of count these",
+        scores = Rows(help_text="by task; sd_over says what the SD is over, n and of count these")
+        aggregates = Rows(help_text="means over the study's tasks")
+        differences = Rows(help_text="humans minus model on the same examples")
+        metrics = Rows(
+            help_text="annotators of that kind and models under every metric of the design"
         )
-        aggregates = serializers.ListField(
-            child=serializers.DictField(), help_text="means over the study's tasks"
-        )
-        differences = serializers.ListField(
-            child=serializers.DictField(), help_text="humans minus model on the same examples"
-        )
-        metrics = serializers.ListField(
-            child=serializers.DictField(),
-            help_text="annotators of that kind and models under every metric of the design",
-        )
-        effort = serializers.ListField(
-            child=serializers.DictField(),
-            help_text="minutes and cost per answer, of people and of models in their seat",
+        effort = Rows(
+            help_text="minutes and cost per answer, of people and of models in their seat"
         )
 
     @extend_schema(
@@ -290,7 +285,7 @@ class Leaderboard(ApiView):
         """Rows as in the CSV; means and SDs under the card's metric, scale 0 to 1."""
 
         kind = serializers.ChoiceField(Kind.choices)
-        entries = serializers.ListField(child=serializers.DictField())
+        entries = Rows()
         left_out = serializers.ListField(
             child=serializers.CharField(), help_text="models that lack splits, and which"
         )

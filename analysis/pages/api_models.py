@@ -23,11 +23,10 @@ from annotation.api.problems import Conflict, Unprocessable
 from annotation.api.tasks import JobBegun
 from annotation.api.views import ApiView, may_run, tagged
 from annotation.study import design_file
-from tasks import archive, checking
+from tasks import archive
 from tasks.columns import Column
-from tasks.models import LanguageModel, Prediction, PredictionFile
+from tasks.models import Job, LanguageModel, Prediction, PredictionFile
 from tasks.predictions import store as prediction_store
-from tasks.predictions import upload_job
 
 
 class FileShape(serializers.Serializer):
@@ -115,27 +114,15 @@ class UploadModels(ApiView):
         form = UploadForm(as_form_data(fields), request.FILES)
         if not form.is_valid():
             refuse(form)
-        return self._stored(form.cleaned_data, request)
-
-    def _stored(self, data: dict[str, Any], request: Request) -> Response:
-        details = {key: data[key] for key in (*prediction_store.DETAILS, *prediction_store.RUN)}
-        if details["predicted_on"] is not None:
-            details["predicted_on"] = details["predicted_on"].isoformat()  # a job's are JSON
-        name, sent = data["name"], data["uploads"]
         try:
-            if not upload_job.is_large(sent):
-                try:
-                    prediction_store.add(name, sent, request.user, **details)
-                    model = LanguageModel.objects.get(name=name)
-                    return Response(as_record(model), status=201)
-                except checking.Busy:  # then it waits for its turn as a large one does
-                    pass
-            job = upload_job.begin(name, sent, request.user, **details)
+            stored = form.store(request.user)
         except prediction_store.PredictionsError as error:
             raise Unprocessable({"files": error.problems}) from None
         except ValidationError as error:
             raise Unprocessable({"body": error.messages}) from None
-        return Response({"job": jobs.as_record(job)}, status=202)
+        if isinstance(stored, Job):
+            return Response({"job": jobs.as_record(stored)}, status=202)
+        return Response(as_record(stored), status=201)
 
 
 class OneModel(ApiView):

@@ -1,6 +1,7 @@
 """The form that uploads predictions: it only cleans and converts; tasks/predictions/store.py does
 the rest."""
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,9 +17,11 @@ from analysis.stats import arg
 from annotation.models import GoldOpinion
 from annotation.monitoring.sample import LARGEST_EXPORT
 from annotation.pages.fields import PageForm, TextField, WholeNumberField, row_field
+from tasks import checking
 from tasks.formats import FormatError
-from tasks.models import Task
+from tasks.models import Job, LanguageModel, Task
 from tasks.models.predictions import ExternalData, Numbering, Seen, SizeClass
+from tasks.predictions import store, upload_job
 from tasks.predictions.format import LARGEST_FILE, NAMED
 from tasks.predictions.store import PredictionUpload
 
@@ -159,6 +162,21 @@ class UploadForm(forms.Form):
             (file,) = cleaned["files"]
             cleaned["uploads"] = [PredictionUpload(file.name, file.read(), task, shots, number)]
         return cleaned
+
+    def store(self, user: Any) -> LanguageModel | Job:
+        """The model with these files, or the job of an upload that waits, as large ones do.
+
+        Raises PredictionsError or ValidationError where nothing is stored.
+        """
+        data = self.cleaned_data
+        details = {key: data[key] for key in (*store.DETAILS, *store.RUN)}
+        if details["predicted_on"] is not None:
+            details["predicted_on"] = details["predicted_on"].isoformat()  # a job's are JSON
+        name, sent = data["name"], data["uploads"]
+        if not upload_job.is_large(sent):
+            with contextlib.suppress(checking.Busy):  # then it waits for its turn
+                return store.add(name, sent, user, **details)[0].model
+        return upload_job.begin(name, sent, user, **details)
 
     def _by_name(self, files: list[Any]) -> list[PredictionUpload]:
         uploads = []

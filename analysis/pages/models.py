@@ -26,10 +26,10 @@ from analysis.tables import (
 from analysis.tables import models as model_tables
 from annotation.access import ResearcherRequest, own_model, predictions_job_of, scores_of
 from annotation.models import Kind
-from tasks import archive, checking, listing, uploads
+from tasks import archive, listing, uploads
 from tasks.columns import Column, cells, on_page
 from tasks.downloads import download
-from tasks.models import LanguageModel, PredictionFile, PredictionFileQuerySet
+from tasks.models import Job, LanguageModel, PredictionFile, PredictionFileQuerySet
 from tasks.polling import poll
 from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
@@ -105,29 +105,19 @@ def _taken(form: UploadForm, request: ResearcherRequest) -> str:
 
     Nothing is stored, and errors stand at the form's fields, if it does not do: then "".
     """
-    data = form.cleaned_data
-    details = {key: data[key] for key in (*prediction_store.DETAILS, *prediction_store.RUN)}
-    if details["predicted_on"] is not None:
-        details["predicted_on"] = details["predicted_on"].isoformat()  # a job's are JSON
     try:
-        if prediction_upload.is_large(data["uploads"]):
-            return _begun(data, request, details)
-        try:
-            files = prediction_store.add(data["name"], data["uploads"], request.user, **details)
-        except checking.Busy:  # then it waits for its turn as a large one does
-            return _begun(data, request, details)
-        messages.success(request, f"{len(files)} file{'s' if files[1:] else ''} stored.")
-        return reverse("model", args=[files[0].model.name])
+        stored = form.store(request.user)
     except prediction_store.PredictionsError as error:
         form.add_error("files", error.problems)
+        return ""
     except ValidationError as error:
         form.add_error(None, error)
-    return ""
-
-
-def _begun(data: dict[str, Any], request: ResearcherRequest, details: dict[str, Any]) -> str:
-    job = prediction_upload.begin(data["name"], data["uploads"], request.user, **details)
-    return reverse("model_upload", args=[job.pk])
+        return ""
+    if isinstance(stored, Job):
+        return reverse("model_upload", args=[stored.pk])
+    files = form.cleaned_data["uploads"]
+    messages.success(request, f"{len(files)} file{'s' if files[1:] else ''} stored.")
+    return reverse("model", args=[stored.name])
 
 
 @reading

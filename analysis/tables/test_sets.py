@@ -228,15 +228,10 @@ def given_texts(
             yield participation, example, label, texts, s1
 
 
-def texts_of_upstream(study: Study) -> Iterator[tuple[int, list[str]]]:
-    """(turn, texts of its spans in order) of the answers of an upstream step."""
-    spans = AnswerSpan.objects.filter(
-        answer__turn__participation__study=study, answer__turn__step=Step.UPSTREAM
-    ).order_by(*IN_ORDER)
-    for turn, rows in itertools.groupby(
-        spans.values_list("answer_id", "text").iterator(chunk_size=2000), key=lambda row: row[0]
-    ):
-        yield turn, list(dict.fromkeys(text for _turn, text in rows))
+def texts_of_upstream(study: Study) -> dict[int, list[str]]:
+    """Turn -> texts of its spans in order, of the answers of an upstream step."""
+    spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
+    return dict(texts_by_turn(spans.filter(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)))
 
 
 def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:

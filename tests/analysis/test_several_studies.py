@@ -17,6 +17,18 @@ from tests.analysis.latex_reader import problems
 
 pytestmark = pytest.mark.long
 
+SMALLEST = 6.0  # points of a letter in print
+
+
+def smallest_letter(drawn: str) -> float:
+    """Points of the smallest letters of such an SVG in print."""
+    width = re.search(r'<svg[^>]*? width="([\d.]+)in"', drawn)
+    box = re.search(r'viewBox="0 0 ([\d.]+) ', drawn)
+    sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)px"', drawn)]
+    assert width is not None
+    assert box is not None
+    return min(sizes) * float(width[1]) * paper_widths.POINTS / float(box[1])
+
 
 def done(study):
     for scenario in study.scenarios.all():
@@ -89,7 +101,7 @@ def test_a_picture_is_exactly_as_wide_as_the_column_and_legible(ada, study, widt
 
     drawn = picture("svg").decode()
     assert f'width="{inches}in"' in drawn
-    assert paper_widths.smallest_letter(drawn) >= paper_widths.SMALLEST
+    assert smallest_letter(drawn) >= SMALLEST
     png = picture("png")
     assert abs(int.from_bytes(png[16:20], "big") - 300 * inches) <= 2
     pdf = picture("pdf")
@@ -103,7 +115,7 @@ def test_every_figure_fits_both_widths(study):
         figure = figure_data.figure(study, Kind.PERSON, name)
         for width in paper_widths.INCHES if not figure.why_not else ():
             drawn = paper_widths.svg(figure.spec, width)
-            assert paper_widths.smallest_letter(drawn) >= paper_widths.SMALLEST, (name, width)
+            assert smallest_letter(drawn) >= SMALLEST, (name, width)
 
 
 def test_several_studies_stand_in_one_figure_and_what_differs_is_named(

@@ -128,11 +128,6 @@ class Facts:
     def shots(self) -> list[int]:
         return sorted(wording.shots_of(self.manifest))
 
-    @property
-    def is_sampled(self) -> bool:
-        """Is the test of some task a part of its imported file?"""
-        return bool(wording.parts_of_tests(self.manifest))
-
     @cached_property
     def upstream(self) -> dict[str, int]:
         """Arm -> examples before the unseen task; {} but in cross-task studies."""
