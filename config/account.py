@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.access import ResearcherRequest
 from annotation.models import AuditEntry, Preferences, Topic
 from annotation.pages.fields import is_shown_again
-from annotation.pages.researcher.forms.accounts import AddressForm, TimeZoneForm
+from annotation.pages.researcher.accounts import AddressForm, TimeZoneForm
 from annotation.study import accounts
 from config.sessions import TIME_ZONE
 from tasks import mail

@@ -20,7 +20,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from annotation.pages.researcher.forms.accounts import FirstOwnerForm
+from annotation.pages.researcher.accounts import FirstOwnerForm
 from tasks.clock import database_now
 from tasks.models import Installation
 

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.access import ResearcherRequest
 from annotation.models import AuditEntry, Invitation, Topic
-from annotation.pages.researcher.forms.accounts import InvitationForm, UserForm
+from annotation.pages.researcher.accounts import InvitationForm, UserForm
 from annotation.study import accounts, invitations
 from tasks import mail
 

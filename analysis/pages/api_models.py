@@ -17,7 +17,7 @@ from analysis.tables import models_columns
 from analysis.tables.columns import as_records
 from annotation.access import own_model
 from annotation.api import jobs
-from annotation.api.form_bodies import as_form_data, check_known, fields_of, refuse, shape
+from annotation.api.form_bodies import as_form_data, check, check_known, fields_of, shape
 from annotation.api.paging import RowsView
 from annotation.api.problems import Conflict, Unprocessable
 from annotation.api.tasks import JobBegun
@@ -112,8 +112,7 @@ class UploadModels(ApiView):
             except design_file.DesignFileError as error:
                 raise Unprocessable({"task": [str(error)]}) from None
         form = UploadForm(as_form_data(fields), request.FILES)
-        if not form.is_valid():
-            refuse(form)
+        check(form)
         try:
             stored = form.store(request.user)
         except prediction_store.PredictionsError as error:

@@ -10,28 +10,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.access import annotator_of, study_of
-from annotation.api import form_bodies
 from annotation.api.paging import RowsView
 from annotation.api.problems import Unprocessable
-from annotation.api.views import AnnotatorTwin, ApiView, StudyTwin, tagged
-from annotation.models import ORDERS, Decision, Kind, Participation, Status, Step, Study
-from annotation.money import budget, ledger
+from annotation.api.views import ApiView, PostTwin, tagged
+from annotation.models import ORDERS, Decision, Kind, Participation, Status, Step
 from annotation.monitoring import flags
-from annotation.pages.fields import PageForm
-from annotation.pages.researcher.annotators import DECIDE, page_of_decision
-from annotation.pages.researcher.forms.annotators import (
-    BonusForm,
-    DecisionForm,
-    ReviewForm,
-    SeatForm,
-    TickedForm,
-    TogetherForm,
-    WithdrawForm,
-)
-from annotation.platforms.prolific import review as prolific_review
-from annotation.platforms.prolific.errors import ProlificError
-from annotation.recruitment import expiry
-from annotation.steps import blinding, exclusion, qualification, withdrawal
+from annotation.pages.researcher import decisions
+from annotation.steps import blinding
 from tasks.columns import Column
 
 COLUMNS = [
@@ -158,163 +143,24 @@ class OneParticipation(ApiView):
         return tagged(request, as_record(annotator, _has(request, annotator.study, "read")))
 
 
-class Decide(AnnotatorTwin):
+class Decide(PostTwin):
     """On the analysis, pay, or admission to the annotation step."""
 
-    page, form_class = "participation_decide", DecisionForm
-    summary = "Include or exclude, pay or not, admit or screen out"
-    more_fields: ClassVar = {
-        "about": serializers.ChoiceField(list(DECIDE)),
-        "outcome": serializers.BooleanField(),
-    }
-    faults: ClassVar = {exclusion.ExclusionError: "reason"}
+    step = decisions.Decide
+    more_fields: ClassVar = {"about": serializers.ChoiceField(list(decisions.DECIDE))}
 
-    def row(self, sent: dict[str, Any]) -> str:
-        return page_of_decision(str(sent.get("about")))
-
-    def form(self, about: Participation, sent: dict[str, Any]) -> PageForm:
-        if str(sent.get("about")) not in DECIDE:
-            raise Unprocessable({"about": [f"Write one of {', '.join(DECIDE)}."]})
-        outcome = sent.get("outcome")
-        words = {True: "yes", False: "no"}.get(outcome) if isinstance(outcome, bool) else outcome
-        return DecisionForm(sent["about"], form_bodies.as_form_data(sent | {"outcome": words}))
-
-    def do(self, about: Participation, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        step = DECIDE[Decision.About(sent["about"])]
-        step(about, sent["outcome"], sent["reason"], request.user)
-        return {"done": "The decision is stored with its reason."}
+    def form(self, about: Participation, sent: dict[str, Any]) -> Any:
+        if str(sent.get("about")) not in decisions.DECIDE:
+            raise Unprocessable({"about": [f"Write one of {', '.join(decisions.DECIDE)}."]})
+        return super().form(about, sent)
 
 
-def pseudonyms(sent: dict[str, Any]) -> list[str]:
-    """The annotators that a body names."""
-    names = sent.get("annotators")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise Unprocessable({"annotators": ["Write a list of pseudonyms."]})
-    return names
-
-
-class DecideTogether(StudyTwin):
-    page, form_class = "people_decide", TogetherForm
-    operation_id = "participations_decide_together"
-    summary = "Admit or screen out several who wait, all of them or none"
-    more_fields: ClassVar = {
-        "annotators": serializers.ListField(child=serializers.CharField()),
-        "outcome": serializers.BooleanField(),
-    }
-
-    def form(self, about: Study, sent: dict[str, Any]) -> PageForm:
-        names = pseudonyms(sent)
-        outcome = sent.get("outcome")
-        words = {True: "yes", False: "no"}.get(outcome) if isinstance(outcome, bool) else outcome
-        return TogetherForm(names, form_bodies.as_form_data(sent | {"outcome": words}))
-
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        try:
-            qualification.decide_together(
-                about, sent["annotators"], sent["outcome"], sent["reason"], request.user
-            )
-        except qualification.CannotDecide as error:
-            raise Unprocessable({"annotators": list(error.problems.values())}) from None
-        return {"done": f"Decided about {len(set(sent['annotators']))}."}
-
-
-class ExcludeTogether(StudyTwin):
-    page, form_class = "behaviour_exclude", TickedForm
-    operation_id = "participations_exclude_together"
-    summary = "Exclude several from the analysis with one reason, all of them or none"
-    more_fields: ClassVar = {"annotators": serializers.ListField(child=serializers.CharField())}
-
-    def form(self, about: Study, sent: dict[str, Any]) -> PageForm:
-        return TickedForm(pseudonyms(sent), form_bodies.as_form_data(sent))
-
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        try:
-            exclusion.exclude_together(about, sent["annotators"], sent["reason"], request.user)
-        except exclusion.CannotExclude as error:
-            raise Unprocessable({"annotators": list(error.problems.values())}) from None
-        return {"done": f"Excluded from the analysis: {len(set(sent['annotators']))}."}
-
-
-class Exclude(AnnotatorTwin):
-    """A decision on the analysis, under a name of its own; /reinstate/ takes it back."""
-
-    page, form_class = "participation_decide", DecisionForm
-    more_fields: ClassVar = {"about": None, "outcome": None}
-    summary = "Exclude from the analysis, with a reason"
-    faults: ClassVar = {exclusion.ExclusionError: "reason"}
-    outcome: ClassVar = False
-
-    def form(self, about: Participation, sent: dict[str, Any]) -> PageForm:
-        outcome = "yes" if self.outcome else "no"
-        fields = sent | {"about": Decision.About.ANALYSIS.value, "outcome": outcome}
-        return DecisionForm(Decision.About.ANALYSIS, form_bodies.as_form_data(fields))
-
-    def do(self, about: Participation, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        exclusion.decide(about, self.outcome, sent["reason"], request.user)
-        return {"done": "The decision is stored with its reason."}
-
-
-class Reinstate(Exclude):
-    summary = "Take an exclusion back, with a reason"
-    outcome: ClassVar = True
-
-
-class ShowScore(AnnotatorTwin):
-    page = "participation_score"
-    summary = "Show the score before a decision; what is decided later says so"
+class ShowScore(PostTwin):
+    step = decisions.ShowScore
     reply = AnnotatorShape
 
-    def do(self, about: Participation, sent: dict[str, Any], request: Request) -> Any:
-        blinding.show(about, request.user)
+    def told(self, about: Participation, done: None) -> Any:
         return as_record(about, True)
-
-
-class Bonus(AnnotatorTwin):
-    page, form_class = "participation_bonus", BonusForm
-    summary = "A bonus with its reason"
-    success = 201
-    faults: ClassVar = {ValueError: "amount"}
-
-    def form(self, about: Participation, sent: dict[str, Any]) -> PageForm:
-        return BonusForm(about.study, form_bodies.as_form_data(sent))
-
-    def do(self, about: Participation, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        amount = ledger.cents(sent["amount"])
-        budget.give_bonus(about, amount, sent["reason"], request.user)
-        return {"done": f"A bonus of {sent['amount']} {about.study.currency} is entered."}
-
-
-class FreeSeat(AnnotatorTwin):
-    page, form_class = "participation_free_seat", SeatForm
-    summary = "Free the seat of an annotator who does not return"
-    conflicts = (ValueError,)
-
-    def do(self, about: Participation, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        expiry.free_by_hand(about, sent["reason"], request.user)
-        return {"done": "The seat is free."}
-
-
-class Withdraw(AnnotatorTwin):
-    page, form_class = "participation_withdraw", WithdrawForm
-    summary = "Withdraw an annotator who asked for it: the answers are erased"
-    conflicts = (ValueError,)
-
-    def do(self, about: Participation, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        withdrawal.withdraw_on_request(about, sent["reason"], request.user)
-        return {"done": "The answers are erased."}
-
-
-class Review(AnnotatorTwin):
-    page, form_class = "participation_review", ReviewForm
-    summary = "Ask for a return on Prolific, or reject there"
-    conflicts = (prolific_review.ReviewError, ProlificError)
-
-    def do(self, about: Participation, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        if sent["action"] == "return":
-            prolific_review.ask_to_return(about, sent["message"])
-            return {"done": "Prolific asks them to return it; they may or may not do so."}
-        prolific_review.reject(about, sent["message"], sent["category"], request.user)
-        return {"done": "It is rejected on Prolific."}
 
 
 class Behaviour(ApiView):

@@ -15,8 +15,8 @@ from annotation.api.form_bodies import check_known
 from annotation.api.problems import NotAllowed, Unprocessable
 from annotation.api.tasks import ImportedShape, JobBegun, files_in, imported
 from annotation.api.views import ApiView, may_run
-from annotation.pages.researcher.forms.datasets import ColumnsForm, DatasetForm
-from annotation.pages.researcher.forms.gym import GymForm, GymTasksForm
+from annotation.pages.researcher.dataset_import import ColumnsForm, DatasetForm
+from annotation.pages.researcher.gym_import import GymForm, GymTasksForm
 from tasks import dataset_uploads, gym_uploads, teams, upload_jobs, uploads
 from tasks import jobs as all_jobs
 from tasks.cards import FAMILIES, GOLD_RULES
@@ -106,8 +106,7 @@ class Datasets(ApiView):
         fields = {k: proposed[k] for k in ("shots", "splits", "test", "seed")}
         fields |= {k: v for k, v in mapping.items() if k in ColumnsForm.base_fields}
         form = ColumnsForm(columns, filename, _as_typed(fields))
-        if not form.is_valid():
-            form_bodies.refuse(form)
+        form_bodies.check(form)
         try:
             wanted = _with_card(form.wanted(read.reading), mapping)
             teams.check(wanted.name, request.user)
@@ -215,8 +214,7 @@ class Gym(ApiView):
         fields |= {f"kind-{name}": kind or inferred.get(name) for name, kind in wanted.items()}
         fields |= {"test": options.get("test"), "seed": options.get("seed", 0)}
         form = GymTasksForm(seen, form_bodies.as_form_data(fields))
-        if not form.is_valid():
-            form_bodies.refuse(form)
+        form_bodies.check(form)
         try:
             kinds = form.cleaned_data["kinds"]
             gym_uploads.confirm(upload, kinds, form.sample, request.user)

@@ -18,6 +18,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
 from annotation.api.problems import Unprocessable
+from annotation.pages.fields import YesNoField
 
 
 class Numbers(serializers.ListField):
@@ -67,40 +68,45 @@ def check_known(data: Mapping[str, Any], known: Any) -> None:
         )
 
 
-def as_form_data(data: Mapping[str, Any]) -> QueryDict:
-    """As a browser sends it: texts, lists under one name; null and false are left out."""
-    sent = QueryDict(mutable=True)
-    for name, value in data.items():
-        if isinstance(value, list):
-            sent.setlist(name, [_text(name, item) for item in value])
-        elif value is not None and value is not False:
-            sent[name] = _text(name, value)
-    return sent
+def as_form_data(data: Mapping[str, Any]) -> dict[str, Any]:
+    """As a form takes it: texts, numbers as texts, true and false, lists; null is left out."""
+    return {
+        name: [_plain(name, item) for item in value]
+        if isinstance(value, list)
+        else _plain(name, value)
+        for name, value in data.items()
+        if value is not None
+    }
 
 
-def _text(name: str, value: Any) -> str:
-    if isinstance(value, str):
+def _plain(name: str, value: Any) -> str | bool:
+    if isinstance(value, str | bool):
         return value
-    if value is True:
-        return "on"
     if isinstance(value, int | float | Decimal):
         return str(value)
     raise Unprocessable({name: ["Write a text, a number, or true or false."]})
 
 
-def refuse(form: forms.BaseForm) -> None:
-    """Raise Unprocessable with what the form says, field by field."""
-    said = {
-        ("body" if name == NON_FIELD_ERRORS else name): [str(e) for e in errors]
-        for name, errors in form.errors.items()
-    }
-    raise Unprocessable(said)
+def check(form: forms.BaseForm) -> None:
+    """Raise Unprocessable with what is wrong, field by field; a list where one value is taken."""
+    several = (forms.SelectMultiple, forms.CheckboxSelectMultiple, forms.MultipleHiddenInput)
+    for name, field in form.fields.items():
+        if isinstance(form.data.get(name), list) and not isinstance(field.widget, several):
+            raise Unprocessable({name: ["Write a text, a number, or true or false."]})
+    if not form.is_valid():
+        raise Unprocessable(
+            {
+                ("body" if name == NON_FIELD_ERRORS else name): [str(e) for e in errors]
+                for name, errors in form.errors.items()
+            }
+        )
 
 
 # For the OpenAPI document -------------------------------------------------------------------------
 
 FormClass = type[forms.Form] | type[forms.ModelForm]
 FIELDS: list[tuple[type[forms.Field], type[serializers.Field]]] = [
+    (YesNoField, serializers.BooleanField),
     (forms.BooleanField, serializers.BooleanField),
     (forms.IntegerField, serializers.IntegerField),
     (forms.DecimalField, serializers.CharField),

@@ -16,7 +16,7 @@ from annotation.api.problems import Conflict, Unprocessable
 from annotation.api.views import ApiView, StudyTwin
 from annotation.models import Study
 from annotation.money import batches, budget, holds, ledger, payout
-from annotation.pages.researcher.forms.pay import BatchForm, ReleaseForm
+from annotation.pages.researcher.pay import BatchForm, ReleaseForm
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.sync import sync
 from tasks.downloads import download

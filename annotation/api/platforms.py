@@ -3,7 +3,6 @@
 from dataclasses import asdict
 from typing import Any, ClassVar
 
-from django.db import IntegrityError, transaction
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
@@ -16,10 +15,11 @@ from annotation.access import study_of
 from annotation.api import form_bodies
 from annotation.api.paging import page_of, small_list
 from annotation.api.problems import Conflict, Unprocessable
-from annotation.api.views import ApiView, StudyTwin
+from annotation.api.views import ApiView, PostTwin, StudyTwin
 from annotation.models import Panel, ProlificStudy, Study
 from annotation.money import budget, ledger
-from annotation.pages.researcher.forms.platforms import DraftForm, PanelForm, PlanForm
+from annotation.pages.researcher import platforms
+from annotation.pages.researcher.platforms import DraftForm
 from annotation.platforms.prolific import drafts, studies
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.places import start_by_hand
@@ -31,12 +31,10 @@ class PanelShape(serializers.Serializer):
     link = serializers.CharField(help_text="address for the panel")
 
 
-class Panels(StudyTwin):
+class Panels(PostTwin):
     """Other platforms, each with an address of its own."""
 
-    page, form_class = "panel_new", PanelForm
-    summary = "Add another platform"
-    success = 201
+    step = platforms.NewPanel
     reply = PanelShape
 
     @extend_schema(
@@ -48,18 +46,8 @@ class Panels(StudyTwin):
         study = study_of(request, name, "own")
         return small_list(self._row(request, panel) for panel in study.panels.all())
 
-    def form(self, about: Study, sent: dict[str, Any]) -> PanelForm:
-        self.made = PanelForm(form_bodies.as_form_data(sent), instance=Panel(study=about))
-        return self.made
-
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        try:
-            with transaction.atomic():
-                panel = self.made.save()
-        except IntegrityError:
-            name = "This study has a platform of this name already."
-            raise Unprocessable({"name": [name]}) from None
-        return self._row(request, panel)
+    def told(self, about: Study, done: Panel) -> dict[str, str]:
+        return self._row(self.request, done)
 
     def _row(self, request: Request, panel: Panel) -> dict[str, str]:
         link = request.build_absolute_uri(reverse("landing", args=[panel.code]))
@@ -141,14 +129,11 @@ def _row(there: ProlificStudy) -> dict[str, Any]:
     }
 
 
-class Prolific(StudyTwin):
+class Prolific(PostTwin):
     """The studies on Prolific, drafted from the design."""
 
-    page, form_class = "prolific_plan", PlanForm
-    summary = "Draft the studies on Prolific from the design"
-    success = 201
+    step = platforms.Plan
     reply = ThereShape(many=True)
-    conflicts = (drafts.PlanError,)
 
     @extend_schema(
         summary="The studies on Prolific",
@@ -159,8 +144,7 @@ class Prolific(StudyTwin):
         study = study_of(request, name, "own")
         return small_list(map(_row, study.prolific_studies.all()))
 
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> list[dict[str, Any]]:
-        drafts.plan(about, sent["annotation_parts"], request.user)
+    def told(self, about: Study, done: None) -> list[dict[str, Any]]:
         return [_row(there) for there in about.prolific_studies.all()]
 
 

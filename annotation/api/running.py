@@ -13,23 +13,15 @@ from annotation.access import study_of
 from annotation.api import form_bodies
 from annotation.api.paging import RowsView, page_of, small_list
 from annotation.api.problems import Unprocessable
-from annotation.api.views import ApiView, StudyTwin, tagged
-from annotation.models import AccessRule, Study, Topic
+from annotation.api.views import ApiView, PostTwin, StudyTwin, tagged
+from annotation.models import Study, Topic
 from annotation.monitoring import progress
 from annotation.notices import audit_log
 from annotation.pages.fields import PageForm
-from annotation.pages.researcher.forms.links import LinksForm
-from annotation.pages.researcher.forms.lists import (
-    BudgetForm,
-    EndForm,
-    RuleForm,
-    SeatsForm,
-    SwitchesForm,
-)
-from annotation.pages.researcher.forms.team import MemberForm, RemovalForm, RoleForm
+from annotation.pages.researcher import links, lists
+from annotation.pages.researcher.team import MemberForm, RemovalForm, RoleForm
 from annotation.platforms import personal_links
-from annotation.recruitment import eligibility
-from annotation.study import design, lifecycle
+from annotation.study import lifecycle
 from annotation.study import team as members
 from tasks.columns import Column
 
@@ -133,39 +125,10 @@ class Events(RowsView):
         return audit_log.of_study(study_of(request, names["name"], "read"))
 
 
-class Seats(StudyTwin):
-    """More seats for one scenario."""
-
-    page, form_class = "seats", SeatsForm
-    summary = "Add seats to a scenario"
-    faults: ClassVar = {design.DesignError: "number"}
-
-    def form(self, about: Study, sent: dict[str, Any]) -> PageForm:
-        return SeatsForm(about, form_bodies.as_form_data(sent))
-
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        lifecycle.add_seats(**sent, by=request.user)
-        return {"done": f"{sent['number']} seats were added to {sent['scenario']}."}
-
-
-class Budget(StudyTwin):
-    page, form_class = "budget", BudgetForm
-    summary = "Raise the budget of a study"
-    faults: ClassVar = {design.DesignError: "amount"}
-
-    def form(self, about: Study, sent: dict[str, Any]) -> PageForm:
-        return BudgetForm(about, form_bodies.as_form_data(sent))
-
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        lifecycle.raise_budget(about, sent["amount"], request.user)
-        return {"done": f"The budget is {sent['amount']} {about.currency} now."}
-
-
-class Switches(StudyTwin):
+class Switches(PostTwin):
     """A switch that is left out stays as it is."""
 
-    page, form_class = "switches", SwitchesForm
-    summary = "The open link on or off; several people from one browser or not"
+    step = lists.Switches
 
     def adapted(self, about: Study, sent: dict[str, Any]) -> dict[str, Any]:
         wrong = {k: ["Write true or false."] for k, v in sent.items() if not isinstance(v, bool)}
@@ -173,22 +136,14 @@ class Switches(StudyTwin):
             raise Unprocessable(wrong)
         return {name: getattr(about, name) for name in lifecycle.SWITCHES} | sent
 
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        lifecycle.switch(about, sent, request.user)
-        words = ", ".join(f"{name} {'on' if sent[name] else 'off'}" for name in lifecycle.SWITCHES)
-        return {"done": f"{words}."}
 
-
-class Lists(StudyTwin):
+class Lists(PostTwin):
     """Entries that allow or deny; `{"end": ID}` ends one."""
 
-    page, form_class = "lists", RuleForm
+    step = lists.Lists
     more_fields: ClassVar = {
         "end": serializers.IntegerField(required=False, help_text="the entry to end, alone"),
     }
-    summary = "Make an entry of the lists, or end one"
-    success = 201
-    faults: ClassVar = {eligibility.RuleError: "value"}
 
     @extend_schema(
         summary="The allow and deny lists",
@@ -203,19 +158,10 @@ class Lists(StudyTwin):
         rules = study.access_rules.select_related("made_by").order_by("pk")
         return small_list({c.name: c.value(rule) for c in RULES} for rule in rules)
 
-    def form(self, about: Study, sent: dict[str, Any]) -> PageForm:
+    def adapted(self, about: Study, sent: dict[str, Any]) -> dict[str, Any]:
         if "end" in sent:
             form_bodies.check_known(sent, {"end"})
-            return EndForm(about, form_bodies.as_form_data(sent))
-        return RuleForm(about, form_bodies.as_form_data(sent))
-
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
-        if "end" in sent:
-            eligibility.end_rule(about, sent["end"].pk, request.user)
-            return Response({"done": "The entry has ended."})
-        rule = eligibility.add_rule(about, **sent, by=request.user)
-        of_people = rule.criterion == AccessRule.Criterion.PEOPLE
-        return {"done": eligibility.in_words(rule) if of_people else f"{rule}."}
+        return sent
 
 
 ACTIONS = {"add": MemberForm, "change": RoleForm, "remove": RemovalForm}
@@ -280,17 +226,14 @@ class LinkRow(serializers.Serializer):
     state = serializers.CharField()
 
 
-class Links(StudyTwin):
+class Links(PostTwin):
     """Personal links: one for each name."""
 
-    page, form_class = "personal_links", LinksForm
+    step = links.Links
     more_fields: ClassVar = {
         "names": serializers.ListField(child=serializers.CharField(), help_text="one link each"),
     }
-    summary = "Make personal links"
-    success = 201
     reply = LinkRow(many=True)
-    faults: ClassVar = {personal_links.LinkError: "names"}
 
     @extend_schema(
         summary="The personal links of a study, for who may see identities",
@@ -311,9 +254,8 @@ class Links(StudyTwin):
             return sent | {"names": "\n".join(names)}
         return sent
 
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
-        new = personal_links.make(about, sent["names"])
-        return self._rows(request, [(link, "unused") for link in new])
+    def told(self, about: Study, done: Any) -> Any:
+        return self._rows(self.request, [(link, "unused") for link in done])
 
     def _rows(self, request: Request, links: Any) -> list[dict[str, str]]:
         address = request.build_absolute_uri

@@ -18,8 +18,9 @@ from annotation.api.form_bodies import Numbers, check_known
 from annotation.api.paging import RowsView
 from annotation.api.problems import Conflict, Unprocessable
 from annotation.api.views import ApiView, Twin, may_run, tagged
-from annotation.pages.researcher.forms.tasks import CardForm, ChecksForm
-from annotation.pages.researcher.forms.team import TaskMemberForm
+from annotation.pages.researcher.task_import import CardForm
+from annotation.pages.researcher.tasks import ChecksForm
+from annotation.pages.researcher.team import TaskMemberForm
 from annotation.steps import attention_checks
 from annotation.study import team
 from tasks import archive, checking, data_report, teams, upload_jobs, uploads

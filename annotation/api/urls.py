@@ -5,7 +5,6 @@ from django.urls import path
 from annotation.api import (
     annotators,
     datasets,
-    erasure,
     jobs,
     joining,
     money,
@@ -16,6 +15,8 @@ from annotation.api import (
     tasks,
     webhooks,
 )
+from annotation.api.views import twin
+from annotation.pages.researcher import decisions, lists, retention
 from annotation.study import lifecycle
 from tasks import gym_uploads, uploads
 
@@ -57,10 +58,10 @@ urlpatterns = [
     path(STUDY + "progress/", running.Progress.as_view(), name="api_progress"),
     path(STUDY + "scenarios/", running.Scenarios.as_view(), name="api_scenarios"),
     path(STUDY + "events/", running.Events.as_view(), name="api_events"),
-    path(STUDY + "seats/", running.Seats.as_view(), name="api_seats"),
-    path(STUDY + "retention/", erasure.Retention.as_view(), name="api_retention"),
-    path(STUDY + "erase/", erasure.Erase.as_view(), name="api_erase"),
-    path(STUDY + "budget/", running.Budget.as_view(), name="api_budget"),
+    path(STUDY + "seats/", twin(lists.Seats).as_view(), name="api_seats"),
+    path(STUDY + "retention/", twin(retention.Retention).as_view(), name="api_retention"),
+    path(STUDY + "erase/", twin(retention.Erase).as_view(), name="api_erase"),
+    path(STUDY + "budget/", twin(lists.Budget).as_view(), name="api_budget"),
     path(STUDY + "switches/", running.Switches.as_view(), name="api_switches"),
     path(STUDY + "lists/", running.Lists.as_view(), name="api_lists"),
     path(STUDY + "team/", running.Team.as_view(), name="api_team"),
@@ -79,23 +80,23 @@ urlpatterns = [
     path(STUDY + "participations/", annotators.Participations.as_view(), name="api_participations"),
     path(
         STUDY + "participations/decide/",
-        annotators.DecideTogether.as_view(),
+        twin(decisions.DecideTogether).as_view(),
         name="api_decide_together",
     ),
     path(
         STUDY + "participations/exclude/",
-        annotators.ExcludeTogether.as_view(),
+        twin(decisions.ExcludeTogether).as_view(),
         name="api_exclude_together",
     ),
     path(ONE, annotators.OneParticipation.as_view(), name="api_participation"),
     path(ONE + "decide/", annotators.Decide.as_view(), name="api_decide"),
-    path(ONE + "exclude/", annotators.Exclude.as_view(), name="api_exclude"),
-    path(ONE + "reinstate/", annotators.Reinstate.as_view(), name="api_reinstate"),
+    path(ONE + "exclude/", twin(decisions.Exclude).as_view(), name="api_exclude"),
+    path(ONE + "reinstate/", twin(decisions.Reinstate).as_view(), name="api_reinstate"),
     path(ONE + "show-score/", annotators.ShowScore.as_view(), name="api_show_score"),
-    path(ONE + "bonus/", annotators.Bonus.as_view(), name="api_bonus"),
-    path(ONE + "free-seat/", annotators.FreeSeat.as_view(), name="api_free_seat"),
-    path(ONE + "withdraw/", annotators.Withdraw.as_view(), name="api_withdraw"),
-    path(ONE + "review/", annotators.Review.as_view(), name="api_review"),
+    path(ONE + "bonus/", twin(decisions.Bonus).as_view(), name="api_bonus"),
+    path(ONE + "free-seat/", twin(decisions.FreeSeat).as_view(), name="api_free_seat"),
+    path(ONE + "withdraw/", twin(decisions.Withdraw).as_view(), name="api_withdraw"),
+    path(ONE + "review/", twin(decisions.Review).as_view(), name="api_review"),
     path(STUDY + "decisions/", annotators.Decisions.as_view(), name="api_decisions"),
     path(STUDY + "behaviour/", annotators.Behaviour.as_view(), name="api_behaviour"),
     path(STUDY + "webhooks/", webhooks.Webhooks.as_view(), name="api_webhooks"),

@@ -17,10 +17,11 @@ from rest_framework.response import Response
 from rest_framework.utils.encoders import JSONEncoder
 from rest_framework.views import APIView
 
-from annotation.access import annotator_of, study_of, token_of
+from annotation.access import study_of, token_of
 from annotation.api import form_bodies
 from annotation.api.problems import Conflict, Unprocessable
-from annotation.models import Participation, Study
+from annotation.models import Study
+from annotation.pages.posts import Post, sentences
 from annotation.rights import right_to
 
 OPTIONS = "options"
@@ -123,15 +124,15 @@ class Twin(ApiView):
         about = self.door(request, sent, **names)
         form_bodies.check_known(sent, self.known(about))
         form = self.form(about, self.adapted(about, sent))
-        if form is not None and not form.is_valid():
-            form_bodies.refuse(form)
+        if form is not None:
+            form_bodies.check(form)
         try:
             done = self.do(about, form.cleaned_data if form is not None else sent, request)
-        except tuple(self.faults) as error:
-            field = next(f for kind, f in self.faults.items() if isinstance(error, kind))
-            raise Unprocessable({field: [str(error)]}) from None
         except self.conflicts as error:
             raise Conflict(str(error)) from None
+        except tuple(self.faults) as error:
+            field = next(f for kind, f in self.faults.items() if isinstance(error, kind))
+            raise Unprocessable({field: sentences(error)}) from None
         return done if isinstance(done, Response) else Response(done, status=self.success)
 
     def known(self, about: Any) -> set[str]:
@@ -170,19 +171,38 @@ class StudyTwin(Twin):
         return self.form_class(form_bodies.as_form_data(sent)) if self.form_class else None
 
 
-class AnnotatorTwin(Twin):
-    """A twin that is about one annotator of a study."""
+class PostTwin(Twin):
+    """The twin of a POST that its page declares (annotation/pages/posts.py)."""
 
-    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Participation:
-        right = right_to(self.row(sent))
-        return annotator_of(request, names["name"], names["pseudonym"], right)
+    step: ClassVar[type[Post[Any]]]
 
-    def row(self, sent: dict[str, Any]) -> str:
-        """The row of rights that this body is about."""
-        return self.page
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        step = cls.step
+        cls.page, cls.form_class, cls.summary = step.row, step.form_class, step.summary
+        cls.operation_id, cls.success = step.operation_id, step.success
+        cls.faults, cls.conflicts = step.faults, step.conflicts
+        super().__init_subclass__(**kwargs)
 
-    def form(self, about: Participation, sent: dict[str, Any]) -> forms.BaseForm | None:
-        return self.form_class(form_bodies.as_form_data(sent)) if self.form_class else None
+    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Any:
+        self.post_of_page = self.step()
+        return self.post_of_page.about(request, sent, **names)
+
+    def form(self, about: Any, sent: dict[str, Any]) -> Any:
+        data = form_bodies.as_form_data(sent)
+        return self.post_of_page.form(about, data, self.request.FILES)
+
+    def do(self, about: Any, sent: dict[str, Any], request: Request) -> Any:
+        done = self.post_of_page.do(about, sent, request.user)
+        return Response(self.told(about, done), status=self.post_of_page.success)
+
+    def told(self, about: Any, done: Any) -> Any:
+        """The JSON of what was done."""
+        return {"done": self.post_of_page.in_words(done)}
+
+
+def twin(step: type[Post[Any]]) -> type[PostTwin]:
+    """The view of a POST whose body is its form, and whose reply is a sentence."""
+    return type(step.__name__, (PostTwin,), {"step": step, "__doc__": step.__doc__})
 
 
 @extend_schema(exclude=True)

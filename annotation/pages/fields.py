@@ -45,6 +45,19 @@ class PressedField(forms.ChoiceField):
     widget = _Pressed
 
 
+class YesNoField(PressedField):
+    """Which of two buttons was pressed, as a bool; a program sends true or false."""
+
+    default_error_messages = {"required": "Press one of the buttons."}
+
+    def __init__(self) -> None:
+        super().__init__(choices=[("yes", "yes"), ("no", "no")])
+
+    def clean(self, value: Any) -> bool:
+        words = {True: "yes", False: "no"}
+        return super().clean(words[value] if isinstance(value, bool) else value) == "yes"
+
+
 class TextField(forms.CharField):
     """Text of several lines: a line break counts as one character, as browsers count it."""
 

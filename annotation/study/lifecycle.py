@@ -35,6 +35,11 @@ AFTER_RESULTS = (
     " these seats were added after results could be seen."
 )
 
+
+class ResultsSeen(DesignError):
+    """Seats are added after somebody has completed, and nobody has confirmed it."""
+
+
 # What a researcher may press: action -> (from these statuses, to this one, words for people, words
 # of the log).
 TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str, str]] = {
@@ -227,7 +232,7 @@ def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False
             budget.check_may_spend(by)
         seen = has_results(study)
         if seen and not confirmed:
-            raise DesignError(AFTER_RESULTS)
+            raise ResultsSeen(AFTER_RESULTS)
         study.scenarios.filter(pk=scenario.pk).update(seats=F("seats") + number)
         scenario.added_seats.create(number=number, results_seen=seen, by=by, at=database_now())
         words = f"{number} seat{'' if number == 1 else 's'} added to {scenario}"

@@ -2,15 +2,13 @@
 
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from annotation.access import ResearcherRequest, annotator_of, study_of
 from annotation.models import (
@@ -23,53 +21,21 @@ from annotation.models import (
     Study,
     Turn,
 )
-from annotation.money import budget, ledger
+from annotation.money import ledger
 from annotation.monitoring import beside, flags, participants
 from annotation.pages.fields import PageForm, by_key
 from annotation.pages.own_data import own_data_file
-from annotation.pages.researcher.forms.annotators import (
-    BonusForm,
-    DecisionForm,
-    ReviewForm,
-    SeatForm,
-    TickedForm,
-    TogetherForm,
-    WithdrawForm,
-)
+from annotation.pages.posts import page
+from annotation.pages.researcher import decisions
 from annotation.pages.researcher.studies import people_page
 from annotation.pages.worker.reveal import reveal_page
 from annotation.platforms.prolific import review as prolific_review
-from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.registry import current_exit
-from annotation.recruitment import expiry
-from annotation.rights import right_to
-from annotation.steps import (
-    attention_checks,
-    blinding,
-    exclusion,
-    qualification,
-    withdrawal,
-)
+from annotation.steps import attention_checks, blinding, exclusion
 from annotation.wording import in_words
 from tasks.comparison import compare_answer
 
 PER_PAGE = 50
-
-
-def _qualify(annotator: Participation, passes: bool, reason: str, by: User) -> None:
-    qualification.decide(annotator.token, passes, reason, by)
-
-
-DECIDE = {
-    Decision.About.ANALYSIS: exclusion.decide,
-    Decision.About.PAY: ledger.decide,
-    Decision.About.QUALIFICATION: _qualify,
-}
-
-
-def page_of_decision(about: str) -> str:
-    """The row of annotation/rights.py that a decision about this is."""
-    return "participation_decide" + ("_pay" if about == Decision.About.PAY else "")
 
 
 @login_required
@@ -91,128 +57,6 @@ def personal_data_file(request: ResearcherRequest, name: str, pseudonym: str) ->
 
 
 @login_required
-@require_POST
-def decide(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Decide on analysis, pay, or admission to the annotation step."""
-    about = request.POST.get("about", "")
-    annotator = annotator_of(request, name, pseudonym, right_to(page_of_decision(about)))
-    if about not in DECIDE:
-        raise Http404
-    form = DecisionForm(about, request.POST)
-    if not form.is_valid():
-        return _page(request, annotator, form)
-    sent = form.cleaned_data
-    try:
-        DECIDE[Decision.About(about)](annotator, sent["outcome"], sent["reason"], request.user)
-    except exclusion.ExclusionError as error:
-        form.add_error("reason", str(error))
-        return _page(request, annotator, form)
-    return redirect("participation", name, pseudonym)
-
-
-@login_required
-@require_POST
-def decide_together(request: ResearcherRequest, name: str) -> HttpResponse:
-    """One decision on admission about all who are ticked in the list, or about none of them."""
-    study = study_of(request, name, right_to("people_decide"))
-    ticked = request.POST.getlist("annotators")
-    form = TogetherForm(ticked, request.POST)
-    if not form.is_valid():
-        return people_page(request, study, form)
-    sent = form.cleaned_data
-    try:
-        qualification.decide_together(
-            study, sent["annotators"], sent["outcome"], sent["reason"], request.user
-        )
-    except qualification.CannotDecide as error:
-        return people_page(request, study, form, error.problems)
-    messages.success(request, f"Decided about {len(set(ticked))}.")
-    return redirect(f"{reverse('people', args=[name])}?{request.GET.urlencode()}#participations")
-
-
-@login_required
-@require_POST
-def show_score(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Show the score and the gold before a decision; what is decided later says so."""
-    blinding.show(
-        annotator_of(request, name, pseudonym, right_to("participation_score")), request.user
-    )
-    return redirect("participation", name, pseudonym)
-
-
-@login_required
-@require_POST
-def bonus(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """A bonus with its reason."""
-    annotator = annotator_of(request, name, pseudonym, right_to("participation_bonus"))
-    form = BonusForm(annotator.study, request.POST)
-    if not form.is_valid():
-        return _page(request, annotator, form)
-    amount = ledger.cents(form.cleaned_data["amount"])
-    try:
-        budget.give_bonus(annotator, amount, form.cleaned_data["reason"], request.user)
-    except ValueError as error:
-        form.add_error("amount", str(error))
-        return _page(request, annotator, form)
-    return redirect("participation", name, pseudonym)
-
-
-@login_required
-@require_POST
-def free_seat(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Free the seat of an annotator who does not return."""
-    annotator = annotator_of(request, name, pseudonym, right_to("participation_free_seat"))
-    form = SeatForm(request.POST)
-    if not form.is_valid():
-        return _page(request, annotator, form)
-    try:
-        expiry.free_by_hand(annotator, form.cleaned_data["reason"], request.user)
-    except ValueError as error:
-        form.add_error("reason", str(error))
-        return _page(request, annotator, form)
-    return redirect("participation", name, pseudonym)
-
-
-@login_required
-@require_POST
-def withdraw(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Withdraw an annotator who asked the researchers for it."""
-    annotator = annotator_of(request, name, pseudonym, right_to("participation_withdraw"))
-    form = WithdrawForm(request.POST)
-    if not form.is_valid():
-        return _page(request, annotator, form)
-    try:
-        withdrawal.withdraw_on_request(annotator, form.cleaned_data["reason"], request.user)
-    except ValueError as error:
-        form.add_error("reason", str(error))
-        return _page(request, annotator, form)
-    messages.success(request, "Withdrawn: the answers are erased.")
-    return redirect("participation", name, pseudonym)
-
-
-@login_required
-@require_POST
-def review(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Ask for a return on Prolific, or reject there."""
-    annotator = annotator_of(request, name, pseudonym, right_to("participation_review"))
-    form = ReviewForm(request.POST)
-    if not form.is_valid():
-        return _page(request, annotator, form)
-    sent = form.cleaned_data
-    try:
-        if sent["action"] == "return":
-            prolific_review.ask_to_return(annotator, sent["message"])
-            messages.success(request, "Prolific asks them to return it; they may or may not do so.")
-        else:
-            prolific_review.reject(annotator, sent["message"], sent["category"], request.user)
-            messages.success(request, "It is rejected on Prolific.")
-    except (prolific_review.ReviewError, ProlificError) as error:
-        form.add_error("message", str(error))
-        return _page(request, annotator, form)
-    return redirect("participation", name, pseudonym)
-
-
-@login_required
 @require_GET
 def behaviour_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """Annotators with quality flags and their reasons, those with most flags first."""
@@ -222,8 +66,7 @@ def behaviour_page(request: ResearcherRequest, name: str) -> HttpResponse:
 def _behaviour(
     request: ResearcherRequest,
     study: Study,
-    form: TickedForm | None = None,
-    problems: dict[str, str] | None = None,
+    form: decisions.TickedForm | None = None,
 ) -> HttpResponse:
     """The list, with an exclusion of several at once that was refused, if one was."""
     seen = flags.sentences(study)
@@ -235,29 +78,10 @@ def _behaviour(
         "can_exclude": any(
             annotator.status == Status.COMPLETED and annotator.in_analysis for annotator, _f in rows
         ),
-        "together": form or TickedForm(),
+        "together": form or decisions.TickedForm(),
         "ticked": request.POST.getlist("annotators"),
-        "problems": list((problems or {}).values()),
     }
     return render(request, "researcher/behaviour.html", context, status=422 if form else 200)
-
-
-@login_required
-@require_POST
-def behaviour_exclude(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Exclude all who are ticked among those with quality flags, or none of them."""
-    study = study_of(request, name, right_to("behaviour_exclude"))
-    ticked = request.POST.getlist("annotators")
-    form = TickedForm(ticked, request.POST)
-    if not form.is_valid():
-        return _behaviour(request, study, form)
-    sent = form.cleaned_data
-    try:
-        exclusion.exclude_together(study, sent["annotators"], sent["reason"], request.user)
-    except exclusion.CannotExclude as error:
-        return _behaviour(request, study, form, error.problems)
-    messages.success(request, f"Excluded from the analysis: {len(set(ticked))}.")
-    return redirect("behaviour", name)
 
 
 def _code(annotator: Participation) -> str:
@@ -282,7 +106,7 @@ def _page(
         # What is hidden is not told by leaving the right ones out either.
         turns = turns.filter(answer__s1__lt=1)
         turns = turns.filter(step__in=told_steps) if is_hidden else turns
-    page = Paginator(turns.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
+    part = Paginator(turns.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
 
     def hides(turn: Turn) -> bool:
         return is_hidden and turn.step not in told_steps
@@ -291,13 +115,13 @@ def _page(
         "study": study,
         "participation": annotator,
         "sent": sent,
-        "page": page,
+        "page": part,
         "is_hidden": is_hidden,
         "until_closed": blinding.UNTIL_CLOSED if study.covers_test_scores else "",
         "wrong_only": wrong_only,
         "beside": _beside(annotator, is_hidden, told_steps) if may_read else [],
         "neighbours": participants.neighbours(annotator),
-        "rows": [_row(annotator, turn, hides(turn)) for turn in page],
+        "rows": [_row(annotator, turn, hides(turn)) for turn in part],
         "decisions": _decisions(annotator, may_read, may_pay),
         "flags": _flags(annotator) if may_read else [],
         "completion_code": _code(annotator) if may_pay else "",
@@ -308,7 +132,10 @@ def _page(
         "reviewable": prolific_review.reviewable(annotator),
         "on_prolific": annotator.submissions.exclude(prolific_study=None).last(),
     }
-    blank = (*map(DecisionForm, DECIDE), BonusForm(study), SeatForm(), WithdrawForm(), ReviewForm())
+    blank = (
+        *map(decisions.DecisionForm, decisions.DECIDE), decisions.BonusForm(study),
+        decisions.SeatForm(), decisions.WithdrawForm(), decisions.ReviewForm(),
+    )  # fmt: skip
     context |= by_key(*blank, sent=sent)
     return render(request, "researcher/participation.html", context, status=422 if sent else 200)
 
@@ -355,3 +182,17 @@ def _row(annotator: Participation, turn: Turn, is_hidden: bool) -> dict:
         "reveal": reveal_page(card, example, given, comparison),
         "seconds": (turn.given.submitted_at - turn.shown_at).total_seconds(),
     }
+
+
+def _back_to_people(request: ResearcherRequest, done: str, name: str) -> HttpResponse:
+    return redirect(f"{reverse('people', args=[name])}?{request.GET.urlencode()}#participations")
+
+
+decide = page(decisions.Decide, _page, to="participation")
+show_score = page(decisions.ShowScore, _page, to="participation")
+bonus = page(decisions.Bonus, _page, to="participation")
+free_seat = page(decisions.FreeSeat, _page, to="participation")
+withdraw = page(decisions.Withdraw, _page, to="participation")
+review = page(decisions.Review, _page, to="participation")
+decide_together = page(decisions.DecideTogether, people_page, to=_back_to_people)
+behaviour_exclude = page(decisions.ExcludeTogether, _behaviour, to="behaviour")

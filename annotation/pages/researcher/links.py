@@ -1,49 +1,59 @@
 """The researcher's page of personal links: make them, see their states, take them as a CSV."""
 
-from django.contrib import messages
+from typing import Any, ClassVar
+
+from django import forms
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET
 
 from annotation.access import study_of
 from annotation.models import PersonalLink, Study
-from annotation.pages.researcher.forms.links import LinksForm
+from annotation.pages.fields import PageForm
+from annotation.pages.posts import StudyPost, page
 from annotation.platforms import personal_links
-from annotation.rights import right_to
 from tasks.csv_files import no_formula
 from tasks.downloads import csv_download
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
-def links(request: HttpRequest, name: str) -> HttpResponse:
-    """GET lists them for those who may see identities; POST makes one per line of names."""
-    study = study_of(
-        request, name, right_to("personal_links") if request.method == "POST" else "pay"
+class LinksForm(PageForm):
+    """Names for new links; platforms/personal_links.py reads the lines."""
+
+    key = "links"
+    names = forms.CharField(
+        label="Names, one per line",
+        widget=forms.Textarea({"rows": 6}),
+        error_messages={"required": "Enter one name per line: of people, or 1, 2, 3."},
     )
-    if request.method == "GET":
-        return _page(request, study, LinksForm())
-    form = LinksForm(request.POST)
-    if not form.is_valid():
-        return _page(request, study, form)
-    try:
-        new_links = personal_links.make(study, form.cleaned_data["names"])
-    except personal_links.LinkError as error:
-        form.add_error("names", str(error))
-        return _page(request, study, form)
-    messages.success(request, f"{len(new_links)} links were made.")
-    return redirect("personal_links", study.name)
 
 
-def _page(request: HttpRequest, study: Study, form: LinksForm) -> HttpResponse:
+class Links(StudyPost):
+    """Personal links: one for each name."""
+
+    row = "personal_links"
+    form_class = LinksForm
+    summary = "Make personal links"
+    success = 201
+    faults: ClassVar = {personal_links.LinkError: "names"}
+    tells = True
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> list[PersonalLink]:
+        return personal_links.make(about, sent["names"])
+
+    def in_words(self, done: list[PersonalLink]) -> str:
+        return f"{len(done)} links were made."
+
+
+def _page(request: HttpRequest, study: Study, form: LinksForm | None = None) -> HttpResponse:
     rows = [
         {"link": link, "state": state, "address": _address(request, link)}
         for link, state in personal_links.with_states(study)
     ]
-    context = {"study": study, "rows": rows, "form": form}
-    status = 422 if form.is_bound else 200
+    context = {"study": study, "rows": rows, "form": form or LinksForm()}
+    status = 422 if form else 200
     return render(request, "researcher/personal_links.html", context, status=status)
 
 
@@ -61,3 +71,11 @@ def links_file(request: HttpRequest, name: str) -> HttpResponse:
 
 def _address(request: HttpRequest, link: PersonalLink) -> str:
     return request.build_absolute_uri(reverse("landing", args=[link.code]))
+
+
+def _shown(request: HttpRequest, name: str) -> HttpResponse:
+    """For those who may see identities."""
+    return _page(request, study_of(request, name, "pay"))
+
+
+links = page(Links, _page, to="personal_links", get=_shown)

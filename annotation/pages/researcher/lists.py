@@ -1,102 +1,182 @@
-"""The researcher's page of what stands outside the frozen design: lists, seats, budget."""
+"""What stands outside the frozen design, by page and API: lists, switches, seats, budget."""
 
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib.auth.models import User
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.shortcuts import render
 
 from annotation.access import ResearcherRequest, study_of
-from annotation.models import AccessRule, Study
+from annotation.models import AccessRule, Scenario, Study
 from annotation.money import budget, ledger
-from annotation.pages.fields import OnPage, by_key
-from annotation.pages.researcher.forms.lists import (
-    BudgetForm,
-    EndForm,
-    RuleForm,
-    SeatsForm,
-    SwitchesForm,
-)
+from annotation.money.amounts import AmountField
+from annotation.pages.fields import OnPage, PageForm, RowField, WholeNumberField, by_key, row_field
+from annotation.pages.posts import StudyPost, page
 from annotation.recruitment import eligibility
-from annotation.rights import right_to
 from annotation.study import design, lifecycle
 
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def lists(request: ResearcherRequest, name: str) -> HttpResponse:
-    """GET shows the lists and the seats; POST makes an entry, or ends one."""
-    if request.method == "GET":
-        return _page(request, study_of(request, name, "read"))
-    study = study_of(request, name, right_to("lists"))
-    return _end(request, study) if "end" in request.POST else _add(request, study)
+NOT_CHOSEN = "Choose to whom the entry applies, and whether they may take part."
+UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
 
 
-def _end(request: ResearcherRequest, study: Study) -> HttpResponse:
-    form = EndForm(study, request.POST)
-    if not form.is_valid():
-        return _page(request, study, form)
-    eligibility.end_rule(study, form.cleaned_data["end"].pk, request.user)
-    return redirect("lists", study.name)
+class RuleForm(PageForm):
+    """An entry of the allow and deny lists; recruitment/eligibility.py reads its value."""
+
+    key = "rule"
+    effect = forms.ChoiceField(
+        label="May take part",
+        choices=AccessRule.Effect.choices,
+        initial=AccessRule.Effect.DENY,
+        error_messages=UNCHOSEN,
+    )
+    criterion = forms.ChoiceField(
+        label="Who", choices=AccessRule.Criterion.choices, error_messages=UNCHOSEN
+    )
+    platform = forms.ChoiceField(label="Where the ids come from", required=False)
+    value = forms.CharField(
+        label="Name of the task or the study, or the ids",
+        required=False,
+        widget=forms.Textarea({"rows": 3}),
+        help_text="Ids, one per line. Only their keyed hashes are kept. Annotators at work keep"
+        " their seat; those who return after giving it up are refused.",
+    )
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        platform = self.fields["platform"]
+        assert isinstance(platform, forms.ChoiceField)
+        platform.choices = [("", "no ids"), *eligibility.platforms(study)]
 
 
-def _add(request: ResearcherRequest, study: Study) -> HttpResponse:
-    form = RuleForm(study, request.POST)
-    if not form.is_valid():
-        return _page(request, study, form)
-    try:
-        rule = eligibility.add_rule(study, **form.cleaned_data, by=request.user)
-    except eligibility.RuleError as error:
-        form.add_error("value", str(error))
-        return _page(request, study, form)
-    if rule.criterion == AccessRule.Criterion.PEOPLE:
-        messages.success(request, eligibility.in_words(rule))
-    return redirect("lists", study.name)
+class EndForm(PageForm):
+    """The entry whose button was pressed."""
+
+    key = "end"
+    end = RowField(AccessRule.objects.none(), widget=forms.HiddenInput)
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        row_field(self, "end").queryset = study.access_rules.all()
 
 
-@login_required
-@require_POST
-def seats(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Give one scenario more seats."""
-    study = study_of(request, name, right_to("seats"))
-    form = SeatsForm(study, request.POST)
-    if not form.is_valid():
-        return _page(request, study, form)
-    try:
-        lifecycle.add_seats(**form.cleaned_data, by=request.user)
-    except design.DesignError as error:
-        field = "confirmed" if str(error) == lifecycle.AFTER_RESULTS else "number"
-        form.add_error(field, str(error))
-        return _page(request, study, form)
-    return redirect("lists", study.name)
+class Lists(StudyPost):
+    """Entries that allow or deny; `{"end": ID}` ends one."""
+
+    row = "lists"
+    form_class = RuleForm
+    summary = "Make an entry of the lists, or end one"
+    success = 201
+    faults: ClassVar = {eligibility.RuleError: "value"}
+
+    def form(self, about: Study, sent: Any, files: Any = None) -> PageForm:
+        return EndForm(about, sent) if "end" in sent else RuleForm(about, sent)
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        if "end" in sent:
+            eligibility.end_rule(about, sent["end"].pk, by)
+            self.success = 200
+            return "The entry has ended."
+        rule = eligibility.add_rule(about, **sent, by=by)
+        self.tells = rule.criterion == AccessRule.Criterion.PEOPLE
+        return eligibility.in_words(rule) if self.tells else f"{rule}."
 
 
-@login_required
-@require_POST
-def switches(request: ResearcherRequest, name: str) -> HttpResponse:
-    """The open link on or off; one browser for several people or not."""
-    study = study_of(request, name, right_to("switches"))
-    form = SwitchesForm(request.POST)
-    if not form.is_valid():
-        return _page(request, study, form)
-    lifecycle.switch(study, form.cleaned_data, request.user)
-    return redirect("lists", study.name)
+class SwitchesForm(OnPage, forms.ModelForm):
+    """What can be switched while a study runs."""
+
+    key = "switches"
+
+    class Meta:
+        model = Study
+        fields = lifecycle.SWITCHES
 
 
-@login_required
-@require_POST
-def raise_budget(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Give the study a larger budget."""
-    study = study_of(request, name, right_to("budget"))
-    form = BudgetForm(study, request.POST)
-    if not form.is_valid():
-        return _page(request, study, form)
-    try:
-        lifecycle.raise_budget(study, form.cleaned_data["amount"], request.user)
-    except design.DesignError as error:
-        form.add_error("amount", str(error))
-        return _page(request, study, form)
-    return redirect("lists", study.name)
+class Switches(StudyPost):
+    """A switch that is left out stays as it is."""
+
+    row = "switches"
+    form_class = SwitchesForm
+    summary = "The open link on or off; several people from one browser or not"
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        lifecycle.switch(about, sent, by)
+        words = ", ".join(f"{name} {'on' if sent[name] else 'off'}" for name in lifecycle.SWITCHES)
+        return f"{words}."
+
+
+class SeatsForm(PageForm):
+    """More seats for a scenario of the study."""
+
+    key = "seats"
+    scenario = RowField(Scenario.objects.none(), empty_label=None)
+    number = WholeNumberField(
+        label="Seats to add",
+        initial=1,
+        widget=forms.TextInput({"inputmode": "numeric"}),
+        error_messages={"required": "Write how many seats to add."},
+    )
+    confirmed = forms.BooleanField(
+        label="Add them although results can be seen",
+        required=False,
+        help_text=lifecycle.AFTER_RESULTS,
+    )
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        if not lifecycle.has_results(study):
+            del self.fields["confirmed"]
+        row_field(self, "scenario").queryset = study.scenarios.select_related("task")
+        row_field(self, "scenario").label_from_instance = self._label  # type: ignore[method-assign, assignment]  # as Django documents
+
+    @staticmethod
+    def _label(scenario: Scenario) -> str:
+        return f"{scenario}: {scenario.seats} seats"
+
+
+class Seats(StudyPost):
+    """More seats for one scenario."""
+
+    row = "seats"
+    form_class = SeatsForm
+    summary = "Add seats to a scenario"
+    faults: ClassVar = {lifecycle.ResultsSeen: "confirmed", design.DesignError: "number"}
+
+    def form(self, about: Study, sent: Any, files: Any = None) -> PageForm:
+        return SeatsForm(about, sent)
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        lifecycle.add_seats(**sent, by=by)
+        return f"{sent['number']} seats were added to {sent['scenario']}."
+
+
+class BudgetForm(PageForm):
+    """A larger budget."""
+
+    key = "budget"
+    amount = AmountField(
+        max_digits=9, decimal_places=2, widget=forms.TextInput({"inputmode": "decimal"})
+    )
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        self.fields["amount"].label = f"Raise the budget to ({study.currency})"
+
+
+class Budget(StudyPost):
+    """It covers what people can earn from then on."""
+
+    row = "budget"
+    form_class = BudgetForm
+    summary = "Raise the budget of a study"
+    faults: ClassVar = {design.DesignError: "amount"}
+
+    def form(self, about: Study, sent: Any, files: Any = None) -> PageForm:
+        return BudgetForm(about, sent)
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        lifecycle.raise_budget(about, sent["amount"], by)
+        return f"The budget is {sent['amount']} {about.currency} now."
 
 
 def _page(request: ResearcherRequest, study: Study, sent: OnPage | None = None) -> HttpResponse:
@@ -112,3 +192,13 @@ def _page(request: ResearcherRequest, study: Study, sent: OnPage | None = None) 
     blank = (RuleForm(study), SwitchesForm(instance=study), SeatsForm(study), BudgetForm(study))
     context |= by_key(*blank, sent=sent)
     return render(request, "researcher/lists.html", context, status=422 if sent else 200)
+
+
+def _shown(request: ResearcherRequest, name: str) -> HttpResponse:
+    return _page(request, study_of(request, name, "read"))
+
+
+lists = page(Lists, _page, to="lists", get=_shown)
+seats = page(Seats, _page, to="lists")
+switches = page(Switches, _page, to="lists")
+raise_budget = page(Budget, _page, to="lists")

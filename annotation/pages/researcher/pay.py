@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Sum
@@ -13,13 +14,41 @@ from django.views.decorators.http import require_GET, require_http_methods
 from annotation.access import ResearcherRequest, study_of
 from annotation.models import PaymentBatch, Study
 from annotation.money import batches, budget, holds, ledger, payout
-from annotation.pages.researcher.forms.pay import BatchForm, ReleaseForm
+from annotation.pages.fields import PageForm, RowField, row_field
+from annotation.pages.researcher.decisions import NO_REASON
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.sync import sync
 from annotation.platforms.registry import current_exit
 from annotation.rights import right_to
 from annotation.wording import in_words
 from tasks.downloads import download
+
+
+class ReleaseForm(PageForm):
+    """Why an annotator's pay is no longer held."""
+
+    key = "release"
+    annotator = forms.CharField(widget=forms.HiddenInput)
+    reason = forms.CharField(
+        widget=forms.TextInput({"placeholder": "Reason"}), error_messages={"required": NO_REASON}
+    )
+
+    def in_row(self, pseudonym: str) -> "ReleaseForm":
+        """The form as it stands in that annotator's row."""
+        self.auto_id, self.initial = f"release-{pseudonym}-%s", {"annotator": pseudonym}
+        self.fields["reason"].widget.attrs["aria-label"] = f"Reason to release {pseudonym}"
+        return self
+
+
+class BatchForm(PageForm):
+    """The batch whose button was pressed."""
+
+    key = "batch"
+    batch = RowField(PaymentBatch.objects.none(), widget=forms.HiddenInput)
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        row_field(self, "batch").queryset = study.payment_batches.all()
 
 
 @login_required

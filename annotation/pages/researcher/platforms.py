@@ -1,9 +1,11 @@
 """The researcher's page of platforms: links, panels, and studies on Prolific."""
 
-from typing import Any
+from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -13,8 +15,10 @@ from django.views.decorators.http import require_GET, require_POST
 from annotation.access import ResearcherRequest, study_of
 from annotation.models import Panel, ProlificStudy, Study
 from annotation.money import budget, ledger
-from annotation.pages.fields import OnPage, by_key
-from annotation.pages.researcher.forms.platforms import DraftForm, PanelForm, PlanForm
+from annotation.money.amounts import AmountField
+from annotation.pages import posts
+from annotation.pages.fields import OnPage, PageForm, WholeNumberField, by_key
+from annotation.pages.posts import StudyPost
 from annotation.platforms import panel
 from annotation.platforms.prolific import drafts, studies
 from annotation.platforms.prolific.accounts import account_of, token_of
@@ -22,6 +26,147 @@ from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.places import start_by_hand
 from annotation.platforms.prolific.sync import sync
 from annotation.rights import right_to
+
+ONE_EACH = "(empty: one for each person)"
+NUMERIC = {"inputmode": "numeric"}
+DECIMAL = {"inputmode": "decimal"}
+
+
+class PanelForm(OnPage, forms.ModelForm):
+    """Another platform, with its parameters and its return addresses."""
+
+    key = "panel"
+
+    class Meta:
+        model = Panel
+        fields = (
+            "name", "id_parameter", "submission_parameter", "completed_url", "completed_code",
+            "other_url", "other_code", "turned_away_url", "turned_away_code",
+        )  # fmt: skip
+        labels: ClassVar[dict[str, str]] = {
+            "id_parameter": "Parameter that holds the person's id",
+            "submission_parameter": "Parameter that holds the assignment's id, if there is one",
+            "completed_url": "Return address when completed",
+            "completed_code": f"Code when completed {ONE_EACH}",
+            "other_url": "Return address when screened out (paid for what was done)",
+            "other_code": f"Code when screened out {ONE_EACH}",
+            "turned_away_url": "Return address for those who never started (no consent, full; not"
+            " paid)",
+            "turned_away_code": "Code for those who never started (empty: none)",
+        }
+        help_texts: ClassVar[dict[str, str]] = {
+            "completed_url": "{id}, {submission} and {code} are filled in. Leave it empty to show a"
+            " code only.",
+        }
+
+    def _post_clean(self) -> None:
+        """Let the rules of panels speak at the fields."""
+        super()._post_clean()  # type: ignore[misc]  # no public hook is called as late
+        try:
+            panel.check(self.instance)
+        except forms.ValidationError as error:
+            for field, sentences in error.message_dict.items():
+                if field not in self.errors:
+                    self.add_error(field, sentences)
+
+
+class NameTaken(ValueError):
+    """Another platform of the study has the name."""
+
+
+class NewPanel(StudyPost):
+    """Other platforms, each with an address of its own."""
+
+    row = "panel_new"
+    form_class = PanelForm
+    summary = "Add another platform"
+    success = 201
+    faults: ClassVar = {NameTaken: "name"}
+
+    def form(self, about: Study, sent: Any, files: Any = None) -> PanelForm:
+        self.sent = PanelForm(sent, instance=Panel(study=about))
+        return self.sent
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> Panel:
+        try:
+            with transaction.atomic():
+                return self.sent.save()
+        except IntegrityError:
+            raise NameTaken("This study has a platform of this name already.") from None
+
+
+class PlanForm(PageForm):
+    """In how many studies on Prolific a design is done."""
+
+    key = "plan"
+    annotation_parts = forms.TypedChoiceField(
+        label="How",
+        coerce=int,
+        initial=0,
+        widget=forms.RadioSelect,
+        choices=[
+            (0, "In one sitting; those screened out after the training step receive a smaller"
+             " fixed reward"),
+            (1, "In two parts: a study for the training step, and one for the annotation step that"
+             " only those who qualified may enter"),
+            (2, "In three parts: the annotation step in two sittings"),
+            (3, "In four parts"),
+        ],
+    )  # fmt: skip
+
+
+class Plan(StudyPost):
+    """The studies on Prolific, drafted from the design."""
+
+    row = "prolific_plan"
+    form_class = PlanForm
+    summary = "Draft the studies on Prolific from the design"
+    success = 201
+    conflicts = (drafts.PlanError,)
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> None:
+        drafts.plan(about, sent["annotation_parts"], by)
+
+
+class DraftForm(PageForm):
+    """What a draft will ask of Prolific; platforms/prolific/drafts.py holds the rules."""
+
+    key = "draft"
+    name = forms.CharField(label="Name that people see", max_length=120)
+    reward = AmountField(max_digits=7, decimal_places=2, widget=forms.TextInput(DECIMAL))
+    screen_out = AmountField(
+        label="Reward for being screened out (0: by bonus)",
+        min_value=0,
+        max_digits=7,
+        decimal_places=2,
+        widget=forms.TextInput(DECIMAL),
+    )
+    minutes = WholeNumberField(
+        label="Estimated minutes", max_value=10**6, widget=forms.TextInput(NUMERIC)
+    )
+    max_minutes = WholeNumberField(
+        label="Longest time in minutes", max_value=10**6, widget=forms.TextInput(NUMERIC)
+    )
+    places = WholeNumberField(min_value=0, max_value=10**6, widget=forms.TextInput(NUMERIC))
+    signed = forms.BooleanField(
+        label="Ask Prolific to sign the address (in certain workspaces only; without it each"
+        " arrival is confirmed afterwards)",
+        required=False,
+    )
+
+    def __init__(self, draft: ProlificStudy, *args: Any):
+        initial = {name: getattr(draft, name, None) for name in self.base_fields}
+        initial["reward"] = ledger.in_currency(draft.reward_cents)
+        initial["screen_out"] = ledger.in_currency(draft.screen_out_cents)
+        super().__init__(*args, initial=initial, auto_id=f"draft-{draft.pk}-%s")
+        self.fields["reward"].label = f"Reward in {draft.study.currency}"
+
+    def values(self) -> dict[str, Any]:
+        """The fields of the draft, with amounts in cents."""
+        amounts = ("reward", "screen_out")
+        sent = self.cleaned_data
+        cents = {f"{name}_cents": ledger.cents(sent[name]) for name in amounts}
+        return {name: value for name, value in sent.items() if name not in amounts} | cents
 
 
 @login_required
@@ -109,23 +254,6 @@ def _prolific_row(there: ProlificStudy, form: OnPage, asked: dict[str, Any]) -> 
 
 
 @login_required
-@require_POST
-def panel_new(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Another platform, with its parameter and its way back."""
-    study = study_of(request, name, right_to("panel_new"))
-    form = PanelForm(request.POST, instance=Panel(study=study))
-    if not form.is_valid():
-        return _page(request, study, form)
-    try:
-        with transaction.atomic():
-            platform = form.save()
-    except IntegrityError:
-        form.add_error("name", "This study has a platform of this name already.")
-        return _page(request, study, form)
-    return redirect("panel_visit", study.name, platform.pk)
-
-
-@login_required
 @require_GET
 def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     """A test visit: what an address leads to, and back; it takes no seat and stores nothing."""
@@ -138,21 +266,6 @@ def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
         "visit": panel.visit(platform, request.GET.get("query")),
     }
     return render(request, "researcher/panel.html", context)
-
-
-@login_required
-@require_POST
-def prolific_plan(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Draft the studies on Prolific from the design."""
-    study = study_of(request, name, right_to("prolific_plan"))
-    form = PlanForm(request.POST)
-    if not form.is_valid():
-        return _page(request, study, form)
-    try:
-        drafts.plan(study, form.cleaned_data["annotation_parts"], request.user)
-    except drafts.PlanError as error:
-        return _page(request, study, problem=str(error), status=409)
-    return redirect("platforms", study.name)
 
 
 @login_required
@@ -207,3 +320,11 @@ def prolific_sync(request: ResearcherRequest, name: str) -> HttpResponse:
     for problem in done.problems[:10]:
         messages.warning(request, f"Not synced: {problem}")
     return redirect("platforms", study.name)
+
+
+def _to_visit(request: ResearcherRequest, done: Panel, name: str) -> HttpResponse:
+    return redirect("panel_visit", name, done.pk)
+
+
+panel_new = posts.page(NewPanel, _page, to=_to_visit)
+prolific_plan = posts.page(Plan, _page, to="platforms")

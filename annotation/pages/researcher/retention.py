@@ -1,52 +1,108 @@
-"""The page of how long people are known, and of deleting a study; and the list of deleted ones."""
+"""How long people are known, and deleting a study, by page and API; the list of deleted ones."""
 
-from django.contrib import messages
+from datetime import date
+from typing import Any, ClassVar
+
+from django import forms
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET
 
 from annotation.access import ResearcherRequest, study_of
 from annotation.models import Study, StudyTombstone
 from annotation.money.ledger import in_currency
-from annotation.pages.fields import OnPage, by_key
-from annotation.pages.researcher.forms.retention import EraseForm, RetentionForm
+from annotation.pages.fields import OnPage, PageForm, by_key
+from annotation.pages.posts import StudyPost, page
 from annotation.recruitment import identities
 from annotation.rights import right_to
 from annotation.steps import erasure
+from tasks.clock import database_now
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
-def retention(request: ResearcherRequest, name: str) -> HttpResponse:
-    """GET shows both forms; POST sets the days after which something is deleted."""
-    study = study_of(request, name, right_to("retention"))
-    if request.method == "GET":
-        return _page(request, study)
-    form = RetentionForm.of(study, request.POST)
-    if not form.is_valid():
-        return _page(request, study, form)
-    days = form.cleaned_data
-    erasure.keep_until(study, days["until"], days["answers_until"], request.user)
-    messages.success(request, "Saved.")
-    return redirect("retention", study.name)
+class RetentionForm(PageForm):
+    """The days after which identities, and the study with all answers, are deleted."""
+
+    key = "retention"
+    until = forms.DateField(
+        label="Delete identities after",
+        required=False,
+        widget=forms.DateInput({"type": "date"}),
+        error_messages={"invalid": "Write a day, such as 2027-03-31, or leave it empty."},
+        help_text="Empty: they are deleted by hand alone.",
+    )
+    answers_until = forms.DateField(
+        label="Delete the study after",
+        required=False,
+        widget=forms.DateInput({"type": "date"}),
+        error_messages={"invalid": "Write a day, such as 2037-03-31, or leave it empty."},
+        help_text="With all answers, as described below. Empty: by hand alone.",
+    )
+
+    @classmethod
+    def of(cls, study: Study, sent: Any = None) -> "RetentionForm":
+        """With the days that are set now."""
+        days = {"until": study.identities_until, "answers_until": study.answers_until}
+        return cls(sent, initial=days)
+
+    def clean_answers_until(self) -> date | None:
+        """A slip of the year would delete everything within the hour.
+
+        A day that has passed may stay: the study is deleted as soon as nothing holds it up.
+        """
+        day = self.cleaned_data["answers_until"]
+        is_set = day == self.initial.get("answers_until")
+        if day is not None and not is_set and day <= database_now().date():
+            raise forms.ValidationError(
+                "Choose a day to come, or delete the study below, at once.", code="past"
+            )
+        return day
 
 
-@login_required
-@require_POST
-def erase(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Delete the study for good, once its name is typed."""
-    study = study_of(request, name, right_to("study_erase"))
-    form = EraseForm(request.POST)
-    if not form.is_valid():
-        return _page(request, study, form)
-    try:
-        tombstone = erasure.erase(study, form.cleaned_data["typed"], request.user)
-    except (erasure.ErasureError, identities.PurgeError) as error:
-        form.add_error("typed", str(error))
-        return _page(request, study, form)
-    messages.success(request, f"{study.name} was deleted, with {tombstone.answers_erased} answers.")
-    return redirect("deleted_studies")
+class Retention(StudyPost):
+    """Days that have passed already are refused."""
+
+    row = "retention"
+    form_class = RetentionForm
+    summary = "The days after which identities, and the study, are deleted; empty: by hand alone"
+    tells = True
+
+    def form(self, about: Study, sent: Any, files: Any = None) -> RetentionForm:
+        return RetentionForm.of(about, sent)
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        erasure.keep_until(about, sent["until"], sent["answers_until"], by)
+        return (
+            f"Identities are deleted after {sent['until'] or 'no day'}, the study after"
+            f" {sent['answers_until'] or 'no day'}."
+        )
+
+
+class EraseForm(PageForm):
+    """The study's name once more, typed to delete it."""
+
+    key = "erase"
+    typed = forms.CharField(
+        label="Name of the study",
+        max_length=200,
+        widget=forms.TextInput({"autocomplete": "off", "autocapitalize": "none"}),
+        error_messages={"required": "Type the name of the study to delete it."},
+    )
+
+
+class Erase(StudyPost):
+    """For good: a tombstone stays."""
+
+    row = "study_erase"
+    form_class = EraseForm
+    summary = "Delete a closed study: `typed` is its name once more"
+    faults: ClassVar = {erasure.ErasureError: "typed", identities.PurgeError: "typed"}
+    tells = True
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        tombstone = erasure.erase(about, sent["typed"], by)
+        return f"{about.name} was deleted, with {tombstone.answers_erased} answers."
 
 
 @login_required
@@ -66,3 +122,15 @@ def _page(request: ResearcherRequest, study: Study, sent: OnPage | None = None) 
     blank = (RetentionForm.of(study), EraseForm())
     context = {"study": study, "sent": sent, "kept": erasure.KEPT} | by_key(*blank, sent=sent)
     return render(request, "researcher/retention.html", context, status=422 if sent else 200)
+
+
+def _shown(request: ResearcherRequest, name: str) -> HttpResponse:
+    return _page(request, study_of(request, name, right_to("retention")))
+
+
+def _to_deleted(request: ResearcherRequest, done: str, name: str) -> HttpResponse:
+    return redirect("deleted_studies")
+
+
+retention = page(Retention, _page, to="retention", get=_shown)
+erase = page(Erase, _page, to=_to_deleted)

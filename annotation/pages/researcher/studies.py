@@ -18,10 +18,9 @@ from annotation.money import budget
 from annotation.monitoring import overview, participants, progress, restrictions, todo
 from annotation.pages import qr
 from annotation.pages.fields import is_shown_again
-from annotation.pages.researcher import first_study
-from annotation.pages.researcher.forms import audience
-from annotation.pages.researcher.forms.annotators import TogetherForm
-from annotation.pages.researcher.forms.study import StudyForm
+from annotation.pages.researcher import audience, first_study
+from annotation.pages.researcher.decisions import TogetherForm
+from annotation.pages.researcher.study_form import StudyForm
 from annotation.rights import right_to
 from annotation.study import (
     admission,
@@ -214,7 +213,6 @@ def people_page(
     request: ResearcherRequest,
     study: Study,
     form: TogetherForm | None = None,
-    problems: dict[str, str] | None = None,
 ) -> HttpResponse:
     """The list, with a decision about several at once that was refused, if one was."""
     rows = study.participations.select_related("scenario__task").defer(
@@ -240,7 +238,6 @@ def people_page(
         "hides": any(row["is_hidden"] for row in participations if row["mean_s1"] is not None),
         "together": form or TogetherForm(),
         "ticked": request.POST.getlist("annotators"),
-        "problems": list((problems or {}).values()),
         "query": request.GET.urlencode(),
     }
     return render(request, "researcher/people.html", context, status=422 if form else 200)

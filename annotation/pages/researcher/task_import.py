@@ -6,6 +6,7 @@ Until it is confirmed an upload is nobody's but the researcher's who made it, an
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
@@ -16,12 +17,31 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotation.access import ResearcherRequest, upload_of
 from annotation.models import Step
-from annotation.pages.researcher.forms.tasks import CardForm, RemoveForm
 from annotation.pages.researcher.preview import show
 from annotation.pages.worker.turn import TurnPage
 from tasks import data_report, dataset_uploads, disk, gym_uploads, teams, upload_jobs, uploads
+from tasks.importing import CLUES
 from tasks.models import Example, Task, TaskUpload
 from tasks.polling import go_to, poll
+
+
+class CardForm(forms.Form):
+    """The card of a task that is uploaded: one that comes with Handful, or none of these."""
+
+    card = forms.ChoiceField(
+        choices=[("", "task.toml, among the files")]
+        + [(name, f"{name}: the card that comes with Handful") for name in CLUES],
+        required=False,
+        error_messages={"invalid_choice": "Choose one of the cards in the list."},
+        help_text="The card says how the task is presented to annotators: instructions, labels,"
+        " help examples. Six cards for the tasks of CLUES come with Handful.",
+    )
+
+
+class RemoveForm(forms.Form):
+    """The file of an upload whose button was pressed."""
+
+    remove = forms.CharField(strip=False)
 
 
 @uploads.takes_files(uploads.MAX_BYTES)

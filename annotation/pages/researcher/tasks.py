@@ -5,15 +5,16 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.decorators import login_required
+from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.text import get_valid_filename
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation.access import ResearcherRequest
 from annotation.pages.fields import PageForm, TextField, by_key
-from annotation.pages.researcher.forms.tasks import MAX_CHECKS, ChecksForm
-from annotation.pages.researcher.forms.team import TaskMemberForm
+from annotation.pages.researcher.team import TaskMemberForm
 from annotation.steps import attention_checks
 from annotation.study import team
 from tasks import (
@@ -45,6 +46,31 @@ TABLES = {
     "question_types": (("wording", "definition", "example"), "name"),
     "help": (("title", "definition", "example"), "title"),
 }
+
+
+MAX_CHECKS = 1_000_000  # bytes
+MAX_NAME = 200  # bytes; file systems take 255
+
+
+class ChecksForm(PageForm):
+    """A file of attention checks."""
+
+    key = "checks"
+    checks = forms.FileField(
+        label="A JSON Lines file",
+        widget=forms.ClearableFileInput({"accept": ".jsonl"}),
+        error_messages={"required": "Choose a file of at most 1 MB."},
+    )
+
+    def clean_checks(self) -> UploadedFile:
+        """The file, with a name that a file system takes."""
+        file = self.cleaned_data["checks"]
+        if file.size > MAX_CHECKS:
+            raise forms.ValidationError("Choose a file of at most 1 MB.")
+        file.name = get_valid_filename(file.name)
+        if len(file.name.encode()) > MAX_NAME:
+            raise forms.ValidationError(f"The name of the file is longer than {MAX_NAME} bytes.")
+        return file
 
 
 class CardTextsForm(PageForm):

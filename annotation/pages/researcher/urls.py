@@ -4,12 +4,12 @@ from django.urls import path
 
 from annotation.pages import prolific_events
 from annotation.pages.researcher import (
+    accounts,
     annotators,
     audit,
     dataset_import,
     first_study,
     gym_import,
-    invitations,
     life,
     links,
     lists,
@@ -28,7 +28,7 @@ from annotation.pages.researcher import tasks as task_pages
 urlpatterns = [
     path("", studies.home, name="home"),
     path("studies/", studies.studies, name="studies"),
-    path("invitation/<str:token>/", invitations.invitation, name="invitation"),
+    path("invitation/<str:token>/", accounts.invitation, name="invitation"),
     path("tokens/", tokens.tokens, name="tokens"),
     path("tokens/<int:pk>/revoke/", tokens.token_revoke, name="token_revoke"),
     path("tokens/prolific/", tokens.prolific_token, name="prolific_token"),

@@ -12,7 +12,7 @@ from annotation.models import ProlificReward, Study
 from annotation.money import promises
 from annotation.money.amounts import AmountField
 from annotation.pages.fields import RowsField, WholeNumberField, row_field
-from annotation.pages.researcher.forms import audience
+from annotation.pages.researcher import audience
 from annotation.platforms.prolific import drafts
 from annotation.study import consequences, data_warnings, design, minutes
 from annotation.study.consequences import Consequences

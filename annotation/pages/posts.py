@@ -1,0 +1,109 @@
+"""A POST of a researcher, declared once for its page and for the API.
+
+Its right is in annotation/rights.py, what it takes in a form, what it does in a step function.
+`page` makes the view of the page, annotation/api/views.py that of the API.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods
+
+from annotation.access import ResearcherRequest, annotator_of, study_of
+from annotation.models import Participation, Study
+from annotation.rights import right_to
+
+About = TypeVar("About")
+
+
+class Post(Generic[About]):
+    """One POST about a study, an annotator or a task.
+
+    What its step refuses is shown at the field that `faults` names for the exception. `conflicts`
+    depend on the state of things: the API answers them with 409.
+    """
+
+    row: ClassVar[str]  # of annotation/rights.py
+    form_class: ClassVar[Any] = None
+    faults: ClassVar[Mapping[type[Exception], str]] = {}
+    conflicts: ClassVar[tuple[type[Exception], ...]] = ()
+    summary: ClassVar[str]  # and below: for the document of the API
+    operation_id: ClassVar[str | None] = None
+    success = 200
+    tells = False  # Does the page say what was done?
+
+    def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> About:
+        """What it is about, for who may do it. Raises Http404, PermissionDenied."""
+        raise NotImplementedError
+
+    def form(self, about: About, sent: Any, files: Any = None) -> Any:
+        """The form with what was sent; None where nothing is asked."""
+        return self.form_class(sent) if self.form_class else None
+
+    def do(self, about: About, sent: dict[str, Any], by: User) -> Any:
+        """Call the step with what the form has cleaned; what was done, most often a sentence."""
+        raise NotImplementedError
+
+    def in_words(self, done: Any) -> str:
+        """What was done, as a sentence."""
+        return str(done)
+
+    def fault(self, error: Exception) -> str:
+        """The field at which that exception is shown."""
+        return next(field for kind, field in self.faults.items() if isinstance(error, kind))
+
+
+def sentences(error: Exception) -> list[str]:
+    """What a step said: one sentence, or one for each of several annotators."""
+    return list(getattr(error, "problems", {}).values()) or [str(error)]
+
+
+class StudyPost(Post[Study]):
+    def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> Study:
+        return study_of(request, names["name"], right_to(self.row))
+
+
+class AnnotatorPost(Post[Participation]):
+    def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> Participation:
+        return annotator_of(request, names["name"], names["pseudonym"], right_to(self.row))
+
+
+def page(
+    kind: type[Post[Any]],
+    show: Callable[..., HttpResponse],
+    to: str | Callable[..., HttpResponse],
+    get: Callable[..., HttpResponse] | None = None,
+) -> Callable[..., HttpResponse]:
+    """The view of that POST: `show` has the form with its errors, else it leads `to` a page.
+
+    `to` is the name of an address with the same parts, or a function of the request, what was done
+    and the names. `get` shows the page at the same address.
+    """
+
+    @login_required
+    @require_http_methods(["GET", "POST"] if get else ["POST"])
+    def view(request: ResearcherRequest, **names: Any) -> HttpResponse:
+        if get is not None and request.method == "GET":
+            return get(request, **names)
+        post = kind()
+        about = post.about(request, request.POST, **names)
+        form = post.form(about, request.POST, request.FILES)
+        if form is not None and not form.is_valid():
+            return show(request, about, form)
+        try:
+            done = post.do(about, form.cleaned_data if form is not None else {}, request.user)
+        except tuple(post.faults) as error:
+            form.add_error(post.fault(error), sentences(error))
+            return show(request, about, form)
+        except post.conflicts as error:
+            return show(request, about, problem=str(error), status=409)
+        if post.tells:
+            messages.success(request, post.in_words(done))
+        return redirect(to, **names) if isinstance(to, str) else to(request, done, **names)
+
+    return view
