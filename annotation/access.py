@@ -5,19 +5,21 @@ The doors of annotators make the page speak the language of the study; `in_study
 """
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import translation
+from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
 
 from annotation.models import ApiToken, Kind, Participation, Status, Study
@@ -49,6 +51,17 @@ class ResearcherRequest(PageRequest):
     """A request of a researcher who is signed in: what views behind `login_required` get."""
 
     user: User
+
+
+def signed_in(
+    *methods: str,
+) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
+    """A page of researchers who are signed in, for these methods."""
+
+    def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        return login_required(require_http_methods(list(methods))(view))
+
+    return decorated
 
 
 ENDED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN, Status.REJECTED)

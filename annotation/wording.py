@@ -4,7 +4,9 @@ from datetime import timedelta
 from decimal import Decimal
 
 from django.utils.formats import number_format
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
+
+from tasks.sentences import Sentence
 
 IN_SECONDS = 120  # below so many, minutes say nothing
 
@@ -28,3 +30,12 @@ def invitation(title: str, link: str) -> str:
     """What a researcher sends to people who may take part."""
     text = gettext("You are invited to take part in the study “%(title)s”. Start here: %(link)s")
     return text % {"title": title, "link": link}
+
+
+def translated(sentence: Sentence) -> str:
+    """The sentence with its values, as the catalogue of the page has it; else in English."""
+    if sentence.plural:
+        text = ngettext(sentence.text, sentence.plural, sentence.number)
+    else:
+        text = gettext(sentence.text)
+    return text % sentence.values

@@ -331,7 +331,7 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_THROTTLE_CLASSES": ["annotation.api.limits.PerHolder"],
+    "DEFAULT_THROTTLE_CLASSES": ["annotation.api.authentication.PerHolder"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "EXCEPTION_HANDLER": "annotation.api.problems.as_problem",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",

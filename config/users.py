@@ -22,7 +22,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.access import ResearcherRequest
 from annotation.models import AuditEntry, Invitation, Topic
 from annotation.pages.researcher.accounts import InvitationForm, UserForm
-from annotation.study import accounts, invitations
+from annotation.study import accounts, team
 from tasks import mail
 
 
@@ -90,9 +90,9 @@ def _invite(request: ResearcherRequest) -> HttpResponse:
     form = InvitationForm(request.POST)
     if not form.is_valid():
         return _page(request, 422, invitation_form=form)
-    token, invitation = invitations.invite(None, None, form.cleaned_data["email"], request.user)
+    token, invitation = team.invite(None, None, form.cleaned_data["email"], request.user)
     link = request.build_absolute_uri(reverse("invitation", args=[token]))
-    sent = invitations.send(invitation, link)
+    sent = team.send(invitation, link)
     return _page(request, 201, invitation=invitation, invitation_link=link, is_sent=sent)
 
 

@@ -2,7 +2,7 @@
 
 `sentence` and `counted` mark a sentence for the catalogues (.ci/catalogues.py looks for their
 names, so they are given literals). What they return holds the English and the values of its
-placeholders; the pages look up the translation (annotation/pages/worker/translated.py).
+placeholders; the pages look up the translation (annotation/wording.py).
 """
 
 from dataclasses import dataclass, field

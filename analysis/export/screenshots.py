@@ -15,7 +15,7 @@ from typing import Any
 
 from django.contrib.staticfiles import finders
 
-from annotation.pages.worker.widgets import WIDGETS
+from annotation.pages.worker.question import WIDGETS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Beside what Playwright starts it with: headless, without a sandbox (it shows our own files alone,

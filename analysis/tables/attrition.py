@@ -14,7 +14,7 @@ from analysis.tables import frames
 from analysis.tables.columns import Table, percent, share, signed_between, signed_points
 from annotation.models import LIVE, Kind, Qualification, Status, Study
 from annotation.monitoring.sample import FEWEST, SMALL, WITHHELD, Row, own_rows, stored_rows
-from annotation.study import admission
+from annotation.study import gates
 from tasks.columns import NOTHING, Column
 
 
@@ -234,7 +234,7 @@ def admissions(study: Study, kind: str) -> list[Admission]:
             task,
             shots,
             split,
-            admission.judged_by(study.qualification, shots, study.screening_examples),
+            gates.judged_by(study.qualification, shots, study.screening_examples),
             *counts.get(pk, (0, 0)),
         )
         for pk, task, shots, split in arms.values_list("pk", "task__name", "shots", "split_number")
@@ -263,7 +263,7 @@ def told(study: Study) -> list[str]:
     """
     rule = (study.qualification, study.shots, study.screening_examples)
     return [
-        sentence for sentence in (admission.warning(*rule), admission.screened(*rule)) if sentence
+        sentence for sentence in (gates.warning(*rule), gates.screened(*rule)) if sentence
     ]
 
 

@@ -156,6 +156,8 @@ class Decide(PostTwin):
 
 
 class ShowScore(PostTwin):
+    """Score and gold: what is decided later says that they could be seen."""
+
     step = decisions.ShowScore
     reply = AnnotatorShape
 

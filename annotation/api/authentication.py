@@ -1,14 +1,23 @@
-"""Who asks: the researcher whose token is in the Authorization header. Passwords open nothing."""
+"""Who asks, by the token in the Authorization header, and how often. Passwords open nothing.
 
+Requests are counted in the cache that all processes share; those of annotators by each process for
+itself: an answer waits for no count in the database.
+"""
+
+import hashlib
+import time
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
+from django.core.cache import cache, caches
+from django.core.cache.backends.base import BaseCache
 from django.http import HttpRequest
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle, SimpleRateThrottle
 
 from annotation.models import ApiToken
 from annotation.models.api_token import digest
@@ -98,3 +107,40 @@ class DocumentedParticipation(OpenApiAuthenticationExtension):
             "scheme": "bearer",
             "description": "The token of one participation, from POST /api/v1/join/CODE/.",
         }
+
+
+class PerHolder(SimpleRateThrottle):
+    """100 requests a minute for each token, and for each researcher who asks from the browser."""
+
+    rate = "100/min"
+
+    @property
+    def cache(self) -> BaseCache:
+        return cache
+
+    def get_cache_key(self, request: Request, view: Any) -> str:
+        if isinstance(request.auth, ApiToken):
+            return f"api:token:{request.auth.pk}"
+        return f"api:user:{request.user.pk}"
+
+
+class PerParticipation(BaseThrottle):
+    """3000 requests in a minute of the clock for each participation, in each process.
+
+    A fast model answers within milliseconds; a loop that has lost its way is stopped.
+    """
+
+    limit, window = 3000, 60  # requests; seconds
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        holder = hashlib.sha256(str(request.auth).encode()).hexdigest()
+        key = f"api:work:{holder}:{int(time.time() // self.window)}"
+        own_cache = caches["process"]
+        own_cache.add(key, 0, self.window)
+        try:
+            return own_cache.incr(key) <= self.limit
+        except ValueError:  # it ran out, or made place for another, in between: a new count begins
+            return True
+
+    def wait(self) -> float:
+        return self.window - time.time() % self.window

@@ -16,8 +16,7 @@ from rest_framework.response import Response
 
 from annotation import access
 from annotation.api import participant_bodies as bodies
-from annotation.api.authentication import TokenAuthentication
-from annotation.api.limits import PerHolder
+from annotation.api.authentication import PerHolder, TokenAuthentication
 from annotation.api.participants import Spoken, Unfit, holding, read
 from annotation.api.problems import MEDIA_TYPE, problem
 from annotation.models import Channel, Kind, Participation, Scenario, Study

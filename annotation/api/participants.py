@@ -27,13 +27,11 @@ from rest_framework.response import Response
 from annotation import access
 from annotation.api import participant_bodies as bodies
 from annotation.api import problems
-from annotation.api.authentication import HoldsParticipation, ParticipationToken
-from annotation.api.limits import PerParticipation
+from annotation.api.authentication import HoldsParticipation, ParticipationToken, PerParticipation
 from annotation.api.state import declined, record_of, state_of
 from annotation.api.views import ApiView
 from annotation.models import Channel, OwnAnswer, Participation, Status, Turn
 from annotation.pages.worker.forms import OwnForm
-from annotation.pages.worker.translated import translated
 from annotation.platforms import registry
 from annotation.recruitment import consent as consent_step
 from annotation.recruitment import refusals, seats
@@ -48,7 +46,7 @@ from annotation.steps import (
     training_step,
     withdrawal,
 )
-from annotation.steps import exit_questionnaire as questionnaire
+from annotation.wording import translated
 from tasks.spans import AnswerError
 
 NOBODY = "This token belongs to no participation. Join again, or use the token that you were given."
@@ -97,8 +95,12 @@ class Spoken(ApiView):
 
 
 class Work(Spoken):
-    """One step of the participation whose token is sent."""
+    """One step of the participation whose token is sent.
 
+    What the present state does not allow is refused with that state; `conflict` is its code.
+    """
+
+    conflict = "conflict"
     authentication_classes = [ParticipationToken]
     permission_classes = [HoldsParticipation]
     throttle_classes = [PerParticipation]
@@ -106,6 +108,9 @@ class Work(Spoken):
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, Participation.DoesNotExist):
             exc = AuthenticationFailed(NOBODY)
+        if isinstance(exc, answering.Conflict | refusals.RecruitmentError):
+            code = getattr(exc, "code", self.conflict)
+            return refused(mine(self.request), HTTPStatus.CONFLICT, code, str(exc))
         return super().handle_exception(exc)
 
 
@@ -177,11 +182,7 @@ class Consent(Work):
 class Begin(Work):
     @documented("Show the first example: from here on this worker has met the task")
     def post(self, request: Request) -> Response:
-        participation = mine(request)
-        try:
-            training_step.begin(participation.token, Channel.API)
-        except answering.Conflict as conflict:
-            return refused(participation, HTTPStatus.CONFLICT, "conflict", str(conflict))
+        training_step.begin(mine(request).token, Channel.API)
         return Response(state_of(mine(request)))
 
 
@@ -230,6 +231,8 @@ class Comprehension(Work):
 
 
 class Answer(Work):
+    conflict = "answered"
+
     @documented("Answer the current question: the first answer wins", bodies.AnswerBody)
     def post(self, request: Request) -> Response:
         sent = read(bodies.AnswerBody, request)
@@ -238,8 +241,6 @@ class Answer(Work):
             participation, turn = answering.submit(token, sent["turn"], fields, Channel.API)
         except Turn.DoesNotExist:
             raise NotFound("This turn is none of this participation's.") from None
-        except answering.Conflict as conflict:
-            return refused(mine(request), HTTPStatus.CONFLICT, "answered", str(conflict))
         except AnswerError as error:
             participation = mine(request)
             told = translated(error.sentence)
@@ -268,7 +269,7 @@ class Questionnaire(Work):
     @documented("The optional questions at the end", bodies.QuestionnaireBody)
     def post(self, request: Request) -> Response:
         participation = mine(request)
-        questionnaire.answer(participation.token, read(bodies.QuestionnaireBody, request))
+        own_questions.answer_exit(participation.token, read(bodies.QuestionnaireBody, request))
         return Response(state_of(mine(request)))
 
 
@@ -289,11 +290,7 @@ class Finish(Work):
 class Resume(Work):
     @documented("Go on after the seat had expired, if one is free")
     def post(self, request: Request) -> Response:
-        participation = mine(request)
-        try:
-            seats.resume(participation)
-        except refusals.RecruitmentError as refusal:
-            return refused(participation, HTTPStatus.CONFLICT, refusal.code, str(refusal))
+        seats.resume(mine(request))
         return Response(state_of(mine(request)))
 
 
@@ -315,16 +312,13 @@ class NextTask(Work):
     def post(self, request: Request) -> Response:
         participation = mine(request)
         worker = participation.worker
-        try:
-            following = seats.join(
-                participation.study_id,
-                worker.key,
-                worker.platform,
-                worker.kind,
-                browser=participation.browser,
-            )
-        except refusals.RecruitmentError as refusal:
-            return refused(participation, HTTPStatus.CONFLICT, refusal.code, str(refusal))
+        following = seats.join(
+            participation.study_id,
+            worker.key,
+            worker.platform,
+            worker.kind,
+            browser=participation.browser,
+        )
         return Response(holding(following), status=HTTPStatus.CREATED)
 
 

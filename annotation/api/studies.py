@@ -24,7 +24,7 @@ from annotation.api.views import ApiView, StudyTwin, etag, may_run, tagged
 from annotation.models import Study, StudyStatus
 from annotation.rights import right_to
 from annotation.simulation import rehearsal_job
-from annotation.study import cloning, design, design_file, lifecycle, minutes
+from annotation.study import design, design_file, lifecycle, minutes
 from tasks.columns import Column
 
 COLUMNS = [
@@ -322,7 +322,7 @@ class Clone(ApiView):
         if not isinstance(sent["name"], str):
             raise Unprocessable({"name": ["Write a text."]})
         with refusals():
-            study = cloning.clone(source, request.user, dict(body.validated_data))
+            study = lifecycle.clone(source, request.user, dict(body.validated_data))
         return Response(as_record(_own(request, study.name), request), status=201)
 
 

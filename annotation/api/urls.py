@@ -13,7 +13,6 @@ from annotation.api import (
     running,
     studies,
     tasks,
-    webhooks,
 )
 from annotation.api.views import twin
 from annotation.pages.researcher import decisions, lists, retention
@@ -22,6 +21,8 @@ from tasks import gym_uploads, uploads
 
 STUDY = "studies/<str:name>/"
 ONE = STUDY + "participations/<str:pseudonym>/"
+WEBHOOK = STUDY + "webhooks/<int:pk>/"
+TASK = "tasks/<str:name>/<int:version>/"
 files = uploads.takes_files(uploads.MAX_BYTES, uploads.MAX_FILES)
 
 # For programs that take part: a study's link, and the steps of their work.
@@ -99,13 +100,9 @@ urlpatterns = [
     path(ONE + "review/", twin(decisions.Review).as_view(), name="api_review"),
     path(STUDY + "decisions/", annotators.Decisions.as_view(), name="api_decisions"),
     path(STUDY + "behaviour/", annotators.Behaviour.as_view(), name="api_behaviour"),
-    path(STUDY + "webhooks/", webhooks.Webhooks.as_view(), name="api_webhooks"),
-    path(STUDY + "webhooks/<int:pk>/", webhooks.OneWebhook.as_view(), name="api_webhook"),
-    path(
-        STUDY + "webhooks/<int:pk>/deliveries/",
-        webhooks.Deliveries.as_view(),
-        name="api_deliveries",
-    ),
+    path(STUDY + "webhooks/", running.Webhooks.as_view(), name="api_webhooks"),
+    path(WEBHOOK, running.OneWebhook.as_view(), name="api_webhook"),
+    path(WEBHOOK + "deliveries/", running.Deliveries.as_view(), name="api_deliveries"),
     path("tasks/", files(tasks.Tasks.as_view()), name="api_tasks"),
     path("tasks/datasets/", files(datasets.Datasets.as_view()), name="api_datasets"),
     path(
@@ -113,27 +110,15 @@ urlpatterns = [
         uploads.takes_files(uploads.MAX_BYTES, gym_uploads.MAX_FILES)(datasets.Gym.as_view()),
         name="api_gym",
     ),
-    path("tasks/<str:name>/<int:version>/", tasks.OneTask.as_view(), name="api_task"),
-    path("tasks/<str:name>/<int:version>/card/", tasks.TaskCard.as_view(), name="api_task_card"),
+    path(TASK, tasks.OneTask.as_view(), name="api_task"),
+    path(TASK + "card/", tasks.TaskCard.as_view(), name="api_task_card"),
+    path(TASK + "report/", tasks.TaskReport.as_view(), name="api_task_report"),
+    path(TASK + "archive/", tasks.TaskArchive.as_view(is_archived=True), name="api_task_archive"),
     path(
-        "tasks/<str:name>/<int:version>/report/", tasks.TaskReport.as_view(), name="api_task_report"
+        TASK + "unarchive/", tasks.TaskArchive.as_view(is_archived=False), name="api_task_unarchive"
     ),
-    path(
-        "tasks/<str:name>/<int:version>/archive/",
-        tasks.TaskArchive.as_view(is_archived=True),
-        name="api_task_archive",
-    ),
-    path(
-        "tasks/<str:name>/<int:version>/unarchive/",
-        tasks.TaskArchive.as_view(is_archived=False),
-        name="api_task_unarchive",
-    ),
-    path("tasks/<str:name>/<int:version>/team/", tasks.TaskTeam.as_view(), name="api_task_team"),
-    path(
-        "tasks/<str:name>/<int:version>/checks/",
-        files(tasks.TaskChecks.as_view()),
-        name="api_task_checks",
-    ),
+    path(TASK + "team/", tasks.TaskTeam.as_view(), name="api_task_team"),
+    path(TASK + "checks/", files(tasks.TaskChecks.as_view()), name="api_task_checks"),
     path("jobs/<int:pk>/", jobs.OneJob.as_view(), name="api_job"),
     path("jobs/<int:pk>/run/", jobs.RunJob.as_view(), name="api_job_run"),
 ]

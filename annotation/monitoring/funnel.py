@@ -1,7 +1,7 @@
 """The funnel: how many people and robots of a scenario came how far, from arrival to analysis."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -22,11 +22,72 @@ from annotation.models import (
     Study,
     Turn,
 )
-from annotation.monitoring.columns import FUNNEL
 from annotation.study import cross_task
+from tasks.columns import Column
 from tasks.models import Split
 
 ROBOTS = Kind.SIMULATED
+
+
+# Of a Funnel.
+FUNNEL = [
+    Column("arrived", "Arrived", "Took a seat, with those who then declined."),
+    Column("consented", "Consented", "Agreed to the consent text."),
+    Column(
+        "trained",
+        "Trained",
+        "Answered the last example of the training or screening step; without one, were shown the"
+        " first example.",
+    ),
+    Column(
+        "qualified",
+        "Qualified",
+        "May do the annotation step: trained, and not screened out by the study's rule nor waiting"
+        " for it.",
+    ),
+    Column("completed", "Completed", "Answered the last example."),
+    Column(
+        "analysed",
+        "Analysed",
+        "Completed and not excluded: they hold a seat and count in the tables.",
+    ),
+    Column(
+        "declined",
+        "Declined",
+        "Did not agree to the consent text; nothing but this count is kept of them.",
+    ),
+    Column(
+        "at_work",
+        "Live",
+        "Hold a seat and have not ended: reading, working, waiting, or between two parts.",
+    ),
+    Column(
+        "screened_out",
+        "Screened out",
+        "Ended by the study's rule or by the questions about the instructions; paid.",
+    ),
+    Column("returned", "Returned", "Returned their place on the platform."),
+    Column(
+        "expired",
+        "Expired",
+        "Did nothing for longer than the study allows; the seat is free again.",
+    ),
+    Column(
+        "refused",
+        "Prior exposure",
+        "Had met the task elsewhere before the first example was shown.",
+    ),
+    Column(
+        "withdrawn",
+        "Withdrawn",
+        "Erased their answers; they stay counted as far as they came.",
+    ),
+    Column(
+        "rejected",
+        "Rejected",
+        "Rejected on the platform before they had completed: not paid, and they cannot go on.",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -81,7 +142,7 @@ def with_training_size(study: Study) -> QuerySet[Scenario]:
 def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[int, str], Funnel]:
     """(key of a scenario, kind) -> how many came how far."""
     funnels = defaultdict(
-        Funnel, {(row["scenario"], row["kind"]): _funnel(row) for row in _counts(study, scenarios)}
+        Funnel, {(scenario, kind): Funnel(**n) for scenario, kind, n in _counts(study, scenarios)}
     )
     for scenario in scenarios:
         funnels[scenario.pk, Kind.PERSON] += Funnel(
@@ -96,13 +157,6 @@ def stages(study: Study) -> dict[int, str]:
     Those who withdrew are left out: what is kept of them does not say it of each.
     """
     trained, passed = _trained_and_passed(study)
-    size = Case(
-        *(
-            When(scenario=each.pk, then=Value(each.training_size))  # type: ignore[attr-defined]  # annotated
-            for each in with_training_size(study)
-        ),
-        default=Value(0),
-    )
     stage = Case(
         When(passed, then=Value("qualified")),
         When(trained, then=Value("trained")),
@@ -110,31 +164,44 @@ def stages(study: Study) -> dict[int, str]:
         default=Value("arrived"),
     )
     people = study.participations.exclude(status=Status.WITHDRAWN).order_by()
-    return dict(people.alias(training_size=size).values_list("pk", stage))
+    return dict(
+        people.alias(training_size=_size(with_training_size(study))).values_list("pk", stage)
+    )
 
 
-def _counts(study: Study, scenarios: list[Scenario]) -> Iterable[dict[str, Any]]:
-    """One row per scenario and kind: how many did or are what the keys say."""
-    trained, passed = _trained_and_passed(study)
-    sizes = [
+def _size(scenarios: Iterable[Scenario]) -> Case:
+    """The training size of a participation's scenario, out of these."""
+    sizes = (
         When(scenario=each.pk, then=Value(each.training_size))  # type: ignore[attr-defined]  # annotated
         for each in scenarios
-    ]
-    rows: Iterable[Any] = (
-        study.participations.order_by()
-        .alias(training_size=Case(*sizes, default=Value(0)))
-        .values("scenario", "kind")
-        .annotate(
-            came=Count("pk"),
-            consented=Count("pk", filter=Q(consented_at__isnull=False)),
-            trained=Count("pk", filter=trained),
-            passed=Count("pk", filter=passed),
-            analysed=Count("pk", filter=ANALYSED),
-            at_work=Count("pk", filter=Q(status__in=LIVE)),
-            **{f"n_{status}": Count("pk", filter=Q(status=status)) for status in Status.values},
-        )
     )
-    return rows
+    return Case(*sizes, default=Value(0))
+
+
+# Ends of a participation that are counted under their own names.
+ENDS = (
+    Status.COMPLETED, Status.SCREENED_OUT, Status.RETURNED, Status.EXPIRED, Status.REFUSED,
+    Status.WITHDRAWN, Status.REJECTED,
+)  # fmt: skip
+
+
+def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str, dict[str, int]]]:
+    """(key of a scenario, kind, the numbers of its Funnel)."""
+    trained, passed = _trained_and_passed(study)
+    which = {
+        "consented": Q(consented_at__isnull=False), "trained": trained, "qualified": passed,
+        "analysed": ANALYSED, "at_work": Q(status__in=LIVE),
+        **{end.value: Q(status=end) for end in ENDS},
+    }  # fmt: skip
+    people = study.participations.order_by().alias(training_size=_size(scenarios))
+    # Not under the plain names, which are those of columns, too.
+    counts = {f"n_{name}": Count("pk", filter=condition) for name, condition in which.items()}
+    rows: Iterable[Any] = people.values("scenario", "kind").annotate(
+        n_arrived=Count("pk"), **counts
+    )
+    for row in rows:
+        numbers = {name: row[f"n_{name}"] for name in ("arrived", *which)}
+        yield row["scenario"], row["kind"], numbers
 
 
 def _trained_and_passed(study: Study) -> tuple[Q, Q]:
@@ -172,21 +239,3 @@ def _trained_and_passed(study: Study) -> tuple[Q, Q]:
     if not study.screening_examples:
         passed |= Q(scenario__shots=0)
     return trained, trained & (Q(qualified=True) | passed)
-
-
-def _funnel(row: dict[str, Any]) -> Funnel:
-    return Funnel(
-        arrived=row["came"],
-        consented=row["consented"],
-        trained=row["trained"],
-        qualified=row["passed"],
-        completed=row["n_completed"],
-        analysed=row["analysed"],
-        at_work=row["at_work"],
-        screened_out=row["n_screened_out"],
-        returned=row["n_returned"],
-        expired=row["n_expired"],
-        refused=row["n_refused"],
-        withdrawn=row["n_withdrawn"],
-        rejected=row["n_rejected"],
-    )

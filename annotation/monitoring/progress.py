@@ -13,15 +13,68 @@ from typing import Any, ClassVar
 from django.db.models import OuterRef, Q, Subquery
 
 from annotation.models import Kind, ParticipationQuerySet, Status, Step, Study, StudyStatus, Turn
-from annotation.monitoring import flags, pace, seats
-from annotation.monitoring.columns import FACTS, FUNNEL, SEATS
+from annotation.monitoring import flags, seats
 from annotation.monitoring.costs import Money, money
-from annotation.monitoring.funnel import ROBOTS, Funnel, by_scenario_and_kind, with_training_size
-from annotation.monitoring.pace import Pace
-from annotation.monitoring.seats import Seats
+from annotation.monitoring.funnel import (
+    FUNNEL,
+    ROBOTS,
+    Funnel,
+    by_scenario_and_kind,
+    with_training_size,
+)
+from annotation.monitoring.seats import SEATS, Pace, Seats
 from annotation.steps import exclusion
 from annotation.wording import in_words
 from tasks.clock import database_now
+from tasks.columns import Column
+
+FACTS = {
+    fact.name: fact
+    for fact in [
+        Column(
+            "completed",
+            "Seats completed",
+            "Seats of people who completed and are in the analysis, of all seats of the study.",
+        ),
+        Column(
+            "now",
+            "At work now",
+            "People with a seat who were active in the last ten minutes.",
+        ),
+        Column(
+            "waiting",
+            "Waiting for a decision",
+            "Annotators who finished the training or screening step and continue only when an owner"
+            " decides so.",
+        ),
+        Column(
+            "left",
+            "Work left",
+            "Over all scenarios: open seats (free, or at work) times the median active time of the"
+            " people who completed the scenario; where nobody has, times the study's estimate."
+            " Somebody at work counts as if they had just begun.",
+        ),
+        Column(
+            "flags",
+            "Quality flags",
+            "People who completed, in the analysis or not, whose behaviour raises quality flags:"
+            " how many have at least one flag, and how many have each. Nothing follows from a flag"
+            " by itself. The page behind the link has who is still at work, too.",
+        ),
+        Column(
+            "earned",
+            "Earned",
+            "All entries of the ledger, of people. What people earned who expired or returned is"
+            " entered when a payment is prepared.",
+        ),
+        Column(
+            "committed",
+            "Committed",
+            "Earned, not yet paid and not held back, plus for each open seat the larger of the"
+            " base reward and the hourly rate times the estimated minutes.",
+        ),
+    ]
+}
 
 SHOWN_AT_WORK = 20
 MAX_DRAWN = 24  # of a cell with more seats only the numbers are shown
@@ -162,7 +215,7 @@ def for_study(study: Study) -> Progress:
     """Everything at once, in nine queries."""
     scenarios = list(with_training_size(study))
     funnels = by_scenario_and_kind(study, scenarios)
-    courses = pace.courses(study)
+    courses = seats.courses(study)
     rows = seats.for_scenarios(study, scenarios, funnels, courses)
     now = database_now()
     undecided = list(_undecided(study))
@@ -182,7 +235,7 @@ def for_study(study: Study) -> Progress:
         rejected=sorted(each.pseudonym for each in undecided if each.status != Status.WAITING),
         money=money(study, [(row.open_seats, row.scenario.estimated_minutes) for row in rows]),
         flagged=flags.for_completed(study),
-        pace=pace.measured(
+        pace=seats.measured(
             ((each.arrived_at, each.finished_at, each.status) for each in courses), now
         ),
     )

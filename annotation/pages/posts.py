@@ -8,13 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_http_methods
 
-from annotation.access import ResearcherRequest, annotator_of, study_of
+from annotation.access import ResearcherRequest, annotator_of, signed_in, study_of
 from annotation.models import Participation, Study
 from annotation.rights import right_to
 
@@ -85,8 +83,7 @@ def page(
     and the names. `get` shows the page at the same address.
     """
 
-    @login_required
-    @require_http_methods(["GET", "POST"] if get else ["POST"])
+    @signed_in(*(["GET", "POST"] if get else ["POST"]))
     def view(request: ResearcherRequest, **names: Any) -> HttpResponse:
         if get is not None and request.method == "GET":
             return get(request, **names)

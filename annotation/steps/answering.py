@@ -21,7 +21,7 @@ from annotation.models import (
     Step,
     Turn,
 )
-from annotation.steps import annotation_step, channels, screening_step
+from annotation.steps import annotation_step, channels, qualification
 from annotation.steps.locking import lock
 from tasks import answers
 from tasks.answers.kind import NO_ANSWER
@@ -73,8 +73,9 @@ def submit(
         store(asked, given, asked.card.gold_rule, participation.scenario.idle_cutoff, channel)
         if asked.is_revealed:
             return participation, asked
-        step = screening_step if asked.step == Step.SCREENING else annotation_step
-        return participation, step.go_on(participation, asked)
+        if asked.step == Step.SCREENING:
+            return participation, qualification.after_screening_answer(participation, asked)
+        return participation, annotation_step.go_on(participation, asked)
 
 
 def _read(turn: Turn, fields: Mapping[str, str]) -> GivenAnswer:

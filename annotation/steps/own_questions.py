@@ -1,14 +1,15 @@
 """The questions of a study's own: before the instructions, and with those at the end.
 
 Asked of people alone: robots and models have no demographics. Answered once, all of a moment
-together; a question that was left out has an empty answer.
+together; a question that was left out has an empty answer. The questions at the end that every
+study can ask (EXIT_QUESTIONS) are optional too.
 """
 
 from collections.abc import Mapping
 
 from django.db import transaction
 
-from annotation.models import Kind, OwnAnswer, Participation, Status
+from annotation.models import ExitAnswers, Kind, OwnAnswer, Participation, Status
 from annotation.steps.locking import lock
 from annotation.study.own_questions import AFTER, BEFORE, OwnQuestion, of_moment
 
@@ -45,3 +46,18 @@ def answer(token: str, moment: str, given: Mapping[str, str]) -> None:
             )
             for question in asked(participation, moment)
         )
+
+
+EXIT_QUESTIONS = ("seen_before", "ai_used", "tools", "comments")
+
+
+def answer_exit(token: str, given: Mapping[str, str]) -> None:
+    """Store the exit answers of a completed participation; a second time changes nothing.
+
+    Raises Participation.DoesNotExist.
+    """
+    answers = {question: given.get(question, "") for question in EXIT_QUESTIONS}
+    with transaction.atomic():
+        participation = lock(token)
+        if participation.status == Status.COMPLETED:
+            ExitAnswers.objects.get_or_create(participation=participation, defaults=answers)

@@ -24,6 +24,7 @@ from annotation.models import (
     Participation,
     Qualification,
     Status,
+    Step,
     Study,
     Topic,
     Turn,
@@ -278,3 +279,21 @@ def flagged_again(study: Study) -> dict[int, str]:
         if not now.passes:
             reasons[pk] = f"would now be screened out: {now.reason}"
     return reasons
+
+
+def after_screening_answer(participation: Participation, answered: Turn) -> Turn | None:
+    """Show the next screening example; after the last one the rule judges, None if not admitted.
+
+    Nothing is revealed and no score shown, as in the annotation step; the answers serve the rule of
+    the design and count nowhere else. So all arms can be selected alike.
+
+    The caller holds the participation's lock, and runs this in the transaction that stores the
+    answer: there is never an answered example without what follows it.
+    """
+    if answered.position + 1 < len(participation.screening_order):
+        given = answered.answer
+        return participation.show(
+            Step.SCREENING, answered.position + 1, given.channel, after=answered,
+            shown_at=given.submitted_at,
+        )  # fmt: skip
+    return after_judged_step(participation, answered, answered.answer.channel)

@@ -1,14 +1,17 @@
 """The training step: k examples, each revealed once its answer is stored, never to be revised.
 
 Zero-shot workers have none. They begin with the annotation step, or with the screening step where
-the design gives them one (steps/screening_step.py). In a cross-task study the upstream step comes
+the design gives them one (steps/qualification.py). In a cross-task study the upstream step comes
 before it (steps/upstream_step.py), by the same rules.
 """
 
-from collections.abc import Iterable
+import random
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext, gettext_lazy
 
 from annotation.models import (
@@ -20,6 +23,7 @@ from annotation.models import (
     Reading,
     Status,
     Step,
+    Study,
     Turn,
 )
 from annotation.steps import (
@@ -33,11 +37,49 @@ from annotation.steps import (
 )
 from annotation.steps.answering import Conflict
 from annotation.steps.locking import lock
-from annotation.steps.ordering import order_examples
 from annotation.study import cross_task, screening
 from tasks.clock import database_now
 from tasks.comparison import Comparison, compare_answer
-from tasks.models import Example
+from tasks.models import Example, Split
+
+
+def order_examples(examples: Sequence[tuple[int, Hashable]], how: str, seed: str) -> list[int]:
+    """Order example ids. Nothing here may look at gold: an order derived from it would show it.
+
+    The published NER files ask three questions about each sentence in a row, and no sentence has
+    three empty answers, so neighbours give each other away (docs/protocol.md#orders). The default
+    keeps them apart.
+    `examples` are (id, context) in the order of the file; equal contexts belong together. `how` is
+    one of Study.Order; `seed` decides the shuffle.
+    """
+    if how == Study.Order.FILE_ORDER:
+        return [example for example, _context in examples]
+    rng = random.Random(seed)
+    of_context: dict[Hashable, list[int]] = defaultdict(list)
+    for example, context in examples:
+        of_context[context].append(example)
+    if how == Study.Order.CONTEXTS_TOGETHER:
+        groups = list(of_context.values())
+        rng.shuffle(groups)
+        return [example for group in groups for example in group]
+    return _spread(list(of_context.values()), rng)
+
+
+def _spread(groups: list[list[int]], rng: random.Random) -> list[int]:
+    """Shuffle, with the m examples of one context at least half of 1/m of the step apart.
+
+    Each group gets a random offset in [0, 1/m) and its examples stand 1/m apart from there, each
+    moved by at most a quarter of that, so that no group repeats the order of another.
+    """
+    places = []
+    for group in groups:
+        rng.shuffle(group)
+        offset = rng.random()
+        for index, example in enumerate(group):
+            jitter = rng.uniform(-0.25, 0.25) if len(group) > 1 else 0
+            places.append(((index + offset + jitter) / len(group), example))
+    return [example for _place, example in sorted(places)]
+
 
 TALLIED = 10
 ALREADY_DONE = gettext_lazy(
@@ -168,3 +210,27 @@ def tally(participation: Participation, step: str = Step.TRAINING) -> list[bool]
     answers = Answer.objects.filter(turn__participation=participation, turn__step=step)
     latest = answers.order_by("-pk").values_list("s1", flat=True)[:TALLIED]
     return [s1 == 1 for s1 in reversed(latest)]
+
+
+def other_kinds(turn: Turn) -> dict[str, str]:
+    """Gold text -> name of the kind, of the other questions on this text; {} while one is open.
+
+    In named entity recognition the same text is asked for people, organisations and places. That a
+    marked name is of another kind is gold of another question: it may be said only in the training
+    step, once this participation has answered every question on that text.
+    """
+    participation = turn.participation
+    card = participation.scenario.task.card
+    if turn.step != Step.TRAINING or turn.given is None or not card.question_types:
+        return {}
+    asked = (
+        Q(split=turn.example.split_id)
+        | Q(split__task=participation.scenario.task_id, split__kind=Split.Kind.TEST)
+        | Q(pk__in=participation.checks)
+    )
+    others = Example.objects.filter(asked, context=turn.example.context).exclude(pk=turn.example_id)
+    kinds = {
+        text: card.question_type(example.question) for example in others for text in example.gold
+    }
+    answered = Answer.objects.filter(turn__participation=participation, turn__example__in=others)
+    return kinds if answered.count() == len(others) else {}

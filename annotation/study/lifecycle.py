@@ -1,10 +1,11 @@
-"""The life of a study: draft, open, paused, closed, and what may change while it runs.
+"""The life of a study: draft, open, paused, closed, cloned, and what may change while it runs.
 
 Opening freezes the design and its hash. Pausing, added seats, a larger budget and the switches are
 not part of the design: each has its entry in the audit log.
 """
 
 import hashlib
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -22,7 +23,7 @@ from annotation.models import (
     Topic,
 )
 from annotation.money import budget, ledger
-from annotation.study import compared_files, consent_text, consequences, cross_task, minutes
+from annotation.study import compared_files, consent_text, consequences, cross_task, design, minutes
 from annotation.study.design import DesignError, check_design, missing
 from annotation.study.manifest import build_manifest
 from tasks.clock import database_now
@@ -270,3 +271,35 @@ def raise_budget(study: Study, amount: Decimal, by: User) -> None:
             before={"budget": before},
             after={"budget": amount},
         )
+
+
+LONGEST = 60  # characters of a name
+
+
+def free_name(source: Study, ending: str) -> str:
+    """NAME-ending, with a number where that is taken."""
+    base = source.name[: LONGEST - len(ending) - 5]
+    name, number = f"{base}-{ending}", 1
+    while Study.objects.filter(name=name).exists():
+        number += 1
+        name = f"{base}-{ending}-{number}"
+    return name
+
+
+def copied(source: Study, owner: User) -> Study:
+    """An unsaved draft of that owner with the design of `source`, but for its tasks."""
+    fields = {f: getattr(source, f) for f in design.FORM_FIELDS if f not in design.LISTS}
+    return Study(owner=owner, **fields)
+
+
+def clone(source: Study, owner: User, changes: Mapping[str, Any]) -> Study:
+    """A draft of that owner with the design of `source` but for these fields.
+
+    Raises ValidationError (fields), and IntegrityError where somebody takes the name meanwhile.
+    """
+    study = copied(source, owner)
+    for field, value in changes.items():
+        setattr(study, field, value)
+    upstream = list(source.upstream_tasks.all())
+    design.save_draft(study, list(source.tasks.all()), upstream=upstream)
+    return study

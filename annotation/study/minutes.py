@@ -2,19 +2,146 @@
 
 The number that the design gives this task, or else the one that it gives all; where it gives none,
 what the examples take: by a pilot where people have done this very task (the median of their active
-seconds), else by the reading speed of study/workload.py. Opening freezes them with the scenarios.
+seconds), else by WORDS_A_MINUTE and SECONDS_TO_ANSWER. That estimate is rough: it warns, and
+refuses nothing. Opening freezes the minutes with the scenarios.
 """
 
 import math
 import re
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from annotation.models import Answer, Kind, Scenario, Status, Step, Study
-from annotation.study import workload
-from annotation.study.workload import Workload
-from tasks.models import Task
+from django.db.models import Count
+
+from annotation.models import Answer, Arm, Kind, Scenario, Status, Step, Study
+from annotation.study import cross_task
+from tasks import frozen
+from tasks.models import Split, Task
+
+WORDS_A_MINUTE = 240
+SECONDS_TO_ANSWER = 3
+MINUTES_BEFORE = 2  # the landing page, consent and instructions
+# How many times the expected time may differ from what is promised before it is worth a word.
+TOO_SHORT, TOO_LONG = 2, 10
+SHORTEST_TOO_LONG = 30  # minutes: below that nobody is misled by a round number
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One cell of a design, as its annotators meet it; attention checks count as examples."""
+
+    task: Task
+    shots: int
+    training: int
+    test: int
+    screening: int = 0
+    # Before it, in the arms of a cross-task study that are trained on other tasks.
+    upstream: int = 0
+    # Of their median example: of the arm, upstream or sham, that reads more.
+    upstream_words: int = 0
+
+    @property
+    def examples(self) -> int:
+        return self.upstream + self.training + self.screening + self.test
+
+    @property
+    def words(self) -> int:
+        """Words of the median example: its texts and its question."""
+        return frozen.median_words(self.task)
+
+    @property
+    def seconds_each(self) -> float:
+        return _seconds(self.words)
+
+    @property
+    def minutes(self) -> int:
+        return self.minutes_at(self.seconds_each)
+
+    def minutes_at(self, seconds: float) -> int:
+        """Minutes of one annotator who takes so long for an example of the task."""
+        before = self.upstream * _seconds(self.upstream_words)
+        own = (self.examples - self.upstream) * seconds
+        return MINUTES_BEFORE + math.ceil((before + own) / 60)
+
+
+def _seconds(words: int) -> float:
+    """How long an example of so many words takes."""
+    return 60 * words / WORDS_A_MINUTE + SECONDS_TO_ANSWER
+
+
+def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
+    """Those of each task at each number of shots, in a fixed number of queries."""
+    sizes = _sizes(tasks)
+    # What an arm reads first is known of a stored draft.
+    upstream = cross_task.length(study, Arm.UPSTREAM) if study.pk else 0
+    upstream_words = _upstream_words(study) if upstream else 0
+    return [
+        Workload(
+            task=task,
+            shots=shots,
+            # 0 for a file that there is not: the rules of a design refuse it at its field.
+            training=max((sizes[task.pk, shots, split] for split in study.splits), default=0)
+            if shots
+            else 0,
+            test=sizes[task.pk, None, None] + study.attention_checks,
+            screening=0 if shots else study.screening_examples,
+            upstream=upstream,
+            upstream_words=upstream_words,
+        )
+        for task in tasks
+        for shots in sorted(study.shots)
+    ]
+
+
+def _upstream_words(study: Study) -> int:
+    """Words of the median example before the unseen task, in the arm that reads more.
+
+    One person does as many examples of each upstream task, so theirs is the mean of these medians.
+    """
+    arms = [list(study.upstream_tasks.all()), [study.sham_task] if study.sham_task else []]
+    return max(
+        round(statistics.fmean(frozen.median_words(task) for task in tasks))
+        for tasks in arms
+        if tasks
+    )
+
+
+def _sizes(tasks: Sequence[Task]) -> Counter[tuple[int, int | None, int | None]]:
+    """(task, shots, number) of each published file -> how many examples it holds."""
+    splits = Split.objects.filter(task__in=[task.pk for task in tasks])
+    counted = splits.exclude(kind=Split.Kind.CHECK).annotate(size=Count("examples"))
+    rows = counted.values_list("task", "shots", "number", "size")
+    return Counter({(task, shots, number): size for task, shots, number, size in rows})
+
+
+def doubt(promised: int, load: Workload) -> str:
+    """What is implausible about promised minutes, if anything is: a sentence with its arithmetic.
+
+    In the order in which it matters: too short a promise is one that people cannot keep.
+    """
+    too_long = max(TOO_LONG * load.minutes, SHORTEST_TOO_LONG)
+    if TOO_SHORT * promised >= load.minutes and promised <= too_long:
+        return ""
+    each = f"{60 * promised / load.examples:.1f}".removesuffix(".0")
+    trained = load.upstream + load.training
+    training = f"{trained} training and " if trained else ""
+    training += f"{load.screening} screening and " if load.screening else ""
+    upstream = ""
+    if load.upstream:
+        upstream = (
+            f" ({_seconds(load.upstream_words):.0f} for {load.upstream_words} words of each of"
+            f" {load.upstream} upstream examples)"
+        )
+    return (
+        f"{promised} minutes are promised, but {load.task.name} at {load.shots} shots has"
+        f" {training}{load.test} test examples: {each} seconds each."
+        f" Reading {load.words} words (the median) at {WORDS_A_MINUTE} a minute and answering in"
+        f" {SECONDS_TO_ANSWER} seconds takes about {load.seconds_each:.0f} seconds{upstream}, which"
+        f" makes about {load.minutes} minutes with {MINUTES_BEFORE} for consent and instructions."
+    )
+
 
 MOST = 10_000  # more than anybody can mean
 FEWEST_ANSWERS = 20  # before their median says how long an example takes
@@ -75,7 +202,7 @@ def for_cells(study: Study, tasks: Sequence[Task]) -> list[Minutes]:
     stated = parse(study.task_minutes)
     pilots = {task.pk: pilot(study, task) for task in tasks}
     cells = []
-    for load in workload.workloads(study, tasks):
+    for load in workloads(study, tasks):
         seconds, answers = pilots[load.task.pk] or (load.seconds_each, 0)
         expected = load.minutes_at(seconds)
         own = stated.get(load.task.name) or study.estimated_minutes
@@ -93,7 +220,7 @@ def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
     """What is implausible about the minutes that the design states: the worst of it, if any."""
     stated = [cell for cell in for_cells(study, tasks) if cell.is_stated]
     short = sorted(stated, key=lambda cell: cell.told / cell.load.minutes)
-    sentences = (workload.doubt(cell.told, cell.load) for cell in (*short[:1], *short[-1:]))
+    sentences = (doubt(cell.told, cell.load) for cell in (*short[:1], *short[-1:]))
     return [sentence for sentence in sentences if sentence][:1]
 
 

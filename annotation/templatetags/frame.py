@@ -1,5 +1,9 @@
-"""The frame around a researcher's page: its menu."""
+"""The frame around a researcher's page, its menu, and cells of tables that hold numbers.
 
+Numbers are aligned to the right: points under points.
+"""
+
+import re
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +17,7 @@ from django.utils.html import format_html
 from annotation.models import Notice, Study
 from annotation.notices import audit_log
 from annotation.pages.researcher import menu as menus
-from annotation.pages.researcher.help_places import place_of
+from annotation.pages.researcher.menu import place_of
 
 register = template.Library()
 
@@ -65,3 +69,13 @@ def section(context: dict[str, Any]) -> str:
     first = path.strip("/").split("/")[0]
     of_studies = ("new-study", "compare", "deleted-studies")
     return "studies" if first in of_studies else first
+
+
+# 12, 83.7 ± 0.6, 28.4 to 100.0, 3 of 4, < .001, -8.8, 12 min, and the dash of a missing one.
+_NUMBER = re.compile(r"[-−+±<≤>≥≈ ]*\.?\d[^a-zA-Z]*( ?(to|of|min|s|h|USD|GBP|EUR)\b[^a-zA-Z]*)*|–")
+
+
+@register.filter
+def is_number(cell: str) -> bool:
+    """Is this text of a cell a number, or the dash for none?"""
+    return _NUMBER.fullmatch(str(cell).strip()) is not None

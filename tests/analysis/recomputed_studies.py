@@ -7,7 +7,7 @@ import pytest
 from analysis.export.files import write_export
 from annotation.models import Channel, Kind, Status, Study
 from annotation.recruitment import consent, expiry
-from annotation.steps import active_time, answering, exclusion, exit_questionnaire, withdrawal
+from annotation.steps import active_time, answering, exclusion, own_questions, withdrawal
 from annotation.steps.attention_checks import import_checks
 from tasks.formats import Record
 from tests import factories
@@ -77,7 +77,7 @@ def under_s1(owner, folder) -> Study:
             exclusion.decide(seat, False, "slow", owner)
         elif number in (9, 10):
             said = {"seen_before": "yes" if number == 9 else "no", "ai_used": "unsure"}
-            exit_questionnaire.answer(seat.token, said)
+            own_questions.answer_exit(seat.token, said)
     for robot in ("first", "second"):
         factories.work_through(factories.seat(scenarios[2], Kind.SIMULATED), some_right(robot))
     take_part_as_a_model(study.scenarios.filter(task=capitals)[1], factories.bearer(owner, "run"))

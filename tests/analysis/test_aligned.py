@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from analysis.tables import frames, performance
 from annotation.models import Kind
-from annotation.templatetags.numbers import is_number
+from annotation.templatetags.frame import is_number
 from tests import factories
 
 

@@ -24,7 +24,7 @@ from analysis.tables import frames, performance, training
 from analysis.tables.rendering import as_latex, as_markdown, notes
 from annotation.models import Answer, Kind, Participation, Study
 from annotation.recruitment import consent
-from annotation.steps import exclusion, exit_questionnaire, own_questions, training_step
+from annotation.steps import exclusion, own_questions, training_step
 from tasks.csv_files import moment
 from tasks.formats import Record
 from tests import factories
@@ -51,7 +51,7 @@ def stored(module_researcher):
                 seat = factories.seat(scenario)
                 factories.work_through(seat, _mostly_right if wrong else None)
     told = {"seen_before": "no", "ai_used": "unsure", "tools": "a pen", "comments": "=fine"}
-    exit_questionnaire.answer(arrived.token, told)
+    own_questions.answer_exit(arrived.token, told)
     own_questions.answer(arrived.token, "after", {"hard": "Nothing."})
     exclusion.decide(arrived, False, "too fast", module_researcher)
     exclusion.decide(arrived, True, "not so fast after all", module_researcher)

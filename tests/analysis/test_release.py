@@ -27,7 +27,7 @@ from analysis.figures import data as figure_data
 from annotation.models import Kind, Panel, Participation, ProlificStudy, Study
 from annotation.platforms import personal_links
 from annotation.recruitment import consent
-from annotation.steps import exclusion, exit_questionnaire, training_step
+from annotation.steps import exclusion, own_questions, training_step
 from tasks.csv_files import write_csv
 from tasks.formats import Record
 from tests import factories
@@ -72,7 +72,7 @@ def stored(module_researcher):
         training_step.begin(seat.token)
         factories.work_through(seat, lambda turn: list(dict.fromkeys(turn.example.gold)))
         told = {"seen_before": "no", "comments": f"=1+1, my id is {IDA}\nand {SESSION.upper()}"}
-        exit_questionnaire.answer(seat.token, told)
+        own_questions.answer_exit(seat.token, told)
     exclusion.decide(seat, False, f"{NAME} asked for it; {PANEL_ID} too", module_researcher)
     factories.work_through(factories.seat(study.scenarios.first(), Kind.SIMULATED))
     factories.predict(module_researcher, "toy", places, 2, 1, lambda example: [])

@@ -11,7 +11,7 @@ from analysis.documents import preregistration, report
 from analysis.documents.blocks import Grid
 from analysis.tables import attrition
 from annotation.models import Kind, Study
-from annotation.study import admission
+from annotation.study import gates
 from tests import factories
 from tests.analysis import reports
 
@@ -30,9 +30,9 @@ from tests.analysis import reports
 def test_none_against_k_is_warned_of_where_a_rule_judges_one_alone(
     rule, shots, screening, warns, screens
 ):
-    told = admission.warning(rule, shots, screening)
+    told = gates.warning(rule, shots, screening)
     assert bool(told) == warns
-    assert ("screening set: 10 examples" in admission.screened(rule, shots, screening)) == screens
+    assert ("screening set: 10 examples" in gates.screened(rule, shots, screening)) == screens
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_pass_rates_stand_beside_the_contrasts_and_no_gain_is_made_up(ada, study
 
 
 def test_page_report_and_preregistration_warn(ada, study):
-    told = admission.warning("minimum", [0, 4], 0)
+    told = gates.warning("minimum", [0, 4], 0)
     assert "nobody at 0 shots" in told
     assert told in ada.get(reverse("analysis", args=[study.name])).content.decode()
     page = ada.get(reverse("study", args=[study.name])).content.decode()

@@ -10,7 +10,7 @@ from django.urls import reverse
 from analysis.stats import two_way
 from analysis.tables import findings, performance, sensitivity
 from annotation.models import Kind, Step, Study
-from annotation.steps import attention_checks, exit_questionnaire
+from annotation.steps import attention_checks, own_questions
 from tests import factories
 from tests.annotation.test_comprehension import check_file
 
@@ -80,7 +80,7 @@ def test_a_minimum_of_seconds_is_about_the_median(study):
 def test_each_cell_has_the_interval_of_the_tables(study):
     """Of those whom the rule leaves: the estimator of docs/statistics.md on their answers."""
     first, second, third = study.participations.filter(scenario__shots=2).order_by("pk")
-    exit_questionnaire.answer(first.token, {"ai_used": "yes"})
+    own_questions.answer_exit(first.token, {"ai_used": "yes"})
     rows = {row.rule: row for row in sensitivity.table(study, Kind.PERSON) if row.shots == 2}
     answered = findings.answered(study, Kind.PERSON)
     for rule, people in {
@@ -112,7 +112,7 @@ def test_each_cell_has_the_interval_of_the_tables(study):
 )
 def test_what_people_told_at_the_end_is_a_rule(study, told, left):
     person = study.participations.filter(scenario__shots=2).first()
-    exit_questionnaire.answer(person.token, told)
+    own_questions.answer_exit(person.token, told)
     study.participations.update(signs=None)  # no sign but what was told
     answers = sensitivity.given(study, Kind.PERSON)
     people = sensitivity.people(study, Kind.PERSON, answers)

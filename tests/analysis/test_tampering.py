@@ -17,13 +17,7 @@ from analysis.export import files, release
 from analysis.export.columns import COLUMNS
 from annotation.models import Kind, Study
 from annotation.recruitment import consent
-from annotation.steps import (
-    attention_checks,
-    exclusion,
-    exit_questionnaire,
-    training_step,
-    withdrawal,
-)
+from annotation.steps import attention_checks, exclusion, own_questions, training_step, withdrawal
 from tests import factories
 from tests.analysis.tampering import SIGNER, Export, make_agree, make_key
 from tests.exhaustive import one_in
@@ -60,7 +54,7 @@ def stored(module_researcher, tmp_path_factory):
         if arrival == 6:
             withdrawal.withdraw(seat.token)
         if arrival == 8:
-            exit_questionnaire.answer(seat.token, {"seen_before": "yes", "ai_used": "no"})
+            own_questions.answer_exit(seat.token, {"seen_before": "yes", "ai_used": "no"})
         if arrival == 7:
             exclusion.decide(seat, False, "slow", module_researcher)
     for scenario in study.scenarios.filter(shots=2):

@@ -19,7 +19,7 @@ def main(told: str) -> None:
     from django.core.management import call_command
     from django.db import connection
 
-    from annotation.steps import exclusion, exit_questionnaire, withdrawal
+    from annotation.steps import exclusion, own_questions, withdrawal
     from tests import factories
 
     call_command("migrate", verbosity=0)
@@ -27,7 +27,7 @@ def main(told: str) -> None:
     study = factories.make_study(owner, factories.make_task(), shots=[0], annotators=1)
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
-    exit_questionnaire.answer(seat.token, {"comments": told})
+    own_questions.answer_exit(seat.token, {"comments": told})
     exclusion.decide(seat, False, told, owner)
     connection.close()
     path = Path(connection.settings_dict["NAME"])

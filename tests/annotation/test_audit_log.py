@@ -21,7 +21,7 @@ from annotation.recruitment import expiry
 from annotation.recruitment.identities import worker_key
 from annotation.rights import POSTS
 from annotation.steps import exclusion, withdrawal
-from annotation.study import design, invitations, lifecycle, team
+from annotation.study import design, lifecycle, team
 from tasks import jobs
 from tasks.models import Job, PredictionFile, Task
 from tasks.predictions import upload_job
@@ -445,7 +445,7 @@ def test_an_invitation_leaves_the_published_log_readable(world):
     entry = {"what": "seats added", "by": world.owner, "topic": Topic.STUDY}
     AuditEntry.objects.record(study=world, after={"seats": 3}, **entry)
     before = list(publishing.log_rows(world, str))
-    invitations.invite(world, "analyst", "", world.owner)
+    team.invite(world, "analyst", "", world.owner)
     *rows, invited = publishing.log_rows(world, str)
     assert rows == before
     assert '{"seats": 3}' in rows[-1]

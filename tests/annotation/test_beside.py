@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from annotation.monitoring import beside
+from annotation.monitoring import participants
 from annotation.steps import blinding
 from tests import factories
 
@@ -28,7 +28,9 @@ def address(study, seat) -> str:
 
 
 def rows(seat, hidden_steps=()) -> dict[str, tuple]:
-    return {row.name: (row.own, row.others, row.n) for row in beside.beside(seat, hidden_steps)}
+    return {
+        row.name: (row.own, row.others, row.n) for row in participants.beside(seat, hidden_steps)
+    }
 
 
 def test_scores_stand_beside_the_median_of_three_others_or_more(study, seats):

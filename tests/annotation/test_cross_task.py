@@ -19,7 +19,7 @@ from annotation.recruitment.identities import worker_key
 from annotation.recruitment.refusals import RecruitmentError, refusal
 from annotation.simulation.robots import InProcess, Knowledge, walk
 from annotation.steps import training_step, withdrawal
-from annotation.study import cross_task, design, lifecycle, minutes, workload
+from annotation.study import cross_task, design, lifecycle, minutes
 from tasks.formats import Record
 from tests import factories
 
@@ -355,11 +355,11 @@ def test_upstream_examples_take_as_long_as_their_own_texts(researcher, db):
         name="slow", labels=factories.LABELS, train={8: long}, test=[replace(long[0], id="t")]
     )
     study = make_cross_task(researcher)
-    quick = workload.workloads(study, list(study.tasks.all()))[0]
+    quick = minutes.workloads(study, list(study.tasks.all()))[0]
     assert quick.upstream_words == quick.words
     study.upstream_examples = 60
     study.upstream_tasks.set([slow])
-    load = workload.workloads(study, list(study.tasks.all()))[0]
+    load = minutes.workloads(study, list(study.tasks.all()))[0]
     assert (load.upstream, load.words) == (60, quick.words)
     assert load.upstream_words == quick.words + 90
     seconds = 60 * (60 * (quick.words + 90) / 240 + 3) + 10 * (60 * quick.words / 240 + 3)

@@ -31,7 +31,7 @@ from annotation.notices import collecting
 from annotation.recruitment import consent, expiry, identities
 from annotation.steps import erasure, exclusion
 from annotation.steps.withdrawal import withdraw
-from annotation.study import comments, invitations, lifecycle
+from annotation.study import comments, lifecycle, team
 from tests import factories
 
 
@@ -94,7 +94,7 @@ def test_what_stands_beside_the_answers_goes_or_is_named_on_the_page(ada, resear
     OwnAnswer.objects.create(participation=told, moment="before", question="age", answer="31")
     example = study.tasks.get().test_split.examples.first()
     comments.add(study, example, "Two golds?", researcher)
-    invitations.invite(study, Role.ANALYST, "guest@example.org", researcher)
+    team.invite(study, Role.ANALYST, "guest@example.org", researcher)
     collecting.collect()
     NoticeSwitch.objects.create(user=researcher, study=study, page_off=["quiet"])
     expiry.free_by_hand(silent, "S1 17 so far", researcher)

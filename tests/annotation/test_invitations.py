@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import AuditEntry, Invitation, Member
-from annotation.study import accounts, invitations
+from annotation.study import accounts, team
 from tests import factories
 
 NEW = {"username": "bob", "password1": "right horse", "password2": "right horse"}
@@ -100,7 +100,7 @@ def test_an_invitation_ends_with_the_account_of_whoever_made_it(ada, study, rese
     assert Client().post(link, NEW).status_code == 404
     assert AuditEntry.objects.filter(what="invitations revoked: 1", about="ada").exists()
     researcher.refresh_from_db()
-    other = invitations.invite(study, "owner", "", researcher)[0]
+    other = team.invite(study, "owner", "", researcher)[0]
     User.objects.update(is_active=False)  # as the admin does it
     assert Client().post(reverse("invitation", args=[other]), NEW).status_code == 404
     assert not User.objects.filter(username="bob").exists()
@@ -109,7 +109,7 @@ def test_an_invitation_ends_with_the_account_of_whoever_made_it(ada, study, rese
 @pytest.mark.parametrize("change", [{"is_active": False}, {"is_superuser": False}])
 def test_an_invitation_to_the_server_ends_with_its_administrator(root, change):
     administrator = User.objects.get(username="root")
-    token, _row = invitations.invite(None, None, "", administrator)
+    token, _row = team.invite(None, None, "", administrator)
     User.objects.update(**change)
     assert Client().post(reverse("invitation", args=[token]), NEW).status_code == 404
     assert User.objects.count() == 1
@@ -146,7 +146,7 @@ def test_the_link_is_sent_where_there_is_mail_and_is_not_stored(ada, study, sett
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_use_one_link_at_once_one_joins(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], name="pilot")
-    token, _invitation = invitations.invite(study, "analyst", "", researcher)
+    token, _invitation = team.invite(study, "analyst", "", researcher)
     barrier, replies = threading.Barrier(4), []
 
     def join(name) -> None:

@@ -7,8 +7,8 @@ from django.urls import reverse
 from lxml import html
 
 from annotation.models import Answer, AnswerSpan, Draft, Step
-from annotation.pages.worker.widgets import BESIDE as BESIDE_QUESTION
-from annotation.pages.worker.widgets import WIDGETS
+from annotation.pages.worker.question import BESIDE as BESIDE_QUESTION
+from annotation.pages.worker.question import WIDGETS
 from annotation.simulation import robots
 from tests import factories
 

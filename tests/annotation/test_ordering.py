@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.models import Study
-from annotation.steps.ordering import order_examples
+from annotation.steps.training_step import order_examples
 
 APART, TOGETHER, FILE = Study.Order.SHUFFLED_APART, Study.Order.CONTEXTS_TOGETHER, "file_order"
 THREE_EACH = [(number, number // 3) for number in range(600)]

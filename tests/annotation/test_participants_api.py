@@ -185,7 +185,7 @@ def test_the_questions_at_the_end_are_kept_once(researcher):
 
 def test_a_loop_that_has_lost_its_way_is_stopped(study, monkeypatch):
     seat = factories.seat(study.scenarios.get())
-    monkeypatch.setattr("annotation.api.limits.PerParticipation.limit", 3)
+    monkeypatch.setattr("annotation.api.authentication.PerParticipation.limit", 3)
     replies = [get("work", seat.token) for _request in range(4)]
     assert [reply.status_code for reply in replies] == [200, 200, 200, 429]
     assert 1 <= int(replies[-1]["Retry-After"]) <= 60

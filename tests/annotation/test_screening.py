@@ -13,11 +13,11 @@ from django.urls import reverse
 from analysis.export import pages_seen
 from analysis.tables import findings, frames, performance
 from annotation.models import Answer, Exposure, Kind, Participation, Status, Step, Study, Turn
-from annotation.monitoring import funnel, pace, seats
+from annotation.monitoring import funnel, seats
 from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent, sittings
 from annotation.steps import answering, qualification, training_step, withdrawal
-from annotation.study import design_file, screening, workload
+from annotation.study import design_file, minutes, screening
 from tasks.models import Example, Task
 from tests import factories
 from tests.conftest import CLUES
@@ -289,7 +289,7 @@ def test_landing_and_instructions_say_how_many_and_that_not_everybody_goes_on(cl
 
 
 def test_it_stands_in_the_estimates(researcher, study):
-    loads = {load.shots: load for load in workload.workloads(study, list(study.tasks.all()))}
+    loads = {load.shots: load for load in minutes.workloads(study, list(study.tasks.all()))}
     assert (loads[0].screening, loads[0].examples) == (3, 7)
     assert (loads[2].screening, loads[2].examples) == (0, 6)
     seat = at_zero(study)
@@ -367,4 +367,4 @@ def test_its_first_example_is_among_the_pages_seen(study):
 def seats_of(study):
     scenarios = list(funnel.with_training_size(study))
     funnels = funnel.by_scenario_and_kind(study, scenarios)
-    return seats.for_scenarios(study, scenarios, funnels, pace.courses(study))
+    return seats.for_scenarios(study, scenarios, funnels, seats.courses(study))

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Participation, Study
-from annotation.monitoring import pace, progress, todo
+from annotation.monitoring import progress, seats, todo
 from annotation.study import lifecycle
 from tests import factories
 
@@ -121,7 +121,7 @@ def came(days: float, status: str = "completed") -> tuple[datetime, datetime, st
 
 def test_pace_is_counted_since_the_first_person_came_within_a_week():
     rows = [came(2), came(1), came(1), came(0), came(0, "screened_out"), (NOON, None, "working")]
-    measured = pace.measured(rows, NOON)
+    measured = seats.measured(rows, NOON)
     assert [count for _day, count in measured.days] == [0, 0, 0, 0, 1, 2, 1]
     assert measured.per_day == pytest.approx(4 / 3)
     assert measured.last_arrival == NOON
@@ -130,10 +130,10 @@ def test_pace_is_counted_since_the_first_person_came_within_a_week():
 
 
 def test_what_lies_longer_back_does_not_count_and_nobody_gives_no_end():
-    measured = pace.measured([came(30)], NOON)
+    measured = seats.measured([came(30)], NOON)
     assert measured.per_day == 0
     assert measured.full_on(3) is None
-    nobody = pace.measured([], NOON)
+    nobody = seats.measured([], NOON)
     assert (nobody.per_day, nobody.last_arrival, nobody.full_on(3)) == (0, None, None)
 
 

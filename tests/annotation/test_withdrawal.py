@@ -28,7 +28,7 @@ from annotation.models import (
 )
 from annotation.monitoring import progress
 from annotation.recruitment import consent, expiry, refusals
-from annotation.steps import comprehension, exclusion, exit_questionnaire, training_step, withdrawal
+from annotation.steps import comprehension, exclusion, own_questions, training_step, withdrawal
 from tasks.models import Job
 from tests import factories
 
@@ -193,7 +193,7 @@ def gone(researcher, settings, tmp_path) -> Participation:
                 ["home"] if turn.example.position < wrong else list(turn.example.gold)
             ),
         )
-        exit_questionnaire.answer(participation.token, {"comments": TOLD if wrong else "nothing"})
+        own_questions.answer_exit(participation.token, {"comments": TOLD if wrong else "nothing"})
         Participation.objects.filter(pk=participation.pk).update(
             browser=f"browser-of-{participation.pk}"
         )

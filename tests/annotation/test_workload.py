@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.models import Study
-from annotation.study import workload
+from annotation.study import minutes
 from tests import factories
 from tests.conftest import CLUES
 
@@ -30,7 +30,7 @@ def test_twenty_minutes_for_630_examples_are_warned_about_with_the_arithmetic(re
     assert "Study ner: draft" in out
     assert err.startswith("Warning: 20 minutes are promised, but CoNLL03 at 10 shots has ")
     assert "600 test examples" in err
-    load = workload.workloads(Study.objects.get(), list(Study.objects.get().tasks.all()))[0]
+    load = minutes.workloads(Study.objects.get(), list(Study.objects.get().tasks.all()))[0]
     assert f"{1200 / load.examples:.1f} seconds each" in err
     assert f"about {load.minutes} minutes" in err
 
@@ -43,7 +43,8 @@ def test_a_plausible_promise_is_not_warned_about(researcher):
 
 def test_hours_for_a_few_examples_are_warned_about(researcher):
     factories.make_task(test_size=4)
-    _out, err = create("long", "--tasks", "toy-places", "--shots", "2", "--minutes", "600")
+    minutes = ("--minutes", "600")
+    _out, err = create("long", "--tasks", "toy-places", "--shots", "2", *minutes)
     assert "600 minutes are promised, but toy-places at 2 shots has 2 training and 4 test" in err
 
 
@@ -65,6 +66,6 @@ def test_attention_checks_count_as_examples_and_sizes_take_three_queries(
     study = factories.make_study(researcher, task, shots=[0, 2])
     study.attention_checks = 3
     with django_assert_max_num_queries(3):
-        loads = workload.workloads(study, [task])
+        loads = minutes.workloads(study, [task])
         assert [(load.training, load.test) for load in loads] == [(0, 7), (2, 7)]
         assert {load.words for load in loads} == {12}

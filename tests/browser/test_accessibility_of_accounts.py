@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from annotation.models import Kind
 from annotation.notices import collecting
 from annotation.steps import erasure, qualification
-from annotation.study import comments, invitations, lifecycle, team
+from annotation.study import comments, lifecycle, team
 from config import first_owner
 from tests import factories
 from tests.browser.test_accessibility import is_accessible, signed_in
@@ -40,7 +40,7 @@ def test_the_first_account_of_an_empty_server(page, db):
 def test_without_an_account(open_browser, researcher, settings):
     page = open_browser(tolerate="status of 404")
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
-    token, _ = invitations.invite(study, "analyst", "bob@example.org", researcher)
+    token, _ = team.invite(study, "analyst", "bob@example.org", researcher)
     key = f"{user_pk_to_url_str(researcher)}-{default_token_generator.make_token(researcher)}"
     look(page, "/sign-in/", "/password/reset/", "/sign-up/", "/password/reset/key/1-set-x/",
          f"/password/reset/key/{key}/", "/password/reset/done/", "/invitation/none/",
@@ -105,7 +105,7 @@ def busy(researcher, other_researcher, settings, tmp_path):
             factories.work_through(seat)
     team.add(study, "grace", "analyst", researcher)
     for address in ("bob@example.org", ""):
-        invitations.invite(study, "payer", address, researcher)
+        team.invite(study, "payer", address, researcher)
     comments.add(study, task.test_split.examples.last(), "Two golds?\nSee the card.", researcher)
     collecting.collect()
     return study

@@ -25,7 +25,7 @@ from annotation.models import (
     Topic,
 )
 from annotation.notices import webhooks
-from annotation.study import accounts, invitations, team
+from annotation.study import accounts, team
 from tasks.clock import database_now
 from tasks.models import TaskMember
 from tests import factories
@@ -119,12 +119,12 @@ def everywhere(db):
     team.add(study, "grace", "owner", user)
     others = factories.make_study(other, task, shots=[2], name="others", title="Others")
     team.add(others, NAME, "owner", other)
-    token, invitation = invitations.invite(others, "analyst", "", user)
+    token, invitation = team.invite(others, "analyst", "", user)
     Client().post(
         reverse("invitation", args=[token]),
         {"username": "eve", "password1": "right horse", "password2": "right horse"},
     )
-    invitations.invite(others, "analyst", f"{NAME}@example.org", other)
+    team.invite(others, "analyst", f"{NAME}@example.org", other)
     Invitation.objects.exclude(pk=invitation.pk).update(
         accepted_by=user, accepted_at=database_now()
     )
@@ -223,6 +223,6 @@ def test_the_log_lets_nothing_but_that_name_go(everywhere):
 
 
 def test_nobody_takes_the_name_of_a_deleted_account(root):
-    token, _row = invitations.invite(None, None, "", User.objects.get(username="root"))
+    token, _row = team.invite(None, None, "", User.objects.get(username="root"))
     fields = {"username": "Deleted-7", "password1": "right horse", "password2": "right horse"}
     assert Client().post(reverse("invitation", args=[token]), fields).status_code == 422

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import get_resolver, reverse
 
-from annotation.pages.researcher.help_places import PLACES
+from annotation.pages.researcher.menu import PLACES
 from annotation.rights import POSTS
 from config.addresses import RESEARCHERS
 from config.help import DOCS, anchors, documents

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.models import Invitation, Preferences
 from annotation.models.preferences import time_zones
 from annotation.pages.fields import PageForm, PressedField, RowField, row_field
-from annotation.study import invitations
+from annotation.study import team
 from annotation.study.accounts import DELETED
 
 
@@ -177,8 +177,8 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
 def _accept(request: HttpRequest, found: Invitation, user: User) -> HttpResponse:
     is_new = user.pk is None
     try:
-        invitations.accept(found, user)
-    except invitations.InvitationError as error:
+        team.accept(found, user)
+    except team.InvitationError as error:
         return render(request, "researcher/invitation.html", {"problem": str(error)}, status=409)
     if is_new:
         login(request, user)

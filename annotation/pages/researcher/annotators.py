@@ -2,15 +2,13 @@
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
-from annotation.access import ResearcherRequest, annotator_of, study_of
+from annotation.access import ResearcherRequest, annotator_of, signed_in, study_of
 from annotation.models import (
     JUDGED_STEPS,
     REVEALED,
@@ -22,13 +20,13 @@ from annotation.models import (
     Turn,
 )
 from annotation.money import ledger
-from annotation.monitoring import beside, flags, participants
+from annotation.monitoring import flags, participants
 from annotation.pages.fields import PageForm, by_key
-from annotation.pages.own_data import own_data_file
 from annotation.pages.posts import page
 from annotation.pages.researcher import decisions
 from annotation.pages.researcher.studies import people_page
 from annotation.pages.worker.reveal import reveal_page
+from annotation.pages.worker.state import own_data_file
 from annotation.platforms.prolific import review as prolific_review
 from annotation.platforms.registry import current_exit
 from annotation.steps import attention_checks, blinding, exclusion
@@ -38,8 +36,7 @@ from tasks.comparison import compare_answer
 PER_PAGE = 50
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def participation(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
     """Everything that one annotator answered, in the order in which it was shown.
 
@@ -48,16 +45,14 @@ def participation(request: ResearcherRequest, name: str, pseudonym: str) -> Http
     return _page(request, annotator_of(request, name, pseudonym, "see"))
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def personal_data_file(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
     """What this annotator may ask for, as far as the researcher may read it."""
     annotator = annotator_of(request, name, pseudonym, "see")
     return own_data_file(annotator, annotator.study.rights)
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def behaviour_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """Annotators with quality flags and their reasons, those with most flags first."""
     return _behaviour(request, study_of(request, name, "read"))
@@ -149,10 +144,10 @@ def _decisions(annotator: Participation, may_read: bool, may_pay: bool) -> Query
 
 def _beside(
     annotator: Participation, is_hidden: bool, told_steps: tuple[Step, ...]
-) -> list[beside.Beside]:
+) -> list[participants.Beside]:
     """This annotator beside the others, as far as scores may be seen."""
     untold = [step for step in Step if step not in told_steps] if is_hidden else []
-    return beside.beside(annotator, untold)
+    return participants.beside(annotator, untold)
 
 
 def _flags(annotator: Participation) -> list[str]:

@@ -3,14 +3,12 @@
 from typing import Any
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
-from annotation.access import ResearcherRequest, study_of
+from annotation.access import ResearcherRequest, signed_in, study_of
 from annotation.models import Study, Topic
 from annotation.models.audit import AuditQuerySet
 from annotation.notices import audit_log
@@ -47,16 +45,14 @@ class LogForm(PageForm):
 PER_PAGE = 50
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def log(request: ResearcherRequest, name: str) -> HttpResponse:
     """What was done to a study and its people, newest first; `?format=csv` is a file of it."""
     study = study_of(request, name, "read")
     return _shown(request, audit_log.of_study(study), study)
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def site_log(request: ResearcherRequest) -> HttpResponse:
     """What was done on this server, for superusers."""
     if not request.user.is_superuser:

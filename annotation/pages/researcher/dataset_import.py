@@ -12,13 +12,11 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
-from annotation.access import ResearcherRequest, upload_of
+from annotation.access import ResearcherRequest, signed_in, upload_of
 from annotation.pages.fields import PageForm, TextField, WholeNumberField
 from tasks import dataset_uploads, uploads
 from tasks.datasets.choices import GOLD_IS
@@ -276,8 +274,7 @@ def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
 
 @uploads.takes_files(uploads.MAX_BYTES)
 @never_cache
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def dataset_import(request: ResearcherRequest) -> HttpResponse:
     """GET shows the form; POST stores the file and goes on to its columns."""
     form = DatasetForm(request.POST, request.FILES) if request.method == "POST" else DatasetForm()
@@ -297,8 +294,7 @@ def dataset_import(request: ResearcherRequest) -> HttpResponse:
 
 
 @never_cache
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """GET shows the form as last sent, or a proposal; POST makes the files of the task."""
     upload = upload_of(request, pk)

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_POST
 
-from annotation.access import ResearcherRequest
+from annotation.access import ResearcherRequest, signed_in
 from annotation.models import Kind, Participation, Preferences, Status, Study, StudyStatus
 from tasks.cards import load_card
 from tasks.formats import read_folder
@@ -93,8 +91,7 @@ def shown_to(user: User, studies: Iterable[Study]) -> list[Step]:
     return steps(user)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def first_study(request: ResearcherRequest) -> HttpResponse:
     """Import the sample task, once; or skip the steps, or show them again."""
     action = request.POST.get("action")

@@ -6,14 +6,12 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.access import ResearcherRequest, upload_of
+from annotation.access import ResearcherRequest, signed_in, upload_of
 from annotation.pages.fields import PageForm, WholeNumberField
 from tasks import gym_uploads, jobs, uploads
 from tasks.gym.catalogue import partitions
@@ -128,8 +126,7 @@ class GymTasksForm(PageForm):
 
 @uploads.takes_files(uploads.MAX_BYTES, gym_uploads.MAX_FILES)
 @never_cache
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def gym_import(request: ResearcherRequest) -> HttpResponse:
     """GET shows the form; POST stores the files, reads them and goes on to the tasks."""
     form = GymForm(request.POST, request.FILES) if request.method == "POST" else GymForm()
@@ -148,8 +145,7 @@ def gym_import(request: ResearcherRequest) -> HttpResponse:
 
 
 @never_cache
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """GET shows the tasks with their reports; POST begins to import those that are chosen."""
     upload = _upload(request, pk)
@@ -172,8 +168,7 @@ def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     return render(request, "researcher/gym_tasks.html", context, status=status)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def gym_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """A part of the import; after the last the tasks are there."""
     upload = _upload(request, pk)

@@ -4,22 +4,20 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.access import ResearcherRequest, job_of, study_of
+from annotation.access import ResearcherRequest, job_of, signed_in, study_of
 from annotation.models import Kind, Status, Study
 from annotation.pages.fields import PageForm, WholeNumberField, is_shown_again
 from annotation.pages.researcher.studies import design_page
 from annotation.rights import right_to
 from annotation.simulation import rehearsal_job
 from annotation.simulation.robots import POLICIES
-from annotation.study import cloning, design, lifecycle
+from annotation.study import design, lifecycle
 from tasks.polling import poll
 
 
@@ -60,8 +58,7 @@ class RobotsForm(PageForm):
     )
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def clone(request: ResearcherRequest, name: str) -> HttpResponse:
     """A draft with the same design; as a rehearsal, where robots live, if that button was pressed.
 
@@ -73,11 +70,11 @@ def clone(request: ResearcherRequest, name: str) -> HttpResponse:
     if form.is_valid():
         is_rehearsal = form.cleaned_data["rehearsal"] or source.rehearsal
         ending = "rehearsal" if form.cleaned_data["rehearsal"] else "copy"
-        wanted = form.cleaned_data["name"] or cloning.free_name(source, ending)
+        wanted = form.cleaned_data["name"] or lifecycle.free_name(source, ending)
         try:
             with transaction.atomic():
                 changes = {"name": wanted, "rehearsal": is_rehearsal}
-                made = cloning.clone(source, request.user, changes)
+                made = lifecycle.clone(source, request.user, changes)
         except ValidationError as error:
             problem = " ".join(error.messages)
         except IntegrityError:
@@ -98,8 +95,7 @@ def _design(request: ResearcherRequest, study: Study, problem: str) -> HttpRespo
     return render(request, "researcher/study_design.html", context, status=422)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def archive(request: ResearcherRequest, name: str, is_archived: bool) -> HttpResponse:
     """Take a study out of the list, or back into it."""
     page = "study_archive" if is_archived else "study_unarchive"
@@ -108,8 +104,7 @@ def archive(request: ResearcherRequest, name: str, is_archived: bool) -> HttpRes
     return redirect("study_design", study.name)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def delete(request: ResearcherRequest, name: str) -> HttpResponse:
     """Delete a draft in which nobody has taken part."""
     study = study_of(request, name, right_to("study_delete"))
@@ -121,8 +116,7 @@ def delete(request: ResearcherRequest, name: str) -> HttpResponse:
     return redirect("studies")
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def robots(request: ResearcherRequest, name: str) -> HttpResponse:
     """Send simulated annotators into a rehearsal, and see how far they are."""
     study = study_of(request, name, right_to("robots"))
@@ -149,8 +143,7 @@ def robots(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, "researcher/robots.html", context, status=status)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def robots_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     """Let the next robot of that job walk through the pages."""
     study = study_of(request, name, right_to("robots_run"))

@@ -3,14 +3,12 @@
 from typing import Any, ClassVar
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
-from annotation.access import study_of
+from annotation.access import signed_in, study_of
 from annotation.models import PersonalLink, Study
 from annotation.pages.fields import PageForm
 from annotation.pages.posts import StudyPost, page
@@ -57,8 +55,7 @@ def _page(request: HttpRequest, study: Study, form: LinksForm | None = None) -> 
     return render(request, "researcher/personal_links.html", context, status=status)
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def links_file(request: HttpRequest, name: str) -> HttpResponse:
     """name, link, state: to be sent out by mail merge."""
     study = study_of(request, name, "pay")

@@ -2,15 +2,13 @@
 
 from django import forms
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import F, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods
 
-from annotation.access import ResearcherRequest, study_of
+from annotation.access import ResearcherRequest, signed_in, study_of
 from annotation.models import AuditEntry, NoticeAbout, NoticeSwitch, Study, Topic
 from annotation.pages.fields import PageForm
 from annotation.rights import right_to
@@ -56,8 +54,7 @@ class SwitchForm(PageForm):
 PER_PAGE = 50
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def notices(request: ResearcherRequest) -> HttpResponse:
     """GET lists one's own, unread ones first; POST marks one as read and opens its page, or all."""
     visible = Study.objects.visible_to(request.user).values("pk")
@@ -80,8 +77,7 @@ def notices(request: ResearcherRequest) -> HttpResponse:
     return render(request, "researcher/notices.html", context)
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def switches(request: ResearcherRequest, name: str) -> HttpResponse:
     """GET shows what one is told of this study; POST stores it."""
     study = study_of(request, name, right_to("notice_switches"))

@@ -5,13 +5,11 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import Sum
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
 
-from annotation.access import ResearcherRequest, study_of
+from annotation.access import ResearcherRequest, signed_in, study_of
 from annotation.models import PaymentBatch, Study
 from annotation.money import batches, budget, holds, ledger, payout
 from annotation.pages.fields import PageForm, RowField, row_field
@@ -51,8 +49,7 @@ class BatchForm(PageForm):
         row_field(self, "batch").queryset = study.payment_batches.all()
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def pay_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """GET shows wages and batches; POST prepares, pays, cancels, or marks as paid."""
     study = study_of(request, name, right_to("pay"))
@@ -188,8 +185,7 @@ def _hourly(cents: float | None) -> str:
     return "" if cents is None else ledger.in_currency(int(cents))
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def batch_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     """A batch as CSV: to be paid by hand, or Prolific's own bonus format."""
     study = study_of(request, name, "pay")

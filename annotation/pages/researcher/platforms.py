@@ -1,19 +1,24 @@
 """The researcher's page of platforms: links, panels, and studies on Prolific."""
 
+import hmac
+import json
+import time
 from typing import Any, ClassVar
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
 
-from annotation.access import ResearcherRequest, study_of
-from annotation.models import Panel, ProlificStudy, Study
+from annotation.access import ResearcherRequest, signed_in, study_of
+from annotation.models import Panel, ProlificStudy, Study, WebhookEvent
 from annotation.money import budget, ledger
 from annotation.money.amounts import AmountField
 from annotation.pages import posts
@@ -25,6 +30,7 @@ from annotation.platforms.prolific.accounts import account_of, token_of
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.places import start_by_hand
 from annotation.platforms.prolific.sync import sync
+from annotation.platforms.prolific.webhook import OLDEST, signature
 from annotation.rights import right_to
 
 ONE_EACH = "(empty: one for each person)"
@@ -169,8 +175,7 @@ class DraftForm(PageForm):
         return {name: value for name, value in sent.items() if name not in amounts} | cents
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def page(request: ResearcherRequest, name: str) -> HttpResponse:
     """Where people can come from."""
     return _page(request, study_of(request, name, "own"))
@@ -253,8 +258,7 @@ def _prolific_row(there: ProlificStudy, form: OnPage, asked: dict[str, Any]) -> 
     }
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     """A test visit: what an address leads to, and back; it takes no seat and stores nothing."""
     study = study_of(request, name, "own")
@@ -268,8 +272,7 @@ def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     return render(request, "researcher/panel.html", context)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def prolific_study(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     """Change a draft, create and publish it on Prolific, or start it again there."""
     study = study_of(request, name, right_to("prolific_study"))
@@ -307,8 +310,7 @@ def _change(request: ResearcherRequest, study: Study, draft: ProlificStudy) -> H
     return redirect("platforms", study.name)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def prolific_sync(request: ResearcherRequest, name: str) -> HttpResponse:
     """Sync with Prolific."""
     study = study_of(request, name, right_to("prolific_sync"))
@@ -328,3 +330,46 @@ def _to_visit(request: ResearcherRequest, done: Panel, name: str) -> HttpRespons
 
 panel_new = posts.page(NewPanel, _page, to=_to_visit)
 prolific_plan = posts.page(Plan, _page, to="platforms")
+
+
+@csrf_exempt
+@require_POST
+def receive(request: HttpRequest) -> HttpResponse:
+    """An event. 202: stored; 200: stored before; 401: not signed by Prolific; 400: no event."""
+    signed = _signature(request)
+    if not signed:
+        return HttpResponse("The signature is wrong.", status=401, content_type="text/plain")
+    try:
+        event = json.loads(request.body)
+    except (ValueError, RecursionError):
+        return HttpResponse("Not JSON.", status=400, content_type="text/plain")
+    if not isinstance(event, dict):
+        return HttpResponse("No event.", status=400, content_type="text/plain")
+    is_news = event.get("event_type") == "submission.status.change"
+    resource = str(event.get("resource_id", "")) if is_news else ""
+    if len(resource) > 100 or "\0" in resource:
+        return HttpResponse("No submission.", status=400, content_type="text/plain")
+    _event, is_new = WebhookEvent.objects.get_or_create(
+        event_id=signed,
+        defaults={
+            "resource": resource,
+            "handled_at": None if resource else timezone.now(),
+        },
+    )
+    return HttpResponse(status=202 if is_new else 200)
+
+
+def _signature(request: HttpRequest) -> str:
+    """The signature of a request that Prolific signed lately; "" for any other."""
+    timestamp = request.headers.get("X-Prolific-Request-Timestamp", "")
+    given = request.headers.get("X-Prolific-Request-Signature", "")
+    secret = settings.PROLIFIC_WEBHOOK_SECRET
+    if not secret:
+        return ""
+    expected = signature(secret, timestamp, request.body)
+    if not hmac.compare_digest(expected.encode(), given.encode()):
+        return ""
+    try:
+        return expected if abs(time.time() - float(timestamp)) < OLDEST else ""
+    except ValueError:
+        return ""

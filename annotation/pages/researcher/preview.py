@@ -8,40 +8,33 @@ would not yet. Each request says by itself where it stands: step and position ar
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
-from annotation.access import ResearcherRequest, in_study_language, study_of
+from annotation.access import ResearcherRequest, in_study_language, signed_in, study_of
 from annotation.models import Scenario, Step, Study
 from annotation.money import ledger
 from annotation.pages.worker.forms import ComprehensionForm, ExitForm, OwnForm
-from annotation.pages.worker.reveal import Reveal, reveal_page
-from annotation.pages.worker.state import instructions_of
-from annotation.pages.worker.translated import translated
+from annotation.pages.worker.state import instructions_of, tried
 from annotation.pages.worker.turn import TurnPage
 from annotation.rights import right_to
 from annotation.study import cross_task, screening
 from annotation.study.consent_text import as_html
 from annotation.study.own_questions import AFTER, BEFORE, of_moment
 from annotation.wording import in_words, money
-from tasks import answers, frozen
-from tasks.comparison import compare_answer
+from tasks import frozen
 from tasks.models import Example
 from tasks.polling import go_to
-from tasks.spans import AnswerError
 
 
 @never_cache
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def scenario_preview(
     request: ResearcherRequest, name: str, scenario: int, step: str, position: int
 ) -> HttpResponse:
@@ -84,17 +77,9 @@ def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
         if "turn" not in request.POST:
             # The Continue of the reveal before: it asks for this example.
             return go_to(request, page.answer_url)
-        try:
-            revealed = _reveal(page, request)
-        except AnswerError as problem:
-            page, status = (
-                replace(page, error=translated(problem.sentence), sent=request.POST.dict()),
-                422,
-            )
-        else:
-            if revealed is None:
-                return go_to(request, page.continue_url)
-            page = replace(page, reveal=revealed)
+        page, status = tried(page, request.POST)
+        if page.reveal and page.step != Step.TRAINING:
+            return go_to(request, page.continue_url)
     context = {"turn": page, "stage": "turn", "card": page.card, "preview": True}
     template = "worker/_turn.html" if request.htmx else "worker/work.html"
     return render(request, template, context, status=status)
@@ -191,16 +176,6 @@ def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) ->
         }[step]()
         context = {"card": scenario.task.card, "study": study, "resume_url": "", "bar": here}
         return render(request, "worker/work.html", context | shown)
-
-
-def _reveal(page: TurnPage, request: ResearcherRequest) -> Reveal | None:
-    """Check the answer as the real step does, and compare it in the training step."""
-    card, example = page.card, page.example
-    answer = answers.read(card, example, request.POST)
-    if page.step != Step.TRAINING:
-        return None
-    comparison = compare_answer(card, example, answer, example.gold)
-    return reveal_page(card, example, answer, comparison)
 
 
 def consent_of(study: Study, on: str) -> dict[str, Any]:

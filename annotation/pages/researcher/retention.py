@@ -4,13 +4,11 @@ from datetime import date
 from typing import Any, ClassVar
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET
 
-from annotation.access import ResearcherRequest, study_of
+from annotation.access import ResearcherRequest, signed_in, study_of
 from annotation.models import Study, StudyTombstone
 from annotation.money.ledger import in_currency
 from annotation.pages.fields import OnPage, PageForm, by_key
@@ -105,8 +103,7 @@ class Erase(StudyPost):
         return f"{about.name} was deleted, with {tombstone.answers_erased} answers."
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def deleted(request: ResearcherRequest) -> HttpResponse:
     """What is left of the studies that this researcher owned or deleted."""
     owned = StudyTombstone.objects.filter(study__owner=request.user)

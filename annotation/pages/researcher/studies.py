@@ -4,18 +4,17 @@ import contextlib
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET
 
 from annotation import guards, wording
-from annotation.access import ResearcherRequest, in_study_language, study_of
+from annotation.access import ResearcherRequest, in_study_language, signed_in, study_of
 from annotation.models import ORDERS, Study
 from annotation.money import budget
-from annotation.monitoring import overview, participants, progress, restrictions, todo
+from annotation.monitoring import overview, participants, progress, todo
 from annotation.pages import qr
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher import audience, first_study
@@ -23,13 +22,12 @@ from annotation.pages.researcher.decisions import TogetherForm
 from annotation.pages.researcher.study_form import StudyForm
 from annotation.rights import right_to
 from annotation.study import (
-    admission,
-    cloning,
     consequences,
     cross_task,
     data_warnings,
     design,
     design_file,
+    gates,
     lifecycle,
     minutes,
     own_questions,
@@ -44,8 +42,7 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "home.html")
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def studies(request: ResearcherRequest) -> HttpResponse:
     """The studies of this researcher, each with what may need them now."""
     rows = overview.for_studies(Study.objects.visible_to(request.user))
@@ -68,8 +65,7 @@ def studies(request: ResearcherRequest) -> HttpResponse:
     return render(request, "researcher/studies.html", context)
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def study_new(request: ResearcherRequest) -> HttpResponse:
     """A new draft.
 
@@ -78,7 +74,7 @@ def study_new(request: ResearcherRequest) -> HttpResponse:
     """
     if like := request.GET.get("like", ""):
         source = study_of(request, like, right_to("study_clone"))
-        draft = cloning.copied(source, request.user)
+        draft = lifecycle.copied(source, request.user)
         draft.name, draft.rehearsal = "", False
         lists = {name: list(getattr(source, name).all()) for name in design.LISTS}
         return _edit(request, draft, lists, source)
@@ -89,8 +85,7 @@ def study_new(request: ResearcherRequest) -> HttpResponse:
     return _edit(request, Study(owner=request.user), {"tasks": chosen} if chosen else None)
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def study_edit(request: ResearcherRequest, name: str) -> HttpResponse:
     """Change a draft; a frozen design says so instead."""
     study = study_of(request, name, right_to("study_edit"))
@@ -146,8 +141,7 @@ def _sources(request: ResearcherRequest) -> list[Study]:
     return list(readable.filter(archived_at=None).only("name"))
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def study(request: ResearcherRequest, name: str) -> HttpResponse:
     """One study at a glance: the result so far, what needs somebody, seats, people, money."""
     context = _overview(request, study_of(request, name, "see"))
@@ -164,10 +158,10 @@ def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
         "doubts": minutes.doubts(study, list(study.tasks.all())) if study.is_draft else [],
         "sums": sums,
         "sum": sums.sum_in_words if sums else "",
-        "unequal": admission.warning(*rule),
-        "screened": admission.screened(*rule),
+        "unequal": gates.warning(*rule),
+        "screened": gates.screened(*rule),
         "notice": budget.notice(study),
-        "restrictions": restrictions.in_force(study),
+        "restrictions": todo.in_force(study),
         "link": _link(request, study),
     }
 
@@ -187,8 +181,7 @@ def _link(request: ResearcherRequest, study: Study) -> str:
     return request.build_absolute_uri(reverse("landing", args=[study.link_code]))
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
     """Where people come from: the link, and which seats are free."""
     study = study_of(request, name, "see")
@@ -202,8 +195,7 @@ def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, "researcher/recruit.html", context)
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def people(request: ResearcherRequest, name: str) -> HttpResponse:
     """Who took part, who waits, who works now, and how far everybody came."""
     return people_page(request, study_of(request, name, "see"))
@@ -243,8 +235,7 @@ def people_page(
     return render(request, "researcher/people.html", context, status=422 if form else 200)
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def study_design(request: ResearcherRequest, name: str) -> HttpResponse:
     """What was designed, in words; of a draft the way to change it."""
     study = study_of(request, name, "see")
@@ -257,7 +248,7 @@ def design_page(study: Study) -> dict[str, Any]:
     return {
         "study": study, "tasks": tasks, "warnings": data_warnings.of_design(study, tasks),
         "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
-        "restrictions": restrictions.in_force(study), "audience": audience.shown(study.audience),
+        "restrictions": todo.in_force(study), "audience": audience.shown(study.audience),
         "can_be_deleted": lifecycle.can_be_deleted(study),
     }  # fmt: skip
 
@@ -279,8 +270,7 @@ LIVE_PARTS = {
 }
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
     """What a page asks for every few seconds: 204 while nothing has changed."""
     study = study_of(request, name, "see")
@@ -293,8 +283,7 @@ def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, template, context)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def study_status(request: ResearcherRequest, name: str) -> HttpResponse:
     """Open, pause, reopen, close, back to draft."""
     study = study_of(request, name, right_to("study_status"))

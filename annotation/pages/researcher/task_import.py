@@ -8,14 +8,12 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation.access import ResearcherRequest, upload_of
+from annotation.access import ResearcherRequest, signed_in, upload_of
 from annotation.models import Step
 from annotation.pages.researcher.preview import show
 from annotation.pages.worker.turn import TurnPage
@@ -46,8 +44,7 @@ class RemoveForm(forms.Form):
 
 @uploads.takes_files(uploads.MAX_BYTES)
 @never_cache
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def task_import(request: ResearcherRequest) -> HttpResponse:
     """GET shows the form and unfinished imports; POST stores the files and redirects to them."""
     if request.method == "GET":
@@ -89,8 +86,7 @@ def _address(upload: TaskUpload) -> str:
 
 
 @never_cache
-@login_required
-@require_GET
+@signed_in("GET")
 def task_upload(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """The uploaded files: their errors, or the data report and the examples."""
     upload = upload_of(request, pk)
@@ -148,8 +144,7 @@ def _page(
 
 
 @uploads.takes_files(uploads.MAX_BYTES)
-@login_required
-@require_POST
+@signed_in("POST")
 def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """Add or replace files, take one away, or choose another card; then all is read again."""
     upload = upload_of(request, pk)
@@ -183,8 +178,7 @@ def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
     return None
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """A part of the check or of the import; at the end of the import the task is there."""
     upload = upload_of(request, pk)
@@ -194,8 +188,7 @@ def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     return _imported(request, upload) or reply
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """Make it a task: at once where it is small, else the page shows how far it is."""
     upload = upload_of(request, pk)
@@ -228,8 +221,7 @@ def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | 
     return go_to(request, address)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def task_upload_discard(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     uploads.drop(upload_of(request, pk))
     messages.success(request, "The upload was discarded; nothing was imported.")
@@ -237,8 +229,7 @@ def task_upload_discard(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> HttpResponse:
     """One of the ten examples as annotators will see it, with the reveal of the training step."""
     upload = upload_of(request, pk)

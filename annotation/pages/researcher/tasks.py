@@ -4,15 +4,13 @@ from functools import partial
 from typing import Any
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import get_valid_filename
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation.access import ResearcherRequest
+from annotation.access import ResearcherRequest, signed_in
 from annotation.pages.fields import PageForm, TextField, by_key
 from annotation.pages.researcher.team import TaskMemberForm
 from annotation.steps import attention_checks
@@ -129,8 +127,7 @@ class CardTextsForm(PageForm):
         return data
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def tasks(request: ResearcherRequest) -> HttpResponse:
     """The newest version of each task that is not archived, and the archived ones by choice."""
     rows = list(Task.objects.listed().select_related("imported_by"))
@@ -176,8 +173,7 @@ def _is_of(family: str, task: Task) -> bool:
     return task.card.family == family
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def task(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """A task's card, splits and data report."""
     return _task_page(request, get_object_or_404(Task, name=name, version=version))
@@ -220,8 +216,7 @@ EXAMPLES = [
 ]
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def task_examples(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """The texts of a task with their gold, file by file."""
     its = get_object_or_404(Task, name=name, version=version)
@@ -246,16 +241,14 @@ def _is_in(file: str, example: Example) -> bool:
     return example.split.filename == file
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def task_card(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """The card as task.toml, which an import reads again."""
     its = get_object_or_404(Task, name=name, version=version)
     return download(layout.toml(its.card.as_dict()), layout.CARD_FILE, "application/toml")
 
 
-@login_required
-@require_GET
+@signed_in("GET")
 def task_files(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """Card and files as a ZIP, which an import reads again: the same content, the same hash."""
     its = get_object_or_404(Task, name=name, version=version)
@@ -263,8 +256,7 @@ def task_files(request: ResearcherRequest, name: str, version: int) -> HttpRespo
     return download(content, f"{its.name}-v{its.version}.zip", "application/zip")
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """The card as a form; what is changed is checked as an upload is, and made a new version."""
     its = get_object_or_404(Task, name=name, version=version)
@@ -287,8 +279,7 @@ def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpRespon
     return redirect("task_upload", upload.pk)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def task_team(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """Add somebody to the team of a task."""
     its = get_object_or_404(Task, name=name, version=version)
@@ -305,8 +296,7 @@ def task_team(request: ResearcherRequest, name: str, version: int) -> HttpRespon
     return redirect("task", name, version)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def task_archive(
     request: ResearcherRequest, name: str, version: int, is_archived: bool
 ) -> HttpResponse:
@@ -320,8 +310,7 @@ def task_archive(
 
 
 @uploads.takes_files(10 * MAX_CHECKS)  # one that is a little too large gets its error
-@login_required
-@require_POST
+@signed_in("POST")
 def task_checks(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """Attach a file of attention checks to a task."""
     its = get_object_or_404(Task, name=name, version=version)

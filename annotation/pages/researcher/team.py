@@ -5,19 +5,16 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.db.models import Count, Max, Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
 
-from annotation.access import ResearcherRequest, study_of
+from annotation.access import ResearcherRequest, signed_in, study_of
 from annotation.models import Invitation, Member, Role, Study, Webhook
 from annotation.pages.fields import PageForm, RowField, by_key, row_field
 from annotation.rights import right_to
-from annotation.study import invitations
 from annotation.study import team as members
 
 NO_ROLE = "Choose a role: owner, analyst or payer."
@@ -120,8 +117,7 @@ class WebhookForm(PageForm):
         row_field(self, "webhook").queryset = study.webhooks.all()
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def team(request: ResearcherRequest, name: str) -> HttpResponse:
     """GET shows who is in the team; POST adds somebody, changes a role, or removes somebody."""
     study = study_of(request, name, right_to("team"))
@@ -155,9 +151,9 @@ def _invite(request: ResearcherRequest, study: Study) -> HttpResponse:
     if not form.is_valid():
         return _page(request, study, form, status=422)
     email, role = form.cleaned_data["email"], form.cleaned_data["role"]
-    token, invitation = invitations.invite(study, role, email, request.user)
+    token, invitation = members.invite(study, role, email, request.user)
     link = request.build_absolute_uri(reverse("invitation", args=[token]))
-    sent = invitations.send(invitation, link)
+    sent = members.send(invitation, link)
     shown = {"invitation": invitation, "invitation_link": link, "is_sent": sent}
     return _page(request, study, status=201, shown=shown)
 
@@ -166,8 +162,8 @@ def _revoke(request: ResearcherRequest, study: Study) -> HttpResponse:
     number = request.POST.get("invitation", "")
     try:
         pk = int(number) if re.fullmatch("[0-9]{1,18}", number) else 0
-        invitations.revoke(study, pk, request.user)
-    except invitations.InvitationError as error:
+        members.revoke(study, pk, request.user)
+    except members.InvitationError as error:
         return _page(request, study, problem=str(error), status=422)
     messages.success(request, "The invitation was revoked.")
     return redirect("team", study.name)

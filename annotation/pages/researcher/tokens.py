@@ -8,16 +8,14 @@ from allauth.core.exceptions import ReauthenticationRequired
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.validators import RegexValidator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.access import ResearcherRequest
+from annotation.access import ResearcherRequest, signed_in
 from annotation.models import ApiToken, ProlificAccount, Study
 from annotation.pages.fields import PageForm, RowField, row_field
 from annotation.platforms.prolific.accounts import set_token
@@ -100,8 +98,7 @@ class ProlificTokenForm(PageForm):
     )
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
+@signed_in("GET", "POST")
 @reauthentication_required(allow_get=True)
 @never_cache
 def tokens(request: ResearcherRequest) -> HttpResponse:
@@ -134,8 +131,7 @@ def _page(
     return render(request, "researcher/tokens.html", context, status=status)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def token_revoke(request: ResearcherRequest, pk: int) -> HttpResponse:
     """End one of the researcher's own tokens."""
     token = get_object_or_404(ApiToken, pk=pk, owner=request.user)
@@ -144,8 +140,7 @@ def token_revoke(request: ResearcherRequest, pk: int) -> HttpResponse:
     return redirect("tokens")
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
+@signed_in("GET", "POST")
 @sensitive_post_parameters("token")
 @never_cache
 def prolific_token(request: ResearcherRequest) -> HttpResponse:
@@ -183,8 +178,7 @@ def _prolific_page(
     return render(request, "researcher/prolific_token.html", context, status=status)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def prolific_token_remove(request: ResearcherRequest, pk: int) -> HttpResponse:
     """Remove the token of one of the researcher's own accounts on Prolific."""
     account = get_object_or_404(ProlificAccount, pk=pk, owner=request.user)

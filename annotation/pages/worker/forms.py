@@ -9,7 +9,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from annotation.models import ExitAnswers, Study
 from annotation.pages.fields import PageForm, TextField, WholeNumberField
-from annotation.steps.exit_questionnaire import QUESTIONS
+from annotation.steps.own_questions import EXIT_QUESTIONS
 from annotation.study import gates
 from annotation.study.own_questions import CHOICE, NUMBER, OwnQuestion
 
@@ -145,7 +145,7 @@ class ExitForm(OwnForm):
     def __init__(self, asks: bool, questions: Iterable[OwnQuestion], *args: Any):
         super().__init__(questions, *args)
         if not asks:
-            for name in QUESTIONS:
+            for name in EXIT_QUESTIONS:
                 del self.fields[name]
 
 

@@ -13,7 +13,7 @@ from annotation.models import Kind, Participation, Study
 from annotation.money import promises
 from annotation.platforms.links import COOKIE_AGE
 from annotation.recruitment import refusals
-from annotation.study import cross_task, workload
+from annotation.study import cross_task, minutes
 from tasks.answer_keys import ANSWERS
 from tasks.cards import Card
 
@@ -93,7 +93,7 @@ def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse
 
 def what_it_asks(study: Study) -> dict[str, Any]:
     """How many examples, and roughly what each is: ranges, as the seat decides which task it is."""
-    loads = workload.workloads(study, list(study.tasks.all()))
+    loads = minutes.workloads(study, list(study.tasks.all()))
     # Which of them is the unseen task of a cross-task study is not said, nor in which arm.
     cards = [load.task.card for load in loads]
     cards += [task.card for task in cross_task.trained_first(study)]

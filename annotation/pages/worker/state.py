@@ -1,8 +1,11 @@
 """What a participation's page shows, whatever its state: consent, instructions, turn, wait, end."""
 
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from django.http import JsonResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
@@ -27,19 +30,22 @@ from annotation.pages.worker.way import Way
 from annotation.platforms.registry import current_exit, is_rejected
 from annotation.recruitment import refusals
 from annotation.steps import (
+    active_time,
     comprehension,
-    drafts,
     own_questions,
     qualification,
-    siblings,
     training_review,
     training_step,
     upstream_step,
 )
+from annotation.steps.personal_data import WHOLE, personal_data
 from annotation.study import cross_task
 from annotation.study.consent_text import as_html
-from annotation.wording import in_words, money
+from annotation.wording import in_words, money, translated
+from tasks import answers
 from tasks.cards import Card
+from tasks.comparison import compare_answer
+from tasks.spans import AnswerError
 
 ENDED_MESSAGES = {
     Status.EXPIRED: gettext_lazy(
@@ -240,9 +246,11 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
     review = training_review.shown_after(participation, turn)
     if turn.is_revealed and turn.given is not None and not review:
         given, comparison = turn.answer.as_given(), training_step.reveal(turn)
-        revealed = reveal_page(card, turn.example, given, comparison, siblings.other_kinds(turn))
+        revealed = reveal_page(
+            card, turn.example, given, comparison, training_step.other_kinds(turn)
+        )
     worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
-    draft, draft_age = drafts.of(turn) or ("", 0.0)
+    draft, draft_age = active_time.draft_of(turn) or ("", 0.0)
     rate, currency, max_hours = scenario.promise
     return TurnPage(
         card=card,
@@ -280,6 +288,20 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
     )
 
 
+def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
+    """The page of a preview or a try-out with what an answer leads to, and its status.
+
+    The answer is checked as the real step does: a reveal, or what is wrong (422). None is stored.
+    """
+    card, example = page.card, page.example
+    try:
+        given = answers.read(card, example, fields)
+    except AnswerError as problem:
+        return replace(page, error=translated(problem.sentence), sent=dict(fields.items())), 422
+    comparison = compare_answer(card, example, given, example.gold)
+    return replace(page, reveal=reveal_page(card, example, given, comparison)), 200
+
+
 def _ahead(participation: Participation, turn: Turn, worked: timedelta) -> Way:
     """How far this participation is with that turn, its latest, and at what pace."""
     rate, _currency, max_hours = participation.scenario.promise
@@ -298,4 +320,15 @@ def _ahead(participation: Participation, turn: Turn, worked: timedelta) -> Way:
         estimated=60 * participation.scenario.estimated_minutes,
         hourly_rate=rate,
         max_paid_seconds=None if max_hours is None else int(max_hours * 3600),
+    )
+
+
+def own_data_file(participation: Participation, rights: Collection[str] = WHOLE) -> JsonResponse:
+    """JSON to download, named by the pseudonym; with what those `rights` allow to read."""
+    way_out = current_exit(participation)
+    name = f"{participation.pseudonym}.json"
+    return JsonResponse(
+        personal_data(participation, way_out.code if way_out else None, rights),
+        json_dumps_params={"indent": 1, "ensure_ascii": False},
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

@@ -6,7 +6,6 @@ is scored; the time counts as time at the instructions. Whether they are offered
 design (Study.try_the_tool).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from django.conf import settings
@@ -14,13 +13,10 @@ from django.urls import reverse
 from django.utils.translation import get_language, get_language_bidi, gettext
 
 from annotation.models import Participation, Status, Step
-from annotation.pages.worker.reveal import reveal_page
 from annotation.pages.worker.turn import TurnPage
-from tasks import answers
 from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT
 from tasks.cards import Card, Label
 from tasks.clock import database_now
-from tasks.comparison import compare_answer
 from tasks.models import Example
 from tasks.tokens import CHAR, WORD, has_no_spaces
 
@@ -208,14 +204,6 @@ def page(participation: Participation, number: int) -> TurnPage | None:
         currency=currency,
         max_paid_seconds=None if max_hours is None else int(max_hours * 3600),
     )
-
-
-def answered(shown: TurnPage, fields: Mapping[str, str]) -> TurnPage:
-    """The same page with its reveal. Raises spans.AnswerError. Nothing is stored."""
-    card, example = shown.card, shown.example
-    given = answers.read(card, example, fields)
-    comparison = compare_answer(card, example, given, example.gold)
-    return replace(shown, reveal=reveal_page(card, example, given, comparison))
 
 
 def _card(card: Card) -> Card:

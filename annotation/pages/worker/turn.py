@@ -16,16 +16,17 @@ from django.utils.translation import gettext, gettext_lazy
 
 from annotation.pages.worker.question import (
     PLACEHOLDER,
+    WIDGETS,
+    Widget,
     asked_kind,
     kind_number,
     question_markup,
 )
 from annotation.pages.worker.reveal import MAX_DIGITS, Reveal
 from annotation.pages.worker.sentences import Forms, sentences_of
-from annotation.pages.worker.translated import translated
 from annotation.pages.worker.way import Way
-from annotation.pages.worker.widgets import WIDGETS, Widget
 from annotation.steps.training_review import Mistake
+from annotation.wording import translated
 from tasks import answers
 from tasks.answer_keys import OPTIONS
 from tasks.answers.number import written

@@ -5,8 +5,8 @@ step and answers with the new state. With htmx the reply is the fragment, withou
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
+from typing import Any
 
 from django.conf import settings
 from django.core import signing
@@ -16,14 +16,13 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation import access
 from annotation.models import Answer, OwnAnswer, Participation, Status, Turn
 from annotation.pages.fields import PageForm, by_key
-from annotation.pages.own_data import own_data_file
 from annotation.pages.worker import try_out
 from annotation.pages.worker.forms import ComprehensionForm, ConsentForm, OwnForm, turn_of
 from annotation.pages.worker.landing import count_refusal, landing_page
@@ -32,10 +31,11 @@ from annotation.pages.worker.state import (
     card_of_visit,
     exit_form,
     next_instructions,
+    own_data_file,
     page_outside_turns,
+    tried,
     turn_page,
 )
-from annotation.pages.worker.translated import translated
 from annotation.platforms import registry
 from annotation.recruitment import consent as consent_step
 from annotation.recruitment import refusals, seats, start_limit
@@ -44,40 +44,44 @@ from annotation.steps import (
     active_time,
     answering,
     comprehension,
-    drafts,
     own_questions,
     qualification,
     training_step,
     upstream_step,
     withdrawal,
 )
-from annotation.steps import exit_questionnaire as questionnaire
+from annotation.wording import translated
 from tasks.spans import AnswerError
 
 
-def worker_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """In the language of the study, from its door on; never cached.
+def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
+    """A page for these methods, in the language of the study from its door on, never cached.
 
     Back must not bring an answered question to life again. Back after "No, I do not take part"
     leads to an address that is no participation's any more.
     """
 
-    @wraps(view)
-    def guarded(request: access.PageRequest, *args: str, **kwargs: str) -> HttpResponse:
-        with access.in_study_language():
-            try:
-                return view(request, *args, **kwargs)
-            except NotAdmitted as refused:
-                return render(request, "worker/not_admitted.html", {"reason": refused}, status=403)
-            except Http404:
-                translation.activate(access.language_of(request))
-                return render(request, "worker/nothing_here.html", status=404)
+    def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        answer = require_http_methods(methods)(view)
 
-    return never_cache(vary_on_headers("HX-Request")(guarded))
+        @wraps(view)
+        def guarded(request: access.PageRequest, *args: str, **kwargs: str) -> HttpResponse:
+            with access.in_study_language():
+                try:
+                    return answer(request, *args, **kwargs)
+                except NotAdmitted as refused:
+                    context = {"reason": refused}
+                    return render(request, "worker/not_admitted.html", context, status=403)
+                except (Http404, Participation.DoesNotExist, Turn.DoesNotExist):
+                    translation.activate(access.language_of(request))
+                    return render(request, "worker/nothing_here.html", status=404)
+
+        return never_cache(vary_on_headers("HX-Request")(guarded))
+
+    return decorated
 
 
-@worker_page
-@require_GET
+@worker_page("GET")
 def landing(request: access.PageRequest, code: str) -> HttpResponse:
     """What it is, how long it takes, what it pays; Start, or why there is no seat."""
     arrival = access.arrival(request, code)
@@ -95,8 +99,7 @@ def _landing(
     return render(request, "worker/landing.html", context, status=status)
 
 
-@worker_page
-@require_POST
+@worker_page("POST")
 def start(request: access.PageRequest, code: str) -> HttpResponse:
     """Take a seat; without one, say why at once."""
     arrival = access.arrival(request, code, request.POST.get("arrival", ""))
@@ -113,8 +116,7 @@ def start(request: access.PageRequest, code: str) -> HttpResponse:
     return response
 
 
-@worker_page
-@require_POST
+@worker_page("POST")
 def refused(request: access.PageRequest, code: str) -> HttpResponse:
     """Count a refusal on the landing page by its reason: once for each browser, and of nobody."""
     arrival = access.arrival(request, code, request.POST.get("arrival", ""))
@@ -130,15 +132,13 @@ def _busy(request: access.PageRequest, arrival: access.Arrival) -> HttpResponse:
     return response
 
 
-@worker_page
-@require_GET
+@worker_page("GET")
 def work(request: access.PageRequest, token: str) -> HttpResponse:
     """The state of the participation: consent, instructions, question, reveal or the end."""
     return _state(request, access.participation_of(token))
 
 
-@worker_page
-@require_POST
+@worker_page("POST")
 def consent(request: access.PageRequest, token: str) -> HttpResponse:
     """They agree, or leave without a trace."""
     form = ConsentForm(request.POST)
@@ -175,8 +175,7 @@ def declined(request: access.PageRequest) -> HttpResponse:
         return render(request, "worker/declined.html", {"exit": way_out})
 
 
-@worker_page
-@require_POST
+@worker_page("POST")
 def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
     """One attempt at the questions about the instructions."""
     participation = access.participation_of(token)
@@ -191,14 +190,10 @@ def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
     return _state(request, participation, form, error=form.sentence(), status=422)
 
 
-@worker_page
-@require_POST
+@worker_page("POST")
 def wait(request: access.PageRequest, token: str) -> HttpResponse:
     """The waiting page asks whether it is decided; no news is 204."""
-    try:
-        participation = qualification.move_on(token)
-    except Participation.DoesNotExist:
-        raise Http404 from None
+    participation = qualification.move_on(token)
     if request.htmx and participation.status == Status.WAITING:
         return HttpResponse(status=204)
     if request.htmx:
@@ -206,32 +201,24 @@ def wait(request: access.PageRequest, token: str) -> HttpResponse:
     return redirect("work", token)
 
 
-@worker_page
-@require_POST
+@worker_page("POST")
 def ping(request: access.PageRequest, token: str) -> HttpResponse:
     """A sign of work on the turn on the page; nothing to say to it."""
-    try:
-        active_time.ping(token, turn_of(request.POST), request.POST)
-    except Participation.DoesNotExist:
-        raise Http404 from None
+    active_time.ping(token, turn_of(request.POST), request.POST)
     return HttpResponse(status=204)
 
 
-@worker_page
-@require_POST
+@worker_page("POST")
 def draft(request: access.PageRequest, token: str) -> HttpResponse:
     """An unsent answer of the question on the page; nothing to say to it."""
     try:
-        drafts.keep(token, turn_of(request.POST), request.POST)
-    except Participation.DoesNotExist:
-        raise Http404 from None
+        active_time.keep_draft(token, turn_of(request.POST), request.POST)
     except AnswerError:
         return HttpResponse(status=400)
     return HttpResponse(status=204)
 
 
-@worker_page
-@require_POST
+@worker_page("POST")
 def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
     """The optional questions at the end."""
     participation = access.participation_of(token)
@@ -241,13 +228,12 @@ def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
     if not form.is_valid():
         return _state(request, participation, form, status=422)
     if participation.study.exit_questionnaire:
-        questionnaire.answer(token, form.cleaned_data)
+        own_questions.answer_exit(token, form.cleaned_data)
     own_questions.answer(token, OwnAnswer.Moment.AFTER, form.own())
     return redirect("work", token)
 
 
-@worker_page
-@require_POST
+@worker_page("POST")
 def own(request: access.PageRequest, token: str) -> HttpResponse:
     """The study's own questions before the instructions."""
     participation = access.participation_of(token)
@@ -258,8 +244,7 @@ def own(request: access.PageRequest, token: str) -> HttpResponse:
     return redirect("work", token)
 
 
-@worker_page
-@require_POST
+@worker_page("POST")
 def resume(request: access.PageRequest, token: str) -> HttpResponse:
     """After the seat had expired: go on if one is free."""
     participation = access.participation_of(token)
@@ -270,8 +255,7 @@ def resume(request: access.PageRequest, token: str) -> HttpResponse:
     return redirect("work", token)
 
 
-@worker_page
-@require_http_methods(["GET", "POST"])
+@worker_page("GET", "POST")
 def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
     """GET asks once more; POST erases."""
     participation = access.participation_of(token)
@@ -283,16 +267,13 @@ def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
     return render(request, "worker/withdraw.html", page)
 
 
-@worker_page
-@require_GET
+@worker_page("GET")
 def own_data(request: access.PageRequest, token: str) -> HttpResponse:
     """What is stored about this annotator's work, as a file."""
-    participation = access.participation_of(token)
-    return own_data_file(participation)
+    return own_data_file(access.participation_of(token))
 
 
-@worker_page
-@require_http_methods(["GET", "POST"])
+@worker_page("GET", "POST")
 def try_tool(request: access.PageRequest, token: str, number: int) -> HttpResponse:
     """A made-up sentence; POST shows whether the answer is right, and stores nothing."""
     participation = access.participation_of(token)
@@ -302,20 +283,13 @@ def try_tool(request: access.PageRequest, token: str, number: int) -> HttpRespon
         return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
     status = 200
     if "turn" in request.POST:  # else it is the Continue of the sentence before
-        try:
-            page = try_out.answered(page, request.POST)
-        except AnswerError as error:
-            page, status = (
-                replace(page, error=translated(error.sentence), sent=request.POST.dict()),
-                422,
-            )
+        page, status = tried(page, request.POST)
     context = {"turn": page, "stage": "turn", "card": page.card, "participation": participation}
     template = page.template if request.htmx else "worker/work.html"
     return render(request, template, context, status=status)
 
 
-@worker_page
-@require_POST
+@worker_page("POST")
 def begin(request: access.PageRequest, token: str) -> HttpResponse:
     participation = access.participation_of(token)
     try:
@@ -325,14 +299,11 @@ def begin(request: access.PageRequest, token: str) -> HttpResponse:
     return redirect("work", token)
 
 
-@worker_page
-@require_POST
+@worker_page("POST")
 def answer(request: access.PageRequest, token: str) -> HttpResponse:
     """An answer arrives: the table of docs/protocol.md#replies."""
     try:
         participation, turn = answering.submit(token, turn_of(request.POST), request.POST)
-    except (Participation.DoesNotExist, Turn.DoesNotExist):
-        raise Http404 from None
     except answering.Conflict as conflict:
         return _state(request, access.participation_of(token), notice=str(conflict), status=409)
     except AnswerError as error:
@@ -342,19 +313,14 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
     return _after_post(request, participation, turn)
 
 
-@worker_page
-@require_POST
+@worker_page("POST")
 def go_on(request: access.PageRequest, token: str) -> HttpResponse:
     """Continue after a reveal, and after the review at the end of the training step."""
-    try:
-        participation, turn = training_step.go_on(token, request.POST.get("leaving", ""))
-    except Participation.DoesNotExist:
-        raise Http404 from None
+    participation, turn = training_step.go_on(token, request.POST.get("leaving", ""))
     return _after_post(request, participation, turn)
 
 
-@worker_page
-@require_POST
+@worker_page("POST")
 def next_task(request: access.PageRequest, token: str) -> HttpResponse:
     """Start the next task of the study, where it allows more than one per worker."""
     participation = access.participation_of(token)
