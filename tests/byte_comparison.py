@@ -76,8 +76,8 @@ def demo() -> Study:
         )
     call_command(
         "create_study", "demo", tasks=["demo-sentiment", "demo-entities"], shots=[0, 10],
-        annotators=2, title="Small reading tasks", owner="ada", minutes=10, open=True, seed=1,
-        rehearsal=True, stdout=io.StringIO(),
+        annotators=2, title="Small reading tasks", owner="ada", estimated_minutes=10, open=True,
+        seed=1, rehearsal=True, stdout=io.StringIO(),
     )  # fmt: skip
     study = Study.objects.get(name="demo")
     for number in range(8):

@@ -37,6 +37,7 @@ from annotation.study import (
     own_questions,
     screening,
 )
+from annotation.study.design_file import FORM_FIELDS, LISTS
 from tasks.answers import highest_s1
 from tasks.metrics import METRICS
 from tasks.models import Example, Split, Task
@@ -61,25 +62,7 @@ class StaleDesign(DesignError):
     """Somebody else has saved the draft since the form was made."""
 
 
-# What a form of the design changes, in the order of its version.
-FORM_FIELDS = (
-    "name", "title", "tasks", "upstream_tasks", "sham_task", "upstream_examples", "partition",
-    "shots", "splits", "annotators", "training_order",
-    "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-    "try_the_tool", "auto_advance", "refuse_pastes", "interface_language",
-    "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
-    "estimated_minutes", "task_minutes", "idle_limit_hours", "idle_cutoff_seconds", "computer_only",
-    "comprehension_questions", "comprehension_attempts", "qualification",
-    "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
-    "decision_minutes", "attention_checks", "exit_questionnaire", "consent_text",
-    "hypotheses", "equivalence_margin", "metrics", "rehearsal", "hide_test_scores",
-    "accepts_leakage", "ethics_contact", "own_questions", "programs_as_people",
-    "prolific_reward", "participants_choose_scenario", "audience",
-)  # fmt: skip
-
-
 LEAKAGE = "Open it in spite of training examples that stand in the test"
-LISTS = ("tasks", "upstream_tasks")  # of tasks: stored beside the study
 
 
 def values(study: Study) -> dict[str, Any]:

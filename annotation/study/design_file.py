@@ -20,36 +20,59 @@ from annotation.models import Study
 from annotation.money.amounts import read_amount
 from tasks.models import Task
 
-# Key of the file (and of the manifest, but for the three above) -> field of the study.
-FIELDS = {
-    **{
+# Headings of the form -> the fields of a design, for form, file, API, manifest and versions.
+GROUPS: dict[str, list[str]] = {
+    "What is asked": [
+        "name", "title", "tasks", "shots", "splits", "accepts_leakage", "annotators", "rehearsal",
+    ],
+    "Time and pay": [
+        "estimated_minutes", "task_minutes", "hourly_rate", "currency", "max_paid_hours", "budget",
+    ],
+    "Further pay and idle time": [
+        "base_reward", "minimum_pay", "idle_limit_hours", "idle_cutoff_seconds",
+    ],
+    "Order and presentation": [
+        "training_order", "annotation_order", "seed", "tasks_per_worker",
+        "help_examples_at_zero_shots", "try_the_tool", "auto_advance", "refuse_pastes",
+        "interface_language",
+    ],
+    "Screening": [
+        "computer_only", "programs_as_people", "comprehension_questions",
+        "comprehension_attempts", "qualification", "qualification_threshold", "screening_examples",
+        "max_screen_outs_in_a_row", "decision_minutes", "attention_checks",
+    ],
+    "Consent and questions": [
+        "consent_text", "ethics_contact", "own_questions", "exit_questionnaire",
+    ],
+    "Prolific": ["prolific_reward", "participants_choose_scenario", "audience"],
+    "Analysis": ["hide_test_scores", "hypotheses", "equivalence_margin", "metrics"],
+    "Cross-task study": ["upstream_tasks", "upstream_examples", "sham_task", "partition"],
+}  # fmt: skip
+FORM_FIELDS = tuple(name for names in GROUPS.values() for name in names)
+LISTS = ("tasks", "upstream_tasks")  # of tasks: stored beside the study
+# Tables of the file: key -> field of the study, which has the same name elsewhere.
+TABLES = {
+    "pay": {
         name: name
         for name in (
-            "name", "title", "shots", "annotators", "splits", "training_order",
-            "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-            "try_the_tool", "auto_advance", "refuse_pastes", "interface_language", "rehearsal",
-            "hourly_rate", "currency", "estimated_minutes", "task_minutes", "idle_limit_hours",
-            "comprehension_questions", "comprehension_attempts", "max_screen_outs_in_a_row",
-            "attention_checks", "exit_questionnaire", "computer_only", "consent_text",
-            "hypotheses", "equivalence_margin", "metrics", "hide_test_scores", "accepts_leakage",
-            "ethics_contact", "own_questions", "programs_as_people", "prolific_reward",
-            "participants_choose_scenario", "audience",
+            "base_reward", "minimum_pay", "max_paid_hours", "budget", "idle_cutoff_seconds",
         )
     },
-    "pay.base_reward": "base_reward",
-    "pay.minimum_pay": "minimum_pay",
-    "pay.max_paid_hours": "max_paid_hours",
-    "pay.budget": "budget",
-    "pay.idle_cutoff_seconds": "idle_cutoff_seconds",
-    "cross_task.upstream_examples": "upstream_examples",
-    "cross_task.partition": "partition",
-    "qualification.rule": "qualification",
-    "qualification.threshold": "qualification_threshold",
-    "qualification.decision_minutes": "decision_minutes",
-    "qualification.screening_examples": "screening_examples",
+    "cross_task": {name: name for name in ("upstream_examples", "partition")},
+    "qualification": {
+        "rule": "qualification", "threshold": "qualification_threshold",
+        "decision_minutes": "decision_minutes", "screening_examples": "screening_examples",
+    },
 }  # fmt: skip
+IN_TABLES = {
+    f"{table}.{key}": field for table, keys in TABLES.items() for key, field in keys.items()
+}
+OF_TASKS = {*LISTS, "sham_task"}
+# Key of the file (and of the manifest, but for the three above) -> field of the study.
+FIELDS = {
+    name: name for name in FORM_FIELDS if name not in {*IN_TABLES.values(), *OF_TASKS}
+} | IN_TABLES
 NAMING = ("cross_task.upstream_tasks", "cross_task.sham_task")  # keys that name tasks, too
-TABLES = ("pay", "qualification", "cross_task")
 # What each kind of field is written as, and how that is said; bool is an int to Python.
 WRITTEN: dict[type[models.Field], tuple[tuple[type, ...], str]] = {
     models.BooleanField: ((bool,), "true or false"),
@@ -157,13 +180,18 @@ def as_data(study: Study) -> dict[str, Any]:
     data: dict[str, Any] = {"tasks": [_name(task) for task in study.tasks.order_by("name")]}
     for key, field in FIELDS.items():
         table, _dot, inner = key.rpartition(".")
-        value = getattr(study, field)
-        value = str(value) if isinstance(value, Decimal) else value
+        value = plain(study, field)
         (data.setdefault(table, {}) if table else data)[inner] = value
     upstream = study.upstream_tasks.order_by("name")
     data["cross_task"]["upstream_tasks"] = [_name(task) for task in upstream]
     data["cross_task"]["sham_task"] = _name(study.sham_task) if study.sham_task else ""
     return data
+
+
+def plain(study: Study, field: str) -> Any:
+    """The value of that field, an amount as text."""
+    value = getattr(study, field)
+    return str(value) if isinstance(value, Decimal) else value
 
 
 def _name(task: Task) -> str:

@@ -25,6 +25,7 @@ from annotation.models import (
 from annotation.money import budget, ledger
 from annotation.study import compared_files, consent_text, consequences, cross_task, design, minutes
 from annotation.study.design import DesignError, check_design, missing
+from annotation.study.design_file import FORM_FIELDS, LISTS
 from annotation.study.manifest import build_manifest
 from tasks.clock import database_now
 from tasks.formats import canonical
@@ -288,7 +289,7 @@ def free_name(source: Study, ending: str) -> str:
 
 def copied(source: Study, owner: User) -> Study:
     """An unsaved draft of that owner with the design of `source`, but for its tasks."""
-    fields = {f: getattr(source, f) for f in design.FORM_FIELDS if f not in design.LISTS}
+    fields = {f: getattr(source, f) for f in FORM_FIELDS if f not in LISTS}
     return Study(owner=owner, **fields)
 
 

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.models import Study
 from annotation.money import ledger
-from annotation.study import cross_task, data_warnings, screening
+from annotation.study import cross_task, data_warnings, design_file, screening
 from annotation.study.gates import OTHERS_NEEDED
 from tasks.formats import digest_of
 from tasks.metrics import recipe
@@ -22,8 +22,11 @@ def build_manifest(study: Study) -> dict[str, Any]:
     """Everything that is frozen at opening, as JSON-able data."""
     tasks = study.tasks.order_by("name")
     return {
-        "name": study.name,
-        "title": study.title,
+        **{
+            key: design_file.plain(study, field)
+            for key, field in design_file.FIELDS.items()
+            if "." not in key and key not in ("shots", "splits", "annotators")
+        },
         "tasks": [_task(task, study) for task in tasks],
         "scenarios": [
             {
@@ -39,48 +42,15 @@ def build_manifest(study: Study) -> dict[str, Any]:
             )
         ],
         "cross_task": cross_task.manifest(study),
-        "training_order": study.training_order,
-        "annotation_order": study.annotation_order,
-        "seed": study.seed,
-        "tasks_per_worker": study.tasks_per_worker,
-        "help_examples_at_zero_shots": study.help_examples_at_zero_shots,
-        "try_the_tool": study.try_the_tool,
-        "auto_advance": study.auto_advance,
-        "refuse_pastes": study.refuse_pastes,
-        "interface_language": study.interface_language,
-        "hourly_rate": str(study.hourly_rate),
-        "currency": study.currency,
-        "estimated_minutes": study.estimated_minutes,
-        "task_minutes": study.task_minutes,
-        "idle_limit_hours": study.idle_limit_hours,
         "pay": _pay(study),
-        "comprehension_questions": study.comprehension_questions,
-        "comprehension_attempts": study.comprehension_attempts,
         "qualification": _qualification(study),
         "screening_hashes": {
             task.name: [example.content_hash for example in screening.examples(study, task)]
             for task in (tasks if study.screening_examples else [])
         },
-        "max_screen_outs_in_a_row": study.max_screen_outs_in_a_row,
-        "attention_checks": study.attention_checks,
         "attention_check_hashes": {
             task.name: _check_hashes(task) for task in (tasks if study.attention_checks else [])
         },
-        "exit_questionnaire": study.exit_questionnaire,
-        "computer_only": study.computer_only,
-        "programs_as_people": study.programs_as_people,
-        "consent_text": study.consent_text,
-        "ethics_contact": study.ethics_contact,
-        "own_questions": study.own_questions,
-        "equivalence_margin": study.equivalence_margin,
-        "hypotheses": study.hypotheses,
-        "metrics": study.metrics,
-        "rehearsal": study.rehearsal,
-        "hide_test_scores": study.hide_test_scores,
-        "accepts_leakage": study.accepts_leakage,
-        "prolific_reward": study.prolific_reward,
-        "participants_choose_scenario": study.participants_choose_scenario,
-        "audience": study.audience,
         "data_warnings": data_warnings.of_design(
             study, study.tasks.with_reports().order_by("name")
         ),
@@ -89,13 +59,11 @@ def build_manifest(study: Study) -> dict[str, Any]:
 
 
 def _qualification(study: Study) -> dict[str, Any]:
-    return {
-        "rule": study.qualification,
-        "threshold": study.qualification_threshold,
-        "others_needed": OTHERS_NEEDED.get(study.qualification, 0),
-        "decision_minutes": study.decision_minutes,
-        "screening_examples": study.screening_examples,
+    values = {
+        key: design_file.plain(study, field)
+        for key, field in design_file.TABLES["qualification"].items()
     }
+    return values | {"others_needed": OTHERS_NEEDED.get(study.qualification, 0)}
 
 
 def _task(task: Task, study: Study) -> dict[str, Any]:
@@ -135,12 +103,13 @@ def _split(split: Split) -> dict[str, Any]:
 def _pay(study: Study) -> dict[str, Any]:
     most = ledger.cap(study)
     return {
-        "base_reward": str(study.base_reward),
-        "minimum_pay": str(study.minimum_pay),
-        "max_paid_hours": None if study.max_paid_hours is None else str(study.max_paid_hours),
+        **{
+            key: design_file.plain(study, field)
+            for key, field in design_file.TABLES["pay"].items()
+            if key != "idle_cutoff_seconds"
+        },
         # What one person earns at most besides bonuses, and all people together.
         "cap": None if most is None else ledger.in_currency(most),
-        "budget": None if study.budget is None else str(study.budget),
         "active_time": f"sum of min(gap, {study.idle_cutoff_seconds} s) between signs of work",
     }
 

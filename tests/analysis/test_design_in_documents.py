@@ -13,7 +13,7 @@ from analysis.documents import blocks, preregistration, report
 from analysis.documents.study_record import StudyRecord
 from annotation.models import Study
 from annotation.steps import attention_checks
-from annotation.study import design, lifecycle
+from annotation.study import design, design_file, lifecycle
 from tasks.models import Task
 from tests import factories
 from tests.annotation.test_comprehension import check_file
@@ -202,7 +202,7 @@ def test_a_field_of_the_design_changes_the_documents_that_state_it(documents_of,
 
 
 def test_the_table_has_every_field_of_the_design():
-    assert set(design.FORM_FIELDS) <= set(TABLE)
+    assert set(design_file.FORM_FIELDS) <= set(TABLE)
 
 
 def test_the_preregistration_states_every_field():

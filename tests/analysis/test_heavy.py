@@ -26,7 +26,7 @@ owner = get_user_model().objects.create_user("ada")
 call_command("import_task", "tasks/demo/sentiment", owner="ada", stdout=io.StringIO())
 call_command(
     "create_study", "pilot", tasks=["demo-sentiment"], shots=[10], annotators=1, owner="ada",
-    minutes=10, open=True, rehearsal=True, seed=1, stdout=io.StringIO(),
+    estimated_minutes=10, open=True, rehearsal=True, seed=1, stdout=io.StringIO(),
 )
 call_command(
     "simulate_workers", "pilot", policy="noisy:0.8", seed=1, processes=1, stdout=io.StringIO()

@@ -8,7 +8,6 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotation.models import Study
-from annotation.study import design, design_file
 from tests import factories
 
 # Every key, each with another value than the default.
@@ -69,11 +68,6 @@ def create(researcher, task, tmp_path):
         call_command("create_study", "--design", str(file), *flags)
 
     return run
-
-
-def test_every_field_of_the_form_has_a_key():
-    named = {key.removeprefix("cross_task.") for key in design_file.NAMING}
-    assert {*design_file.FIELDS.values(), "tasks", *named} == set(design.FORM_FIELDS)
 
 
 def test_the_example_in_the_documents_is_taken(create):

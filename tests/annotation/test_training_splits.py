@@ -187,6 +187,6 @@ def test_a_design_file_names_splits(researcher, tmp_path, db):
         assert study.splits == splits
         assert study.scenarios.count() == len(splits)
     call_command(
-        "create_study", "flags", "--tasks", "toy-places", "--shots", "2", "--split", "1", "2"
+        "create_study", "flags", "--tasks", "toy-places", "--shots", "2", "--splits", "1", "2"
     )
     assert Study.objects.get(name="flags").scenarios.count() == 2

@@ -25,7 +25,7 @@ def create(name: str, *options: str) -> tuple[str, str]:
 def test_twenty_minutes_for_630_examples_are_warned_about_with_the_arithmetic(researcher):
     call_command("import_clues", str(CLUES), "--task", "CoNLL03", stdout=StringIO())
     out, err = create(
-        "ner", "--tasks", "CoNLL03", "--shots", "10", "--minutes", "20", "--seed", "1"
+        "ner", "--tasks", "CoNLL03", "--shots", "10", "--estimated-minutes", "20", "--seed", "1"
     )
     assert "Study ner: draft" in out
     assert err.startswith("Warning: 20 minutes are promised, but CoNLL03 at 10 shots has ")
@@ -37,13 +37,13 @@ def test_twenty_minutes_for_630_examples_are_warned_about_with_the_arithmetic(re
 
 def test_a_plausible_promise_is_not_warned_about(researcher):
     factories.make_task(test_size=100)
-    _out, err = create("fits", "--tasks", "toy-places", "--shots", "2", "--minutes", "12")
+    _out, err = create("fits", "--tasks", "toy-places", "--shots", "2", "--estimated-minutes", "12")
     assert err == ""
 
 
 def test_hours_for_a_few_examples_are_warned_about(researcher):
     factories.make_task(test_size=4)
-    minutes = ("--minutes", "600")
+    minutes = ("--estimated-minutes", "600")
     _out, err = create("long", "--tasks", "toy-places", "--shots", "2", *minutes)
     assert "600 minutes are promised, but toy-places at 2 shots has 2 training and 4 test" in err
 

@@ -36,7 +36,8 @@ def prepare() -> list[str]:
         call_command("import_task", str(ROOT / "tasks" / "demo" / task), owner="ada", **QUIET)
     call_command(
         "create_study", "pilot", tasks=["demo-sentiment", "demo-questions"], shots=[0, 10],
-        annotators=2, title="A pilot", owner="ada", minutes=10, seed=1, rehearsal=True, **QUIET,
+        annotators=2, title="A pilot", owner="ada", estimated_minutes=10, seed=1,
+        rehearsal=True, **QUIET,
     )  # fmt: skip
     Study.objects.update(programs_as_people=True)
     lifecycle.change_status(Study.objects.get(), "open")

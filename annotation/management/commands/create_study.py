@@ -9,46 +9,36 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
+from django.db import models
 from django.urls import reverse
 
 from annotation.models import Study
 from annotation.money.amounts import read_amount
 from annotation.study import design, design_file, lifecycle, minutes
 from annotation.study.design_file import DesignFile
-from tasks.metrics import METRICS
 from tasks.models import Task
 
-# Option -> field of the study; amounts and the consent text are read first.
-FLAGS = {
-    "name": "name",
-    "title": "title",
-    "shots": "shots",
-    "annotators": "annotators",
-    "split": "splits",
-    "training_order": "training_order",
-    "annotation_order": "annotation_order",
-    "seed": "seed",
-    "tasks_per_worker": "tasks_per_worker",
-    "help_examples_at_zero_shots": "help_examples_at_zero_shots",
-    "try_the_tool": "try_the_tool",
-    "currency": "currency",
-    "minutes": "estimated_minutes",
-    "idle_limit_hours": "idle_limit_hours",
-    "equivalence_margin": "equivalence_margin",
-    "upstream_examples": "upstream_examples",
-    "partition": "partition",
-    "metrics": "metrics",
-    "rehearsal": "rehearsal",
-    "hide_test_scores": "hide_test_scores",
-}
-AMOUNTS = ("hourly_rate", "max_paid_hours", "budget")
+# Each field of a design is a flag, but for the table of the audience.
+FLAGS = [name for name in design_file.FIELDS.values() if name not in ("name", "audience")]
+
+
+def _option(field: Any) -> dict[str, Any]:
+    """How argparse reads that field; an amount is read later, from its text."""
+    words = str(field.help_text or field.verbose_name).replace("%", "%%")
+    if isinstance(field, models.BooleanField):
+        return {"action": BooleanOptionalAction, "default": None, "help": words}
+    if isinstance(field, models.JSONField):
+        return {"nargs": "+", "type": str if field.name == "metrics" else int, "help": words}
+    kinds = {models.IntegerField: int, models.FloatField: float}
+    kind = next((read for of, read in kinds.items() if isinstance(field, of)), str)
+    choices = [value for value, _label in field.choices] if field.choices else None
+    return {"type": kind, "choices": choices, "help": words}
 
 
 class Command(BaseCommand):
     help = "Design a study of imported tasks; --open freezes it and assigns seats."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        orders = Study.Order.values
         parser.add_argument("name", nargs="?", help="lower-case letters, digits and hyphens")
         parser.add_argument(
             "--design",
@@ -56,63 +46,13 @@ class Command(BaseCommand):
             help="a TOML file of the whole design, with the keys of the manifest; flags go before"
             " it",
         )
-        parser.add_argument("--tasks", nargs="+", help="names, or NAME@VERSION")
-        parser.add_argument("--shots", nargs="+", type=int)
-        parser.add_argument("--annotators", type=int, help="per scenario (3)")
-        parser.add_argument(
-            "--split", nargs="+", type=int, help="numbers of the training splits (1)"
-        )
-        parser.add_argument("--title", help="title shown to annotators (the name)")
         parser.add_argument("--owner", help="user name of the researcher (the only one)")
-        parser.add_argument("--training-order", choices=orders)
-        parser.add_argument("--annotation-order", choices=orders)
-        parser.add_argument("--seed", type=int, help="of orders and ties (random)")
-        parser.add_argument("--tasks-per-worker", type=int, help="(1)")
-        parser.add_argument("--help-examples-at-zero-shots", action="store_true", default=None)
-        parser.add_argument(
-            "--try-the-tool",
-            action=BooleanOptionalAction,
-            default=None,
-            help="three made-up sentences before the first example (yes)",
-        )
-        parser.add_argument(
-            "--rehearsal",
-            action="store_true",
-            default=None,
-            help="simulated annotators live here; nobody's numbers",
-        )
-        parser.add_argument(
-            "--hide-test-scores",
-            action=BooleanOptionalAction,
-            default=None,
-            help="of people, until the study is closed (yes)",
-        )
-        parser.add_argument("--hourly-rate", help="(12.00)")
-        parser.add_argument("--currency", help="(USD)")
-        parser.add_argument("--max-paid-hours", help="per task (three times the announced minutes)")
-        parser.add_argument("--budget", help="of the study (the cap for each seat plus 20 %%)")
-        parser.add_argument(
-            "--minutes",
-            type=int,
-            help="told to annotators, of all tasks (of each task by its examples)",
-        )
-        parser.add_argument("--idle-limit-hours", type=int, help="(48)")
-        parser.add_argument("--equivalence-margin", type=float, help="in points of S1 x 100 (none)")
-        parser.add_argument(
-            "--upstream-tasks", nargs="+", help="of a cross-task study: names, or NAME@VERSION"
-        )
-        parser.add_argument("--upstream-examples", type=int, help="of each upstream task")
+        parser.add_argument("--tasks", nargs="+", help="names, or NAME@VERSION")
+        parser.add_argument("--upstream-tasks", nargs="+", help="of a cross-task study, as above")
         parser.add_argument("--sham-task", help="the neutral task of the sham arm")
-        parser.add_argument("--partition", help="of CrossFit, whose tasks must then be chosen")
-        parser.add_argument(
-            "--metrics",
-            nargs="+",
-            metavar="METRIC",
-            help=f"shown beside that of a task's card: {', '.join(METRICS)}",
-        )
-        parser.add_argument(
-            "--consent-file", type=Path, help="UTF-8 text that annotators consent to"
-        )
+        for name in FLAGS:
+            field = Study._meta.get_field(name)
+            parser.add_argument(f"--{name.replace('_', '-')}", **_option(field))
         parser.add_argument("--open", action="store_true", help="open it at once")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -149,11 +89,11 @@ class Command(BaseCommand):
 
     def _flags(self, options: dict[str, Any]) -> dict[str, Any]:
         """The fields of the study that flags set."""
-        fields = {field: options[option] for option, field in FLAGS.items()}
-        fields |= {name: self._amount(options, name) for name in AMOUNTS}
-        if options["consent_file"]:
-            fields["consent_text"] = self._text(options["consent_file"])
-        return {field: value for field, value in fields.items() if value is not None}
+        given = {name: options[name] for name in ("name", *FLAGS) if options[name] is not None}
+        for name in given:
+            if isinstance(Study._meta.get_field(name), models.DecimalField):
+                given[name] = self._amount(given[name], name)
+        return given
 
     def _save(
         self, study: Study, tasks: list[Task], upstream: list[Task], read: DesignFile | None
@@ -191,16 +131,9 @@ class Command(BaseCommand):
         except design_file.DesignFileError as error:
             raise CommandError(str(error)) from None
 
-    def _amount(self, options: dict[str, Any], name: str) -> Decimal | None:
-        text = options[name]
+    def _amount(self, text: Any, name: str) -> Decimal:
         try:
-            return None if text is None else read_amount(text)
+            return read_amount(str(text))
         except ValueError:
             option = name.replace("_", "-")
             raise CommandError(f"--{option}: {text!r} is not an amount such as 12.00.") from None
-
-    def _text(self, path: Path) -> str:
-        try:
-            return path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise CommandError(f"--consent-file: {error}") from None

@@ -76,7 +76,7 @@ def study_new(request: ResearcherRequest) -> HttpResponse:
         source = study_of(request, like, right_to("study_clone"))
         draft = lifecycle.copied(source, request.user)
         draft.name, draft.rehearsal = "", False
-        lists = {name: list(getattr(source, name).all()) for name in design.LISTS}
+        lists = {name: list(getattr(source, name).all()) for name in design_file.LISTS}
         return _edit(request, draft, lists, source)
     chosen = []
     if name := request.GET.get("task", ""):

@@ -14,7 +14,7 @@ from annotation.money.amounts import AmountField
 from annotation.pages.fields import RowsField, WholeNumberField, row_field
 from annotation.pages.researcher import audience
 from annotation.platforms.prolific import drafts
-from annotation.study import consequences, data_warnings, design, minutes
+from annotation.study import consequences, data_warnings, design, design_file, minutes
 from annotation.study.consequences import Consequences
 from tasks.gym import catalogue, people
 from tasks.metrics import METRICS
@@ -45,34 +45,6 @@ def partitions() -> list[tuple[str, str]]:
     ]
 
 
-# Headings of the page -> the fields below them.
-GROUPS: dict[str, list[str]] = {
-    "What is asked": [
-        "name", "title", "tasks", "shots", "splits", "accepts_leakage", "annotators", "rehearsal",
-    ],
-    "Time and pay": [
-        "estimated_minutes", "task_minutes", "hourly_rate", "currency", "max_paid_hours", "budget",
-    ],
-    "Further pay and idle time": [
-        "base_reward", "minimum_pay", "idle_limit_hours", "idle_cutoff_seconds",
-    ],
-    "Order and presentation": [
-        "training_order", "annotation_order", "seed", "tasks_per_worker",
-        "help_examples_at_zero_shots", "try_the_tool", "auto_advance", "refuse_pastes",
-        "interface_language",
-    ],
-    "Screening": [
-        "computer_only", "programs_as_people", "comprehension_questions",
-        "comprehension_attempts", "qualification", "qualification_threshold", "screening_examples",
-        "max_screen_outs_in_a_row", "decision_minutes", "attention_checks",
-    ],
-    "Consent and questions": [
-        "consent_text", "ethics_contact", "own_questions", "exit_questionnaire",
-    ],
-    "Prolific": ["prolific_reward", "participants_choose_scenario", *audience.NAMES],
-    "Analysis": ["hide_test_scores", "hypotheses", "equivalence_margin", "metrics"],
-    "Cross-task study": ["upstream_tasks", "upstream_examples", "sham_task", "partition"],
-}  # fmt: skip
 UNFOLDED = ("What is asked", "Time and pay")
 
 
@@ -127,13 +99,13 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
     class Meta:
         model = Study
-        fields = tuple(name for name in design.FORM_FIELDS if name != "audience")
+        fields = tuple(name for name in design_file.FORM_FIELDS if name != "audience")
         field_classes: ClassVar[dict[str, type[forms.Field]]] = dict.fromkeys(
             ("hourly_rate", "base_reward", "minimum_pay", "max_paid_hours", "budget"), AmountField
         ) | {
             field.name: WholeNumberField
             for field in Study._meta.fields
-            if isinstance(field, IntegerField) and field.name in design.FORM_FIELDS
+            if isinstance(field, IntegerField) and field.name in design_file.FORM_FIELDS
         }
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -153,12 +125,12 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
     def sections(self) -> list[Section]:
         """The fields under their headings; those that a first design needs are unfolded."""
-        return [self._section(title, names) for title, names in GROUPS.items()]
+        return [self._section(title, names) for title, names in design_file.GROUPS.items()]
 
     def _section(self, title: str, names: list[str]) -> Section:
         # A tick that only leaking data ask for.
         unasked = set() if self.leaks() else {"accepts_leakage"}
-        fields = [self[name] for name in names if name not in unasked]
+        fields = [self[name] for name in _on_page(names) if name not in unasked]
         if title in UNFOLDED:
             return Section(title, fields, is_open=True, changed=[])
         changed = [str(field.label) for field in fields if self._differs(field)]
@@ -166,7 +138,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
     def _differs(self, field: forms.BoundField) -> bool:
         """Is its value not what every new study begins with? The seed differs in each anyway."""
-        if field.name in (*design.LISTS, *audience.NAMES):
+        if field.name in (*design_file.LISTS, *audience.NAMES):
             return bool(field.value())
         stored = Study._meta.get_field(field.name)
         default = stored.get_default()  # type: ignore[union-attr]  # no relation back
@@ -282,11 +254,11 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
     def _post_clean(self) -> None:
         """Copy the values onto the study, then let the rules of the design speak at the fields."""
         for name in self.cleaned_data:
-            if name not in (*design.LISTS, *audience.NAMES, "version"):
+            if name not in (*design_file.LISTS, *audience.NAMES, "version"):
                 setattr(self.instance, name, self.cleaned_data[name])
         self.instance.audience = self.audience()
         try:
-            lists = [list(self.cleaned_data.get(name, [])) for name in design.LISTS]
+            lists = [list(self.cleaned_data.get(name, [])) for name in design_file.LISTS]
             design.check_design(self.instance, *lists)
         except ValidationError as error:
             for field, messages in error.message_dict.items():
@@ -300,7 +272,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
         Raises design.DesignError if it is frozen by now, StaleDesign if somebody else saved it.
         """
-        tasks, upstream = (list(self.cleaned_data[name]) for name in design.LISTS)
+        tasks, upstream = (list(self.cleaned_data[name]) for name in design_file.LISTS)
         version = self.cleaned_data["version"]
         design.save_draft(self.instance, tasks, made_from=version, upstream=upstream)
         return self.instance
@@ -319,9 +291,14 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         changed = design.changed(sent, now)
         values = design.values(stored)
         if "audience" in changed:
-            changed[changed.index("audience") :] = audience.NAMES
+            changed = _on_page(changed)
             values |= dict.fromkeys(audience.NAMES, "") | audience.initial(values["audience"])
         return [(self[name], _in_words(self.fields[name], values[name])) for name in changed]
+
+
+def _on_page(names: list[str]) -> list[str]:
+    """These fields of a design as the form has them: the audience has one for each of its keys."""
+    return [shown for name in names for shown in (audience.NAMES if name == "audience" else [name])]
 
 
 def _in_words(field: forms.Field, value: Any) -> str:
