@@ -1,10 +1,11 @@
 """The catalogues of the interface: complete, and as the code is; used by `make lint`.
 
 `catalogues.py` checks every folder of locale/: each marked sentence is there with all its forms and
-no other one, nothing is fuzzy, placeholders and tags are those of the sentence, and django.mo is
-what django.po says. Every language of settings.LANGUAGES has a catalogue. `catalogues.py renew
-[LOCALE ...]` (`make messages`) writes the files again, those locales with them: translations of
-sentences that have not changed are kept, the others are left empty. It needs no gettext programs.
+no other one, nothing is fuzzy, placeholders and tags are those of the sentence, and the .mo is what
+the .po says. Sentences of scripts are in djangojs.po, all others in django.po. Every language of
+settings.LANGUAGES has both. `catalogues.py renew [LOCALE ...]` (`make messages`) writes the files
+again, those locales with them: translations of sentences that have not changed are kept, the others
+are left empty. It needs no gettext programs.
 """
 
 import argparse
@@ -15,12 +16,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import django
 import polib
-from babel.messages.extract import extract_python
+from babel.messages.extract import extract_javascript, extract_python
 from django.conf import settings
 from django.utils.translation import to_locale
 from django.utils.translation.template import templatize
@@ -37,35 +39,39 @@ KEYWORDS = {
     # The pure core marks sentences for the pages above it: tasks/sentences.py.
     "sentence": ONE, "counted": COUNTED,
 }  # fmt: skip
+DOMAINS = ("django", "djangojs")  # the second one is of scripts
 Key = tuple[str | None, str, str]
 PLACEHOLDER = re.compile(r"%\((\w+)\)[a-z]")
 TAG = re.compile(r"<[^<>]+>")
 
 
-def sources() -> list[Path]:
+def sources(domain: str) -> list[Path]:
+    folders, ends = (["static/js"], ".js") if domain == "djangojs" else (SOURCES, (".py", ".html"))
     listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", *SOURCES],
+        ["git", "ls-files", "-co", "--exclude-standard", *folders],
         cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout.splitlines()  # fmt: skip
-    paths = [ROOT / name for name in sorted(listed) if name.endswith((".py", ".html"))]
+    paths = [ROOT / name for name in sorted(listed) if name.endswith(ends)]
     return [path for path in paths if path.exists() and "migrations" not in path.parts]
 
 
 def code_of(path: Path) -> str:
     """The file as Python; of a template what Django makes of it, without its indentation."""
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".py":
+    if path.suffix != ".html":
         return text
     return "\n".join(line.strip() for line in templatize(text, str(path)).split("\n"))
 
 
-def marked() -> dict[Key, polib.POEntry]:
+def marked(domain: str = "django") -> dict[Key, polib.POEntry]:
     """Every sentence that is marked in the code, with the files that it stands in."""
     code: dict[Key, polib.POEntry] = {}
-    for path in sources():
+    extract = extract_javascript if domain == "djangojs" else extract_python
+    options = {"encoding": "utf-8", "parse_template_string": True}
+    for path in sources(domain):
         text = io.BytesIO(code_of(path).encode())
-        for _line, function, texts, comments in extract_python(
-            text, list(KEYWORDS), ["Translators:"], {"encoding": "utf-8"}
+        for _line, function, texts, comments in extract(
+            text, list(KEYWORDS), ["Translators:"], options
         ):
             entry = told(function, texts)
             if entry is None:
@@ -93,8 +99,8 @@ def folder() -> Path:
     return Path(settings.LOCALE_PATHS[0])
 
 
-def po(locale: str) -> Path:
-    return folder() / locale / "LC_MESSAGES" / "django.po"
+def po(locale: str, domain: str = "django") -> Path:
+    return folder() / locale / "LC_MESSAGES" / f"{domain}.po"
 
 
 def locales() -> list[str]:
@@ -137,9 +143,9 @@ def key(entry: polib.POEntry) -> Key:
     return entry.msgctxt, entry.msgid, entry.msgid_plural or ""
 
 
-def check(locale: str, code: dict[Key, polib.POEntry]) -> Iterator[str]:
+def check(locale: str, code: dict[Key, polib.POEntry], domain: str = "django") -> Iterator[str]:
     """What is wrong with that catalogue, one line each."""
-    catalogue = polib.pofile(str(po(locale)))
+    catalogue = polib.pofile(str(po(locale, domain)))
     entries = {key(entry): entry for entry in catalogue if not entry.obsolete}
     for missing in code.keys() - entries.keys():
         yield f"“{missing[1]}” is missing: make messages"
@@ -150,14 +156,15 @@ def check(locale: str, code: dict[Key, polib.POEntry]) -> Iterator[str]:
     plurals = int(re.search(r"nplurals=(\d+)", catalogue.metadata["Plural-Forms"])[1])
     for entry in entries.values():
         yield from (f"“{entry.msgid}” {fault}" for fault in faults(entry, plurals))
-    compiled = po(locale).with_suffix(".mo")
+    compiled = po(locale, domain).with_suffix(".mo")
     if not compiled.exists() or compiled.read_bytes() != catalogue.to_binary():
-        yield "django.mo is not what django.po says: make messages"
+        yield f"{domain}.mo is not what {domain}.po says: make messages"
 
 
-def renew(locale: str, code: dict[Key, polib.POEntry]) -> polib.POFile:
-    """Write django.po and django.mo of that locale as the code is now."""
-    before = polib.pofile(str(po(locale))) if po(locale).exists() else new(locale)
+def renew(locale: str, code: dict[Key, polib.POEntry], domain: str = "django") -> polib.POFile:
+    """Write the .po and .mo of that locale as the code is now."""
+    path = po(locale, domain)
+    before = polib.pofile(str(path)) if path.exists() else new(locale)
     known = {key(entry): entry for entry in before if not entry.fuzzy}
     plurals = int(re.search(r"nplurals=(\d+)", before.metadata["Plural-Forms"])[1])
     after = polib.POFile(wrapwidth=100)
@@ -178,9 +185,9 @@ def renew(locale: str, code: dict[Key, polib.POEntry]) -> polib.POFile:
                 flags=entry.flags,
             )
         )
-    po(locale).parent.mkdir(parents=True, exist_ok=True)
-    after.save(str(po(locale)))
-    after.save_as_mofile(str(po(locale).with_suffix(".mo")))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    after.save(str(path))
+    after.save_as_mofile(str(path.with_suffix(".mo")))
     return after
 
 
@@ -209,20 +216,21 @@ def main() -> int:
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     sys.path.insert(0, str(ROOT))
-    code = marked()
+    marks = {domain: marked(domain) for domain in DOMAINS}
     if options.what == "renew":
         for locale in sorted({*locales(), *options.locale}):
-            empty = sum(not all(forms_of(entry)) for entry in renew(locale, code))
-            print(f"{po(locale)}: {empty} of {len(code)} to translate")
+            for domain, code in marks.items():
+                empty = sum(not all(forms_of(entry)) for entry in renew(locale, code, domain))
+                print(f"{po(locale, domain)}: {empty} of {len(code)} to translate")
         return 0
     status = 0
     for language, _name in settings.LANGUAGES:
         if language != settings.LANGUAGE_CODE and to_locale(language) not in locales():
             print(f"{to_locale(language)}: there is no catalogue: make messages LOCALES=...")
             status = 1
-    for locale in locales():
-        for fault in check(locale, code):
-            print(f"{po(locale)}: {fault}")
+    for locale, domain in product(locales(), DOMAINS):
+        for fault in check(locale, marks[domain], domain):
+            print(f"{po(locale, domain)}: {fault}")
             status = 1
     return status
 

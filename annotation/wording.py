@@ -1,12 +1,21 @@
-"""How quantities are put into words for people, in the language of the page."""
+"""How quantities are put into words for people, in the language of the page; and its scripts'."""
 
 from datetime import timedelta
 from decimal import Decimal
+from functools import lru_cache
 
+from django.conf import settings
 from django.utils.formats import number_format
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import get_language, gettext, ngettext
+from django.utils.translation.trans_real import DjangoTranslation
+from django.views.i18n import JavaScriptCatalog
 
 from tasks.sentences import Sentence
+
+# Forms of a sentence with a number: each with the numbers that take it.
+Forms = list[list[str | int]]
+# One number at least of every plural category of every language (CLDR's cardinal rules).
+SAMPLES = (0, 1, 2, 3, 4, 5, 6, 7, 11, 20, 21, 100, 1_000_000)
 
 IN_SECONDS = 120  # below so many, minutes say nothing
 
@@ -39,3 +48,31 @@ def translated(sentence: Sentence) -> str:
     else:
         text = gettext(sentence.text)
     return text % sentence.values
+
+
+def of_scripts() -> dict[str, str | Forms]:
+    """What the scripts of the page say, by the English sentence; {} for an English page.
+
+    A script says `gettext("...")` with the English sentence (static/js/sentences.js). A sentence
+    with a number is there under its English singular.
+    """
+    language = get_language() or settings.LANGUAGE_CODE
+    if language == settings.LANGUAGE_CODE:
+        return {}
+    return _of_catalogue(language, tuple(map(str, settings.LOCALE_PATHS)))
+
+
+@lru_cache
+def _of_catalogue(language: str, folders: tuple[str, ...]) -> dict[str, str | Forms]:
+    view = JavaScriptCatalog()
+    view.translation = DjangoTranslation(language, domain="djangojs", localedirs=list(folders))
+    takes = view.translation.plural
+
+    def forms(texts: list[str]) -> Forms:
+        return [
+            [text, *(number for number in SAMPLES if takes(number) == form)]
+            for form, text in enumerate(texts)
+        ]
+
+    said = view.get_catalog().items()
+    return {key: forms(text) if isinstance(text, list) else text for key, text in said}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polib
 
-from annotation.pages.worker.sentences import MODULES, Sentence
+OF_SCRIPTS = Path(__file__).parents[1] / "locale" / "de" / "LC_MESSAGES" / "djangojs.po"
 
 ARABIC = (
     "nplurals=6; plural=n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3"
@@ -24,19 +24,19 @@ def bracket(text: str, form: str = "") -> str:
     return f"⟦{form}{text}⟧"
 
 
+def sentences() -> list[polib.POEntry]:
+    """Every sentence of the scripts."""
+    return list(polib.pofile(str(OF_SCRIPTS)))
+
+
 def install(settings, folder: Path, language: str) -> None:
     """Let the scripts speak `language` with each sentence as ⟦sentence⟧; ⟦0⟧, ⟦1⟧ name a form."""
-    sentences = {sentence for module in MODULES.values() for sentence in module}
-    write(settings, folder, language, (entry(sentence) for sentence in sentences))
+    write(settings, folder, language, sentences(), "djangojs")
 
 
-def entry(sentence: Sentence) -> polib.POEntry:
-    if isinstance(sentence, str):
-        return polib.POEntry(msgid=sentence)
-    return polib.POEntry(msgid=sentence[0], msgid_plural=sentence[1])
-
-
-def write(settings, folder: Path, language: str, entries: Iterable[polib.POEntry]) -> None:
+def write(
+    settings, folder: Path, language: str, entries: Iterable[polib.POEntry], domain="django"
+) -> None:
     """Let these sentences be translated so, and no others."""
     catalogue = polib.POFile()
     catalogue.metadata = {
@@ -52,7 +52,7 @@ def write(settings, folder: Path, language: str, entries: Iterable[polib.POEntry
             translated = {"msgstr": bracket(said.msgid)}
         catalogue.append(polib.POEntry(msgid=said.msgid, msgctxt=said.msgctxt, **translated))
     path = folder / LOCALES.get(language, language) / "LC_MESSAGES"
-    path.mkdir(parents=True)
-    catalogue.save_as_mofile(str(path / "django.mo"))
+    path.mkdir(parents=True, exist_ok=True)
+    catalogue.save_as_mofile(str(path / f"{domain}.mo"))
     settings.LANGUAGES = [("en", "English"), (language, language)]
     settings.LOCALE_PATHS = [folder]

@@ -118,7 +118,8 @@ function wait(status, pause) {
   const until = performance.now() + 1000 * pause;
   const show = () => {
     const left = Math.ceil((until - performance.now()) / 1000);
-    if (left > 0) clock.textContent = `${gettext("Trying again in %(seconds)s s.", { seconds: left })} `;
+    const told = gettext("Trying again in %(seconds)s s.", { seconds: left });
+    if (left > 0) clock.textContent = `${told} `;
     else sendAgain();
   };
   show();

@@ -2,7 +2,7 @@
  * The sentences of these scripts in the language of the page.
  *
  * The English sentence is its own key, so that an English page carries no table. Any other page has
- * one (annotation/pages/worker/sentences.py): {English: translated}, and for a sentence with a number
+ * one (annotation/wording.py: of_scripts): {English: translated}, and for a sentence with a number
  * {English singular: [[form, ...numbers that take it], ...]}. Which form a number takes is the
  * browser's own knowledge of the language: that of a number of the same plural category.
  * What is missing is said in English. Nothing happens here on import: it runs in Node too.

@@ -1,4 +1,4 @@
-"""The sentences of the scripts: each stands in the table of its module, and a page has its own."""
+"""The sentences of the scripts: each is in the catalogue, and a page has them in its language."""
 
 import json
 import re
@@ -10,26 +10,20 @@ from django.urls import reverse
 from django.utils import translation
 
 from annotation.models import Study
-from annotation.pages.worker.sentences import MODULES, SAMPLES, SCRIPTS, sentences_of
+from annotation.wording import SAMPLES, of_scripts
 from tests import catalogues, factories
 
 SCRIPTS_FOLDER = Path(project.BASE_DIR) / "static/js"
 STRING = r'"(?:[^"\\]|\\.)*"'
 CALL = re.compile(rf"\b(gettext|ngettext)\(\s*({STRING})(?:,\s*({STRING}))?")
 COMMENT = re.compile(r"/\*.*?\*/|(?<![:\"'])//[^\n]*", re.DOTALL)
+OF_WORKERS = (
+    "work", "copy", "choice-answer", "number-answer", "text-answer", "label-search", "span-answer",
+)  # fmt: skip
 
 
 def source(module: str) -> str:
     return COMMENT.sub("", (SCRIPTS_FOLDER / f"{module}.js").read_text())
-
-
-def said_in(script: str) -> list[str | tuple[str, str]]:
-    """Every sentence of a script, as its table has it."""
-    calls = CALL.findall(script)
-    return [
-        (json.loads(first), json.loads(second)) if name == "ngettext" else json.loads(first)
-        for name, first, second in calls
-    ]
 
 
 def imports_of(module: str) -> set[str]:
@@ -45,19 +39,15 @@ def imports_of(module: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def worker_modules() -> set[str]:
-    return set().union(*(imports_of(script) for script in SCRIPTS))
+    return set().union(*(imports_of(script) for script in OF_WORKERS))
 
 
-def test_every_sentence_of_a_script_stands_in_its_table_and_the_other_way_round(worker_modules):
-    said = {module: set(said_in(source(module))) for module in worker_modules}
-    assert {module: sentences for module, sentences in said.items() if sentences} == {
-        module: set(sentences) for module, sentences in MODULES.items()
+def test_every_sentence_of_a_script_is_in_the_catalogue(worker_modules):
+    """The extraction reads scripts by another parser: what a call says is found by both."""
+    calls = [call for module in worker_modules for call in CALL.findall(source(module))]
+    assert {json.loads(first) for _name, first, _second in calls} == {
+        entry.msgid for entry in catalogues.sentences()
     }
-
-
-def test_a_table_has_each_sentence_once():
-    for module, sentences in MODULES.items():
-        assert len(sentences) == len(set(sentences)), module
 
 
 def test_no_sentence_is_made_where_it_is_asked_for(worker_modules):
@@ -79,62 +69,30 @@ def test_no_script_says_anything_past_the_tables(worker_modules):
         assert sentence.findall(rest) == [], module
 
 
-def test_a_page_has_the_tables_of_all_that_it_loads_and_of_nothing_else():
-    for script, modules in SCRIPTS.items():
-        assert set(modules) == imports_of(script) & set(MODULES), script
-
-
 def test_a_page_in_english_has_no_table():
-    assert sentences_of(*SCRIPTS) == {}
-
-
-# More than there are digits: a list that is searched.
-MANY = [
-    *factories.LABELS,
-    *({"name": f"label {n}", "definition": "It is.", "example": "So."} for n in range(8)),
-]
+    assert of_scripts() == {}
 
 
 def embedded(client, participation) -> dict | None:
-    """The table on the page where that participation stands."""
+    """The table on the page where that participation is."""
     page = client.get(reverse("work", args=[participation.token])).content.decode()
     table = re.search(r'<script id="sentences" type="application/json">(.*?)</script>', page)
     return table and json.loads(table[1])
 
 
-def keys_of(*scripts: str) -> set[str]:
-    modules = {module for script in scripts for module in SCRIPTS[script]}
-    return {
-        sentence if isinstance(sentence, str) else sentence[0]
-        for module in modules
-        for sentence in MODULES[module]
-    }
-
-
-@pytest.mark.parametrize(
-    ("card", "scripts"),
-    [
-        ({}, ("work", "span-answer")),
-        ({"labels": factories.LABELS}, ("work", "choice-answer")),
-        ({"labels": MANY}, ("work", "choice-answer", "label-search")),
-        (factories.KINDS["options"][0], ("work", "choice-answer")),
-        (factories.KINDS["number"][0], ("work", "number-answer")),
-        (factories.KINDS["long text"][0], ("work", "text-answer")),
-    ],
-)
-def test_a_page_has_the_sentences_of_its_own_scripts_in_its_language(
-    researcher, client, settings, tmp_path, card, scripts
+def test_a_page_has_the_sentences_of_scripts_in_its_language(
+    researcher, client, settings, tmp_path
 ):
     catalogues.install(settings, tmp_path, "de")
-    study = factories.make_study(researcher, factories.make_task(**card), annotators=3)
+    study = factories.make_study(researcher, factories.make_task(), annotators=3)
     before, english = factories.join(study), factories.seat(study.scenarios.first())
     assert embedded(client, before) is None
     assert embedded(client, english) is None
     Study.objects.update(interface_language="de")
-    assert embedded(client, before).keys() == keys_of("work", "copy")
-    table = embedded(client, english)
-    assert table.keys() == keys_of(*scripts)
-    assert table["No connection."] == "⟦No connection.⟧"
+    for seat in (before, english):
+        table = embedded(client, seat)
+        assert table.keys() == {entry.msgid for entry in catalogues.sentences()}
+        assert table["No connection."] == "⟦No connection.⟧"
 
 
 def test_a_form_of_the_language_comes_with_the_numbers_that_take_it(settings, tmp_path):
@@ -142,15 +100,15 @@ def test_a_form_of_the_language_comes_with_the_numbers_that_take_it(settings, tm
     for language, expected in {
         "ar": [[0], [1], [2], [3, 4, 5, 6, 7], [11, 20, 21], [100, 1_000_000]],
         "zh-hans": [list(SAMPLES)],
-        "de": [[number for number in SAMPLES if number != 1], [1]],
+        "de": [[1], [number for number in SAMPLES if number != 1]],
     }.items():
         catalogues.install(settings, tmp_path / language, language)
         with translation.override(language):
-            forms = sentences_of("span-answer")["Replaced %(count)s."]
+            forms = of_scripts()["Replaced %(count)s."]
         assert [numbers for _form, *numbers in forms] == expected, language
 
 
 def test_a_sentence_without_a_translation_is_left_to_the_script(settings, tmp_path):
     catalogues.install(settings, tmp_path, "de")
     with translation.override("ar"):
-        assert sentences_of(*SCRIPTS) == {}
+        assert of_scripts() == {}

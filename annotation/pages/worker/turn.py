@@ -23,10 +23,9 @@ from annotation.pages.worker.question import (
     question_markup,
 )
 from annotation.pages.worker.reveal import MAX_DIGITS, Reveal
-from annotation.pages.worker.sentences import Forms, sentences_of
 from annotation.pages.worker.way import Way
 from annotation.steps.training_review import Mistake
-from annotation.wording import translated
+from annotation.wording import Forms, of_scripts, translated
 from tasks import answers
 from tasks.answer_keys import OPTIONS
 from tasks.answers.number import written
@@ -159,7 +158,7 @@ class TurnPage:
     @property
     def sentences(self) -> dict[str, str | Forms]:
         """What the scripts of this page say, where it is not English."""
-        return sentences_of("work", self.widget.element, *["label-search"] * self.is_searched)
+        return of_scripts()
 
     @cached_property
     def widget(self) -> Widget:

@@ -26,7 +26,6 @@ from annotation.pages.fields import PageForm, by_key
 from annotation.pages.worker import try_out
 from annotation.pages.worker.forms import ComprehensionForm, ConsentForm, OwnForm, turn_of
 from annotation.pages.worker.landing import count_refusal, landing_page
-from annotation.pages.worker.sentences import sentences_of
 from annotation.pages.worker.state import (
     card_of_visit,
     exit_form,
@@ -50,7 +49,7 @@ from annotation.steps import (
     upstream_step,
     withdrawal,
 )
-from annotation.wording import translated
+from annotation.wording import of_scripts, translated
 from tasks.spans import AnswerError
 
 
@@ -389,6 +388,6 @@ def _state(
         "card": context.get("card") or card_of_visit(participation),
         "minutes": participation.scenario.estimated_minutes,
         "resume_url": request.build_absolute_uri(reverse("work", args=[participation.token])),
-        "sentences": sentences_of("work", "copy"),
+        "sentences": of_scripts(),
     }
     return render(request, "worker/work.html", shared | context, status=status)
