@@ -196,7 +196,7 @@ class Submission(models.Model):
 
 
 class WebhookEvent(models.Model):
-    """An event that a platform has sent: stored at once, dealt with by `sync_prolific`.
+    """An event that a platform has sent: stored at once, dealt with by `tick`.
 
     `event_id` is the signature of the request: the id in its header is not part of what is signed,
     so that a replay could carry another one.

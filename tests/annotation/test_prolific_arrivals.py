@@ -9,7 +9,6 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.core import signing
-from django.core.management import call_command
 from django.db.models import F
 from django.test import Client
 from django.urls import reverse
@@ -18,7 +17,7 @@ from annotation import access
 from annotation.models import Participation, Submission, Worker
 from annotation.money import batches, ledger
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import door, drafts, rows, studies, submissions, sync
+from annotation.platforms.prolific import door, drafts, every, rows, studies, submissions, sync
 from tests import factories
 from tests.annotation.prolific import (
     BO,
@@ -284,7 +283,7 @@ def test_an_arrival_with_plain_ids_is_confirmed_by_prolific_and_then_paid(fake, 
     factories.work_through(seat)
     ledger.settle_ended(published.study)
     assert batches.prepare(published.study, None) == []  # not before Prolific was asked
-    call_command("sync_prolific", verbosity=0)
+    every.sync_all()
     assert Submission.objects.get().verified is True
     (batch,) = batches.prepare(published.study, None)
     assert batch.method == "approval"
@@ -314,7 +313,7 @@ def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
     begin(seat)
     factories.work_through(seat)
     an_hour_later()
-    call_command("sync_prolific", study.name, verbosity=0)
+    every.sync_all()
     seat.refresh_from_db()
     assert (Submission.objects.get().verified, seat.is_paid) == (False, False)
     assert batches.prepare(study, None) == []

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -15,7 +14,7 @@ from django.utils import timezone
 from annotation.models import Participation, PaymentBatch, Submission, WebhookEvent
 from annotation.money import batches, ledger, payout
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import sync, webhook
+from annotation.platforms.prolific import every, sync, webhook
 from annotation.platforms.prolific.errors import ProlificError
 from tests.annotation.prolific import BO, IDA, arrive, begin, changed, complete, event
 from tests.prolific_double.site import Server
@@ -185,8 +184,8 @@ def test_one_odd_row_holds_up_nobody_else(fake, study, published, odd, ada, fiel
     assert (seat.status, seat.seat_number) == ("returned", None)
     if fields.get("status", "x") in (None, 7, "") or "id" in fields:
         assert "A small study" in told.problems[0]
-        with pytest.raises(CommandError, match="run it again"):
-            call_command("sync_prolific", study.name)
+        with pytest.raises(every.NotSynced):
+            every.sync_all()
         reply = ada.post(reverse("prolific_sync", args=[study.name]), follow=True)
         assert "Not synced" in reply.content.decode()
     prepared = ada.post(reverse("pay", args=[study.name]), {"action": "prepare"})
@@ -349,11 +348,11 @@ def test_an_event_of_the_day_before_yesterday_is_a_replay(db, settings):
 
 def test_events_that_no_replay_can_bring_again_are_dropped(fake, published):
     event(changed("a" * 24))
-    call_command("sync_prolific", "--events", verbosity=0)
+    every.handle_waiting_events()
     event(changed("b" * 24))
     long_ago = timezone.now() - timedelta(seconds=3 * webhook.OLDEST)
     WebhookEvent.objects.exclude(handled_at=None).update(received_at=long_ago)
-    call_command("sync_prolific", "--events", verbosity=0)
+    every.handle_waiting_events()
     assert WebhookEvent.objects.get().resource == "b" * 24
 
 
@@ -364,8 +363,8 @@ def test_one_event_that_cannot_be_dealt_with_keeps_no_other_waiting(fake, publis
     event(changed(first))
     event(changed(second))
     odd(lambda method, path, reply: (200, b"null") if first in path else None)
-    with pytest.raises(CommandError):
-        call_command("sync_prolific", "--events", verbosity=0)
+    with pytest.raises(every.NotSynced):
+        every.handle_waiting_events()
     bo.refresh_from_db()
     assert bo.status == "returned"
     assert WebhookEvent.objects.filter(handled_at=None).count() == 1

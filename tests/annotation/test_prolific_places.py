@@ -1,13 +1,12 @@
 """Places there follow seats here: bought, paused, started; and what a return or rejection does."""
 
 import pytest
-from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Participation, Submission
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import sync
+from annotation.platforms.prolific import every, sync
 from annotation.recruitment import consent, expiry, refusals, seats
 from annotation.study import lifecycle
 from tests import factories
@@ -109,10 +108,10 @@ def test_the_study_there_is_paused_while_no_seat_is_free_and_started_when_one_is
 
 def test_the_study_there_is_paused_while_the_study_here_is(fake, study, published, researcher):
     lifecycle.change_status(study, "pause", researcher)
-    call_command("sync_prolific", verbosity=0)
+    every.sync_all()
     assert there(fake, published)["status"] == "PAUSED"
     lifecycle.change_status(study, "reopen", researcher)
-    call_command("sync_prolific", verbosity=0)
+    every.sync_all()
     assert there(fake, published)["status"] == "ACTIVE"
 
 

@@ -149,8 +149,8 @@ def test_a_server_says_at_its_start_which_guard_is_missing(tmp_path, migrated, s
 @pytest.mark.parametrize(
     "command",
     [
-        ["sync_prolific"], ["sync_prolific", "--events"], ["pay_study", "any"],
-        ["purge_identities", "any"], ["subscribe_prolific", "https://example.org"], ["run_jobs"],
+        ["pay_study", "any"], ["purge_identities", "any"],
+        ["subscribe_prolific", "https://example.org"], ["run_jobs"],
     ],
     ids=" ".join,
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Sync with Prolific: statuses, freed seats, places, blocklists, confirmed arrivals.
 
-Run by `manage.py sync_prolific` (fit for cron), by a button, and for one submission by its webhook.
+Run by `manage.py tick`, by a button, and for one submission by its webhook.
 The API is the truth: an event only says where to look, so events may come late, twice or in any
 order. One odd row holds up nobody else: it is told of in `Synced.problems`.
 """

@@ -1,6 +1,6 @@
 """Events that Prolific sends: signed, stored once, dealt with later, never trusted for content.
 
-The request only stores the event: what Prolific knows is asked by `sync_prolific`, so that no
+The request only stores the event: what Prolific knows is asked by `manage.py tick`, so that no
 thread that serves annotators waits for Prolific.
 """
 
