@@ -96,7 +96,9 @@ class RowsView(ApiView):
             description=cls.description,
             operation_id=f"{cls.__name__.lower()}_list",
             parameters=cls._documented(),
-            responses={(200, "application/json"): page_of(cls.__name__, cls._fields())}
+            responses={
+                (200, "application/json"): page_of(cls.__name__, documented(cls.columns, cls.kinds))
+            }
             | (
                 {(200, kind): str for kind in ("text/csv", "application/jsonl")}
                 if cls.streams
@@ -118,15 +120,6 @@ class RowsView(ApiView):
         for name, (_lookup, choices) in cls.filters.items():
             shown.append(OpenApiParameter(name, str, enum=choices, description="only these rows"))
         return shown
-
-    @classmethod
-    def _fields(cls) -> dict[str, serializers.Field]:
-        return {
-            column.name: cls.kinds.get(column.name, serializers.CharField)(
-                help_text=column.meaning, allow_null=True
-            )
-            for column in cls.columns
-        }
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
         wanted = request.query_params.get("format", "json")
@@ -187,6 +180,18 @@ def _check_page_size(request: Request) -> None:
         wanted.isascii() and wanted.isdecimal() and len(wanted) < 6 and 1 <= int(wanted) <= 1000
     ):
         raise ValidationError({"page_size": ["Write a whole number from 1 to 1000."]})
+
+
+def documented(
+    columns: Sequence[Column], kinds: Mapping[str, type[serializers.Field]]
+) -> dict[str, serializers.Field]:
+    """The fields of a row with these columns; those without a kind are texts."""
+    return {
+        column.name: kinds.get(column.name, serializers.CharField)(
+            help_text=column.meaning, allow_null=True
+        )
+        for column in columns
+    }
 
 
 def page_of(name: str, fields: dict[str, Any]) -> serializers.Serializer:

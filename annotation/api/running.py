@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from annotation.access import study_of
 from annotation.api import form_bodies
 from annotation.api.form_bodies import as_object, check_known
-from annotation.api.paging import RowsView, page_of, small_list
+from annotation.api.paging import RowsView, documented, page_of, small_list
 from annotation.api.problems import Unprocessable
 from annotation.api.views import ApiView, PostTwin, StudyTwin, tagged
 from annotation.models import Delivery, Event, Study, Topic, Webhook
@@ -58,15 +58,6 @@ def _name(user: Any) -> str | None:
     return None if user is None else user.get_username()
 
 
-def _fields(columns: list[Column], **kinds: Any) -> dict[str, serializers.Field]:
-    return {
-        column.name: kinds.get(column.name, serializers.CharField)(
-            help_text=column.meaning, allow_null=True
-        )
-        for column in columns
-    }
-
-
 class Scenarios(ApiView):
     """The seats of each scenario; never many."""
 
@@ -75,9 +66,9 @@ class Scenarios(ApiView):
         operation_id="scenarios_list",
         responses=page_of(
             "Scenarios",
-            _fields(
+            documented(
                 SCENARIOS,
-                **dict.fromkeys(
+                dict.fromkeys(
                     ("id", "task_version", "shots", "split", "seats", "completed", "working",
                      "free", "simulated"),
                     serializers.IntegerField,
@@ -152,7 +143,9 @@ class Lists(PostTwin):
         operation_id="lists_list",
         responses=page_of(
             "Lists",
-            _fields(RULES, id=serializers.IntegerField, ended_at=serializers.DateTimeField),
+            documented(
+                RULES, {"id": serializers.IntegerField, "ended_at": serializers.DateTimeField}
+            ),
         ),
     )
     def get(self, request: Request, name: str) -> Response:

@@ -74,29 +74,19 @@ class ImportBody(serializers.Serializer):
     rechain = serializers.BooleanField(required=False, help_text="renumber so that splits nest")
 
 
-def as_record(task: Task) -> dict[str, Any]:
-    """One task with its files."""
-    record = {column.name: column.value(task) for column in COLUMNS}
-    splits = task.splits.annotate(size=Count("examples"))
-    record["splits"] = [
-        {
-            "kind": split.kind,
-            "shots": split.shots,
-            "number": split.number,
-            "file": split.filename,
-            "examples": split.size,
-        }
-        for split in splits
-    ]
-    return record
-
-
 class SplitShape(serializers.Serializer):
     kind = serializers.ChoiceField(Split.Kind.choices)
     shots = serializers.IntegerField(allow_null=True)
     number = serializers.IntegerField(allow_null=True)
-    file = serializers.CharField()
-    examples = serializers.IntegerField()
+    file = serializers.CharField(source="filename")
+    examples = serializers.IntegerField(source="size")
+
+
+def as_record(task: Task) -> dict[str, Any]:
+    """One task with its files."""
+    record = {column.name: column.value(task) for column in COLUMNS}
+    splits = task.splits.annotate(size=Count("examples"))
+    return record | {"splits": SplitShape(splits, many=True).data}
 
 
 class TaskShape(serializers.Serializer):
