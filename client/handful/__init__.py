@@ -4,9 +4,8 @@ Nothing here computes a result: the server does, and the export's verify.py chec
 """
 
 from handful.client import Client
-from handful.errors import ApiError, HandfulError, JobFailed, NotReachable
+from handful.connection import ApiError, HandfulError, JobFailed, NotReachable, Rows
 from handful.participation import Participation
-from handful.rows import Rows
 from handful.studies import Study
 
 __all__ = [

@@ -6,14 +6,16 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from handful import annotate, login
-from handful.client import Client
-from handful.connection import Record
-from handful.errors import HandfulError
-from handful.rows import Rows
+from handful.client import Client, store_token
+from handful.connection import HandfulError, Record, Rows
 
 CLEAR = "\x1b[2J\x1b[H"
+ANNOTATE = (
+    "A language model takes a seat in each scenario of an open study, by the steps of people."
+    " Needs Inspect AI (pip install inspect-ai)."
+)
 SEATS = ("task", "shots", "split", "arm", "seats", "completed", "working", "free", "simulated")
 
 
@@ -47,9 +49,7 @@ def parser() -> argparse.ArgumentParser:
     added.add_argument("--verify", action="store_true", help="run verify.py in the folder")
     added.set_defaults(run=_export)
     _add_score(commands.add_parser("score", help="upload predictions and print their scores"))
-    added = commands.add_parser("annotate", help="a model takes part", epilog=annotate.DESCRIPTION)
-    annotate.add_arguments(added)
-    added.set_defaults(run=annotate.run)
+    _add_annotate(commands.add_parser("annotate", help="a model takes part", epilog=ANNOTATE))
     return top
 
 
@@ -89,6 +89,27 @@ def _add_score(score: argparse.ArgumentParser) -> None:
     score.set_defaults(run=_score)
 
 
+def _add_annotate(added: argparse.ArgumentParser) -> None:
+    added.add_argument("--study", required=True, help="name of the study, which is open")
+    added.add_argument(
+        "--model", required=True, help="as Inspect names it: openai/..., vllm/..., mockllm/model"
+    )
+    added.add_argument("--server", default="", help="that of `handful login` unless given")
+    added.add_argument("--examples", choices=["answered", "shown"], default="answered")
+    added.add_argument("--context", choices=["each", "all"], default="each")
+    added.add_argument("--retries", type=int, default=2, help="for an invalid output")
+    added.add_argument("--replicates", type=int, default=1)
+    added.add_argument("--revision", default="", help="of the model, for its record")
+    added.add_argument("--tasks", default="", help="only these, with commas between")
+    added.add_argument("--shots", default="", help="only these, with commas between")
+    added.add_argument("--temperature", type=float)
+    added.add_argument("--seed", type=int)
+    added.add_argument("--base-url", help="of a server that speaks the model's protocol")
+    added.add_argument("--log-dir", default="logs", help="of Inspect's logs")
+    added.add_argument("--notes", default=".handful", help="what a resumed run goes on from")
+    added.set_defaults(run=annotate)
+
+
 def _login(args: argparse.Namespace) -> None:
     if sys.stdin.isatty():
         token = getpass.getpass("Token (the page “API tokens” makes one): ").strip()
@@ -98,7 +119,7 @@ def _login(args: argparse.Namespace) -> None:
         raise HandfulError("There is no token. The page “API tokens” of the server makes one.")
     with Client(args.server, token) as client:
         next(iter(client.studies.list()), None)  # a wrong one is said now
-    print(f"Logged in to {args.server}; the token is in {login.store(args.server, token)}")
+    print(f"Logged in to {args.server}; the token is in {store_token(args.server, token)}")
 
 
 def _list_tasks(_args: argparse.Namespace) -> None:
@@ -174,6 +195,35 @@ def _score(args: argparse.Namespace) -> None:
             args.model, *args.files, task=args.task, shots=args.shots, split=args.split
         )
     print(Rows(lambda: model["scores"]).as_text("task", "shots", "metric", "mean", "n", "remark"))
+
+
+def annotate(args: argparse.Namespace, **model_args: Any) -> int:
+    """A model takes part through Inspect AI; 0 where every scenario came to its end."""
+    from inspect_ai import eval as evaluate
+
+    from handful.inspect.task import participate
+
+    options = ("study", "server", "examples", "context", "retries", "replicates", "revision",
+               "tasks", "shots", "notes")  # fmt: skip
+    logs = evaluate(
+        participate(**{name: getattr(args, name) for name in options}),
+        model=args.model,
+        model_base_url=args.base_url,
+        model_args=model_args,
+        temperature=args.temperature,
+        seed=args.seed,
+        log_dir=args.log_dir,
+        display="plain",
+    )
+    samples = logs[0].samples or []
+    for sample in samples:
+        told = sample.metadata
+        if sample.error:
+            print(f"{sample.id}: {sample.error.message}; run it again to go on")
+        else:
+            print(f"{sample.id}: {told['step']}, {told['invalid']} of {told['answers']} invalid")
+    is_done = logs[0].status == "success" and not any(sample.error for sample in samples)
+    return 0 if samples and is_done else 1
 
 
 if __name__ == "__main__":

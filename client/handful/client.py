@@ -1,10 +1,13 @@
-"""A server with the token of a researcher."""
+"""A server with the token of a researcher, and the file in which `handful login` keeps tokens."""
 
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
 from typing import Any, Self
 
-from handful import login
-from handful.connection import Connection
-from handful.jobs import Jobs
+from handful.connection import Connection, HandfulError, Jobs, checked
 from handful.models import Models
 from handful.studies import Studies
 from handful.tasks import Tasks
@@ -18,7 +21,7 @@ class Client:
     """
 
     def __init__(self, server: str | None = None, token: str | None = None, **options: Any):
-        server, token = login.known(server, token)
+        server, token = known(server, token)
         self.connection = Connection(server, token, **options)
         self.jobs = Jobs(self.connection)
         self.tasks = Tasks(self.connection, self.jobs)
@@ -33,3 +36,60 @@ class Client:
 
     def close(self) -> None:
         self.connection.close()
+
+
+NO_LOGIN = (
+    "No server is known: run `handful login https://HOST`, or set HANDFUL_SERVER and HANDFUL_TOKEN"
+)
+
+
+def token_file() -> Path:
+    """The file, which only its owner may read (mode 0600): below XDG_CONFIG_HOME, or APPDATA."""
+    home = os.environ.get("APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME")
+    return (Path(home) if home else Path.home() / ".config") / "handful" / "logins.json"
+
+
+def known(server: str | None, token: str | None) -> tuple[str, str]:
+    """The server and the token: as given, else of the environment, else as logged in.
+
+    A stored token goes to the server alone that it was stored for. Raises HandfulError.
+    """
+    stored = _read()
+    server = server or os.environ.get("HANDFUL_SERVER") or stored["server"]
+    if not server:
+        raise HandfulError(NO_LOGIN)
+    server = checked(server)
+    token = token or os.environ.get("HANDFUL_TOKEN") or stored["tokens"].get(server)
+    if not token:
+        raise HandfulError(f"No token is known for {server}: run `handful login {server}`")
+    return server, token
+
+
+def store_token(server: str, token: str) -> Path:
+    """Keep the token, and the server as the one that is meant; the file."""
+    data = _read()
+    server = checked(server)
+    data |= {"server": server, "tokens": {**data["tokens"], server: token}}
+    target = token_file()
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # mkstemp makes it readable for its owner alone, before anything is in it.
+    handle, part = tempfile.mkstemp(prefix=".logins-", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(data, file, indent=1)
+        os.replace(part, target)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
+    return target
+
+
+def _read() -> dict[str, Any]:
+    empty: dict[str, Any] = {"server": "", "tokens": {}}
+    try:
+        data = json.loads(token_file().read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return empty
+    except (OSError, ValueError) as error:
+        raise HandfulError(f"{token_file()} cannot be read ({error}): log in again") from None
+    return empty | data if isinstance(data, dict) else empty

@@ -1,18 +1,22 @@
-"""Requests to a server, one token, retried with back-off: below everything else in this package."""
+"""Requests to a server, one token, retried with back-off; the jobs and the rows that they give.
+
+Below everything else in this package. The text of each error is for people.
+"""
 
 import email.utils
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 import httpx
 from tqdm import tqdm
 
-from handful.errors import ApiError, HandfulError, NotReachable
+if TYPE_CHECKING:
+    import pandas
 
 ATTEMPTS = 6
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds
@@ -25,6 +29,39 @@ DATABASE_AWAY = "database_away"
 REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 
 Record = dict[str, Any]
+
+
+class HandfulError(Exception):
+    """Any error of this package."""
+
+
+class NotReachable(HandfulError):
+    """Nobody replies at that address, or something that is no Handful."""
+
+
+class ApiError(HandfulError):
+    """The server refuses a request (RFC 9457).
+
+    `status` is the HTTP status, `code` what is wrong for programs, `fields` the sentences by field,
+    `state` of a participation where one stands.
+    """
+
+    def __init__(self, problem: Mapping[str, Any], status: int):
+        self.status = int(problem.get("status", status))
+        self.code = str(problem.get("code", ""))
+        self.detail = str(problem.get("detail", f"The server answered {status}."))
+        self.fields: dict[str, list[str]] = dict(problem.get("fields") or {})
+        self.state: dict[str, Any] | None = problem.get("state")
+        lines = [self.detail, *(_line(name, said) for name, said in self.fields.items())]
+        super().__init__("\n".join(lines))
+
+
+class JobFailed(HandfulError):
+    """Work that the server began and could not end."""
+
+
+def _line(name: str, said: Sequence[str] | str) -> str:
+    return f"  {name}: {said if isinstance(said, str) else ' '.join(map(str, said))}"
 
 
 class Connection:
@@ -231,3 +268,76 @@ def _code(reply: httpx.Response) -> str:
 
 def _json(reply: httpx.Response) -> Any:
     return reply.json() if reply.content else None
+
+
+class Jobs:
+    """The jobs of a server, by number."""
+
+    def __init__(self, connection: Connection, sleep: Callable[[float], None] = time.sleep):
+        self._connection, self._sleep = connection, sleep
+
+    def get(self, number: int) -> Record:
+        """How far it is: id, kind, state, done, total, error, result."""
+        job: Record = self._connection.get(f"jobs/{number}/")
+        return job
+
+    def wait(self, number: int, *, progress: bool = True, seconds: float = 0.5) -> Record:
+        """Advance it, chunk after chunk, until it is done. Raises JobFailed."""
+        job = self.get(number)
+        with bar(progress, job["kind"], job["total"]) as shown:
+            while True:
+                shown.update(job["done"] - shown.n)
+                if job["error"]:
+                    raise JobFailed(job["error"])
+                if job["done"] >= job["total"]:
+                    return job
+                before = job["done"]
+                job = self._connection.post(f"jobs/{number}/run/", again=True)
+                if job["done"] == before and not job["error"]:
+                    self._sleep(seconds)  # another process is at it
+
+    def ended(self, reply: Record, *, progress: bool = True) -> Record:
+        """What a reply says; where it says that a job has begun, what that job says at its end."""
+        if "job" not in reply:
+            return reply
+        result: Record = self.wait(reply["job"]["id"], progress=progress)["result"] or {}
+        if problems := result.get("problems"):
+            raise JobFailed("\n".join(map(str, problems)))
+        return result
+
+
+class Rows(Iterable[Record]):
+    """Rows as dicts. Each iteration asks the server again, page after page."""
+
+    def __init__(self, fetch: Callable[[], Iterable[Record]]):
+        self._fetch = fetch
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._fetch())
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """All rows as a data frame. Raises HandfulError without pandas."""
+        try:
+            import pandas  # noqa: PLC0415, an extra
+        except ImportError:
+            raise HandfulError("Data frames need pandas: pip install pandas") from None
+        return pandas.DataFrame(list(self))
+
+    def as_text(self, *columns: str) -> str:
+        """All rows as a table for a terminal; of these columns, or of all."""
+        rows = list(self)
+        names = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
+        cells = [names, *([_cell(row.get(name)) for name in names] for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in cells
+        )
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -4,9 +4,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from handful.connection import Connection, Record
-from handful.jobs import Jobs
-from handful.rows import Rows
+from handful.connection import Connection, Jobs, Record, Rows
 
 
 class Models:

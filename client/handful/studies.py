@@ -10,10 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from handful.connection import Connection, Record, given
-from handful.errors import ApiError, HandfulError
-from handful.jobs import Jobs
-from handful.rows import Rows
+from handful.connection import ApiError, Connection, HandfulError, Jobs, Record, Rows, given
 
 Design = Mapping[str, Any] | Path | str
 

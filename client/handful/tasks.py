@@ -6,10 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from handful.connection import Connection, Record, bar
-from handful.errors import HandfulError
-from handful.jobs import Jobs
-from handful.rows import Rows
+from handful.connection import Connection, HandfulError, Jobs, Record, Rows, bar
 
 CARD = "task.toml"
 Files = list[tuple[str, tuple[str, Any]]]

@@ -6,8 +6,8 @@ from email.utils import formatdate
 import httpx
 import pytest
 from handful import ApiError, HandfulError, NotReachable
+from handful.client import known, store_token
 from handful.connection import Connection
-from handful.login import known, store
 
 
 class Server:
@@ -149,10 +149,10 @@ def test_what_is_no_address_is_refused(address):
 
 
 def test_a_token_is_kept_for_its_owner_alone_and_for_its_server(home):
-    file = store("https://a.example/", "token-a")
+    file = store_token("https://a.example/", "token-a")
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.parent.stat().st_mode & 0o777 == 0o700
-    store("https://b.example", "token-b")
+    store_token("https://b.example", "token-b")
     assert known(None, None) == ("https://b.example", "token-b")
     assert known("https://a.example", None) == ("https://a.example", "token-a")
     with pytest.raises(HandfulError, match=r"handful login https://c\.example"):
@@ -160,7 +160,7 @@ def test_a_token_is_kept_for_its_owner_alone_and_for_its_server(home):
 
 
 def test_the_environment_goes_before_what_is_stored(home, monkeypatch):
-    store("https://a.example", "token-a")
+    store_token("https://a.example", "token-a")
     monkeypatch.setenv("HANDFUL_SERVER", "https://b.example")
     monkeypatch.setenv("HANDFUL_TOKEN", "token-b")
     assert known(None, None) == ("https://b.example", "token-b")

@@ -1,7 +1,7 @@
 """What a model reads and what its replies become: pure functions, no server."""
 
 import pytest
-from handful.inspect import conversation, parsing
+from handful.inspect import conversation
 from handful.inspect.templates import Declared
 
 
@@ -52,18 +52,18 @@ REFUSED = [
 
 @pytest.mark.parametrize(("kind", "reply", "answer"), READ)
 def test_a_reply_becomes_an_answer(kind, reply, answer):
-    assert parsing.parse(task(kind), asked("Oslo", "Lima"), reply) == answer
+    assert conversation.parse(task(kind), asked("Oslo", "Lima"), reply) == answer
 
 
 @pytest.mark.parametrize(("kind", "reply"), REFUSED)
 def test_what_is_no_answer_is_invalid(kind, reply):
-    with pytest.raises(parsing.Invalid):
-        parsing.parse(task(kind), asked("Oslo", "Lima"), reply)
+    with pytest.raises(conversation.Invalid):
+        conversation.parse(task(kind), asked("Oslo", "Lima"), reply)
 
 
 @pytest.mark.parametrize("reply", ["Answer: null", "Answer: []", "Answer: None.", "Answer:"])
 def test_no_answer_is_one_where_the_task_has_it(reply):
-    assert parsing.parse(task("spans", no_answer=True), asked(), reply) == {"no_answer": True}
+    assert conversation.parse(task("spans", no_answer=True), asked(), reply) == {"no_answer": True}
 
 
 @pytest.mark.parametrize("kind", ["label", "option", "options", "number", "short text", "spans"])
@@ -71,7 +71,7 @@ def test_the_line_of_a_stored_answer_reads_back_as_it(kind):
     texts = {"label": ["no"], "number": ["2.5"]}.get(kind, ["Lima"])
     question = asked("Oslo", "Lima")
     line = conversation.answer_line(kind, question, texts)
-    answer = parsing.parse(task(kind), question, line)
+    answer = conversation.parse(task(kind), question, line)
     expected = {
         "label": {"label": "no"}, "option": {"option": 1}, "options": {"options": [1]},
         "number": {"number": "2.5"}, "short text": {"text": "Lima"}, "spans": {"typed": ["Lima"]},

@@ -1,6 +1,5 @@
 """A server of Handful as a process of its own environment; the client speaks HTTP with it alone."""
 
-import argparse
 import csv
 import json
 import os
@@ -10,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from handful import annotate
+from handful import cli
 from inspect_ai.model import ModelOutput, ModelUsage
 
 ROOT = Path(__file__).parents[2]
@@ -37,13 +36,12 @@ class Served:
 
     def annotate(self, model: str, *options: str, **model_args: object) -> int:
         """`handful annotate` with these options; its exit code."""
-        parser = argparse.ArgumentParser()
-        annotate.add_arguments(parser)
         places = [
-            "--log-dir", str(self.folder / "logs"), "--notes", str(self.folder / "notes"),
+            "annotate", "--log-dir", str(self.folder / "logs"),
+            "--notes", str(self.folder / "notes"),
             "--server", self.server, "--study", self.study, "--model", model,
         ]  # fmt: skip
-        return annotate.run(parser.parse_args([*places, *options]), **model_args)
+        return cli.annotate(cli.parser().parse_args([*places, *options]), **model_args)
 
     def right_answer(self, messages, *_more: object) -> ModelOutput:
         """`custom_outputs` of Inspect's mock model: the right answer, in the format it asks for."""

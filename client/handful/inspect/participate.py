@@ -1,23 +1,65 @@
 """How a model takes part: from consent to the end, one state of the server after the other.
 
 The server alone says what comes next. What is shown to the model is built again from the server's
-own record (GET work/history/), so that a run goes on after a crash without a second answer.
+own record (GET work/history/), so that a run goes on after a crash without a second answer. Every
+request may be sent again: a join, an answer and a Continue that arrive twice count once.
 """
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
+from anyio import to_thread
 
-from handful.errors import ApiError
-from handful.inspect import conversation, parsing, templates
+from handful.connection import ApiError, Connection, Record
+from handful.inspect import conversation, templates
 from handful.inspect.conversation import Message, State
-from handful.inspect.seat import Seat
 from handful.inspect.templates import Declared
+
+
+class Seat:
+    """The API of a server with the token of one participation (or of a researcher, to join)."""
+
+    def __init__(self, server: str, token: str):
+        self.connection = Connection(server, token)
+
+    async def get(self, address: str) -> Record:
+        """The object at that address. Raises ApiError, NotReachable."""
+        told: Record = await to_thread.run_sync(partial(self.connection.get, address))
+        return told
+
+    async def post(self, address: str, body: Mapping[str, Any]) -> Record:
+        """The object of the reply. Raises ApiError, NotReachable."""
+        ask = partial(self.connection.post, address, dict(body), again=True)
+        told: Record = await to_thread.run_sync(ask)
+        return told
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+async def take(
+    researcher: Seat,
+    code: str,
+    model: Mapping[str, str],
+    scenario: Mapping[str, Any],
+    replicate: int,
+) -> Record:
+    """Join as a model: token, pseudonym and state of its participation.
+
+    The same model again gets the same participation, however far it is: so a run is resumed.
+    Raises ApiError, with code "done" or "full" where there is no seat.
+    """
+    return await researcher.post(
+        f"join/{code}/",
+        {"kind": "model", "model": model, "scenario": scenario, "replicate": replicate},
+    )
+
 
 WAIT = 5.0  # seconds between two questions whether a decision is there
 ENDS = ("finished", "gone", "between", "declined")
@@ -134,7 +176,7 @@ class Run:
         ]
         reply = await self._asked(said)
         try:
-            places = json.loads(parsing.given_text(reply.text))
+            places = json.loads(conversation.given_text(reply.text))
             answers = [int(place) - 1 for place in places]
         except (ValueError, TypeError):
             answers = [0] * len(state["questions"])
@@ -157,9 +199,9 @@ class Run:
         for _attempt in range(1 + self.declared.retries):
             reply = await self._asked(said)
             try:
-                answer = parsing.parse(state["task"], asked, reply.text)
+                answer = conversation.parse(state["task"], asked, reply.text)
                 return await self._store(state, answer)
-            except parsing.Invalid as invalid:
+            except conversation.Invalid as invalid:
                 why = str(invalid)
             except ApiError as refused:
                 if refused.status != 422:

@@ -28,11 +28,9 @@ from inspect_ai.model._generate_config import active_generate_config
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from handful import login
-from handful.client import Client
-from handful.inspect import seat
+from handful.client import Client, known
 from handful.inspect.conversation import Message
-from handful.inspect.participate import Reply, Run
+from handful.inspect.participate import Reply, Run, Seat, take
 from handful.inspect.templates import Declared
 
 ATTEMPTS = 5  # where the reply of a provider is no JSON, which Inspect does not retry
@@ -125,11 +123,11 @@ def take_part(server: str | None, declared: Declared, revision: str, notes: str)
         about = {
             "name": str(model), "revision": revision, "prompt_hash": declared.hash,
         }  # fmt: skip
-        researcher = seat.Seat(*login.known(server, None))
+        researcher = Seat(*known(server, None))
         place, code = state.metadata["scenario"], state.metadata["code"]
-        joined = await seat.take(researcher, code, about, place, state.metadata["replicate"])
+        joined = await take(researcher, code, about, place, state.metadata["replicate"])
         researcher.close()
-        own = seat.Seat(researcher.connection.server, joined["token"])
+        own = Seat(researcher.connection.server, joined["token"])
         folder = Path(notes or ".handful")
         told = Asked(model)
         run = Run(own, told.ask, declared, folder / f"{joined['participation']}.json")
