@@ -12,7 +12,7 @@ from django.apps import apps
 
 from tasks.cards import Card, parse_card
 from tasks.formats import digest_of
-from tasks.metrics.chance import by_chance
+from tasks.metrics.test_sets import by_chance
 
 if TYPE_CHECKING:
     from tasks.models import Example, Task

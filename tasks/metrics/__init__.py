@@ -6,8 +6,7 @@ one answer by its task's gold rule is `score`, a whole test set of a person or a
 people, files or databases.
 """
 
-from tasks.metrics.fits import misfit
-from tasks.metrics.interface import METRICS, Metric, recipe
+from tasks.metrics.interface import METRICS, Metric, misfit, recipe
 from tasks.metrics.sets import GOLD_RULES, Score, s1, score
 from tasks.metrics.test_sets import Answers, SetScore, over_test_set
 

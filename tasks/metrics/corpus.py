@@ -5,7 +5,8 @@ a ValueError that names it.
 """
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 
 ACCEPTABLE = "acceptable"  # of glue-cola, the only task of the Gym that is scored by Matthews
 
@@ -95,3 +96,124 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> float:
         length = math.sqrt(math.fsum(value * value for value in scaled))
         deviations.append([value / length for value in scaled])
     return max(-1.0, min(1.0, math.fsum(a * b for a, b in zip(*deviations, strict=True))))
+
+
+# Without each group -----------------------------------------------------------------------------
+
+# A group is all examples of one context. Each function gives one number per group, in the order in
+# which the groups first appear, equal to the metric of the remaining examples up to rounding; NaN
+# where that is undefined or where nothing remains. Nothing is counted again from zero.
+Left = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[Hashable]], list[float]]
+TOO_CLOSE = 1e-9  # share of the sum of squares below which subtracting has lost too many digits
+
+
+def members(groups: Sequence[Hashable]) -> list[list[int]]:
+    """The places of each group's examples, groups in order of first appearance."""
+    places: dict[Hashable, list[int]] = {}
+    for place, group in enumerate(groups):
+        places.setdefault(group, []).append(place)
+    return list(places.values())
+
+
+def classification_f1_without(
+    predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
+) -> list[float]:
+    """Classification-F1: only labels of the group change, so their F1 are exchanged in the sum."""
+    said, right = first_golds(predictions, golds)
+    hits = Counter(a for a, b in zip(said, right, strict=True) if a == b)
+    counts = Counter(said) + Counter(right)
+    f1 = {label: 2 * hits[label] / count for label, count in counts.items()}
+    total = math.fsum(f1.values())
+    values = []
+    for own in members(groups):
+        gone = Counter(text for place in own for text in (said[place], right[place]))
+        lost = Counter(said[place] for place in own if said[place] == right[place])
+        remaining, labels = total, len(counts)
+        for label, count in gone.items():
+            left = counts[label] - count
+            remaining -= f1[label]
+            if left:
+                remaining += 2 * (hits[label] - lost[label]) / left
+            else:
+                labels -= 1
+        values.append(max(0.0, remaining / labels) if labels else math.nan)
+    return values
+
+
+def matthews_without(
+    predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
+) -> list[float]:
+    """Matthew-Correlation, from whole counts: exact."""
+    said, right = (
+        [int(is_acceptable(text)) for text in texts] for texts in first_golds(predictions, golds)
+    )
+    both = [a * b for a, b in zip(said, right, strict=True)]
+    sums = [sum(values) for values in (said, right, both)]
+    values = []
+    for own in members(groups):
+        n = len(said) - len(own)
+        a, b, ab = (
+            total - sum(column[place] for place in own)
+            for total, column in zip(sums, (said, right, both), strict=True)
+        )
+        spread = a * (n - a) * b * (n - b)
+        if not n:
+            values.append(math.nan)
+        else:
+            values.append((n * ab - a * b) / math.sqrt(spread) if spread else 0.0)
+    return values
+
+
+def pearson_without(
+    predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
+) -> list[float]:
+    """Pearson-Correlation, from sums of the centred numbers; NaN where a side is constant.
+
+    Where a group held nearly all that varies, its remainder is computed again from zero.
+    """
+    sides = [as_numbers(texts) for texts in first_golds(predictions, golds)]
+    if any(len(set(side)) == 1 for side in sides):
+        return [math.nan] * len(members(groups))
+    first, second = (_centred(side) for side in sides)
+    counts = [Counter(side) for side in sides]
+    columns = [first, second]
+    columns += [
+        [a * b for a, b in zip(*pair, strict=True)]
+        for pair in ((first, first), (second, second), (first, second))
+    ]
+    sums = [math.fsum(column) for column in columns]
+    values = []
+    for own in members(groups):
+        n = len(first) - len(own)
+        if n < 2 or any(
+            _is_constant(count, side, own) for count, side in zip(counts, sides, strict=True)
+        ):
+            values.append(math.nan)
+            continue
+        x, y, xx, yy, xy = (
+            total - math.fsum(column[place] for place in own)
+            for total, column in zip(sums, columns, strict=True)
+        )
+        of_first, of_second = xx - x * x / n, yy - y * y / n
+        if of_first <= TOO_CLOSE * sums[2] or of_second <= TOO_CLOSE * sums[3]:
+            kept = sorted(set(range(len(first))) - set(own))
+            values.append(
+                pearson([predictions[place] for place in kept], [golds[place] for place in kept])
+            )
+        else:
+            r = (xy - x * y / n) / math.sqrt(of_first * of_second)
+            values.append(max(-1.0, min(1.0, r)))
+    return values
+
+
+def _centred(numbers: Sequence[float]) -> list[float]:
+    """Deviations from the mean, the largest of them 1: no square leaves the range of a float."""
+    mean = math.fsum(numbers) / len(numbers)
+    largest = max(abs(number - mean) for number in numbers)
+    return [(number - mean) / largest for number in numbers]
+
+
+def _is_constant(count: Counter[float], side: Sequence[float], own: Sequence[int]) -> bool:
+    """Is one value left once the group's are gone?"""
+    gone = Counter(side[place] for place in own)
+    return len(count) - sum(times == count[value] for value, times in gone.items()) == 1

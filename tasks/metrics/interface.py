@@ -1,20 +1,34 @@
 """The one interface of all metrics: `METRICS[name]`, with what must be printed beside a number."""
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.metrics.corpus import classification_f1, is_acceptable, matthews, pearson
-from tasks.metrics.left_out import (
+from tasks.answer_keys import (
+    ANSWERS,
+    LABEL,
+    LONG_TEXT,
+    NUMBER,
+    OPTION,
+    OPTIONS,
+    SHORT_TEXT,
+    SPANS,
+)
+from tasks.metrics.corpus import (
+    ACCEPTABLE,
     Left,
+    as_numbers,
+    classification_f1,
     classification_f1_without,
+    is_acceptable,
+    matthews,
     matthews_without,
+    pearson,
     pearson_without,
 )
-from tasks.metrics.rouge import MAX_WORDS, rouge_l
 from tasks.metrics.sets import check_rule, s1
-from tasks.metrics.texts import accuracy, exact_match, qa_f1
+from tasks.metrics.texts import MAX_WORDS, accuracy, exact_match, normalise, qa_f1, rouge_l
 
 CROSSFIT = "CrossFit (Ye, Lin, Ren 2021), dataloader/metrics.py"
 
@@ -27,7 +41,8 @@ class Metric:
     correlation says what number it takes each text for (`value_of`). `left_out` gives what
     `without_each` does.
     A prediction is a text and its golds are alternatives; S1 takes a list of texts as prediction
-    and all golds together.
+    and all golds together. It scores the answers of `kinds`, and no others as `why` says; `reads`
+    is how it reads a label: labels that it reads alike are the same to it.
     """
 
     name: str
@@ -39,6 +54,9 @@ class Metric:
     by_corpus: Callable[[Sequence[str], Sequence[Sequence[str]]], float] | None = None
     value_of: Callable[[str], float] | None = None
     left_out: Left | None = None
+    kinds: Collection[str] = ANSWERS
+    why: str = ""
+    reads: Callable[[str], str] = str
 
     @property
     def is_mean(self) -> bool:
@@ -88,9 +106,11 @@ class Metric:
         return f"{undefined}constant gold" if len({self.value_of(g[0]) for g in golds}) == 1 else ""
 
 
-def _mean(name: str, by_example: Callable[[Any, Sequence[str]], float], how: str) -> Metric:
+def _mean(
+    name: str, by_example: Callable[[Any, Sequence[str]], float], how: str, **fits: Any
+) -> Metric:
     words = f"{how}|golds:best|mean:examples|v:1"
-    return Metric(name, f"{name.lower()}|{words}", CROSSFIT, 0, 1, by_example=by_example)
+    return Metric(name, f"{name.lower()}|{words}", CROSSFIT, 0, 1, by_example=by_example, **fits)
 
 
 def _whole(
@@ -99,21 +119,17 @@ def _whole(
     how: str,
     left_out: Left,
     value_of: Callable[[str], float] | None = None,
+    **fits: Any,
 ) -> Metric:
     words = f"{how}|golds:first|over:test set|v:1"
     lowest = 0 if value_of is None else -1
     return Metric(
-        name,
-        f"{name.lower()}|{words}",
-        CROSSFIT,
-        lowest,
-        1,
-        by_corpus=by_corpus,
-        value_of=value_of,
-        left_out=left_out,
-    )
+        name, f"{name.lower()}|{words}", CROSSFIT, lowest, 1,
+        by_corpus=by_corpus, value_of=value_of, left_out=left_out, **fits,
+    )  # fmt: skip
 
 
+TEXTS = (SPANS, OPTION, OPTIONS, SHORT_TEXT, LONG_TEXT)
 METRICS = {
     metric.name: metric
     for metric in (
@@ -125,30 +141,35 @@ METRICS = {
             1,
             by_example=s1,
         ),
-        _mean("EM", exact_match, "match:normalised"),
-        _mean("ACC", accuracy, "match:lower case"),
-        _mean("QA-F1", qa_f1, "words:normalised multiset"),
         _mean(
-            "Rouge-L",
-            rouge_l,
+            "EM", exact_match, "match:normalised", kinds=(*TEXTS, LABEL), reads=normalise,
+            why="it drops signs and decimal points, so that -3 and 3 would be the same",
+        ),
+        _mean("ACC", accuracy, "match:lower case", reads=str.lower),
+        _mean(
+            "QA-F1", qa_f1, "words:normalised multiset", kinds=TEXTS,
+            why="it compares the words of texts",
+        ),
+        _mean(
+            "Rouge-L", rouge_l,
             f"lcs:union over sentences, words once|beta:1|words:first {MAX_WORDS}",
+            kinds=TEXTS, why="it compares the words of texts",
         ),
         _whole(
-            "Classification-F1",
-            classification_f1,
-            "mean:labels of golds and predictions",
-            classification_f1_without,
+            "Classification-F1", classification_f1, "mean:labels of golds and predictions",
+            classification_f1_without, kinds=(LABEL, OPTION), reads=str.strip,
+            why="it takes the mean over labels, so each answer must be one of a list",
         ),
         _whole(
-            "Matthew-Correlation",
-            matthews,
-            "positive:acceptable|constant:0",
-            matthews_without,
-            is_acceptable,
+            "Matthew-Correlation", matthews, "positive:acceptable|constant:0", matthews_without,
+            is_acceptable, kinds=(LABEL,), why=f"it tells the label “{ACCEPTABLE}” from all others",
         ),
-        _whole("Pearson-Correlation", pearson, "constant:undefined", pearson_without, float),
+        _whole(
+            "Pearson-Correlation", pearson, "constant:undefined", pearson_without, float,
+            kinds=(LABEL, NUMBER), why="it needs numbers",
+        ),
     )
-}
+}  # fmt: skip
 
 
 def recipe(gold_rule: str, ddof: int = 1, over: str = "annotators", metric: str = "S1") -> str:
@@ -165,3 +186,28 @@ def recipe(gold_rule: str, ddof: int = 1, over: str = "annotators", metric: str 
         return f"s1|match:exact|empty:1|gold:{gold_rule}|mean:examples|{spread}|v:1"
     how, _bar, version = METRICS[metric].recipe.rpartition("|v:")
     return f"{how}|texts:sorted, joined|empty:1|gold:{gold_rule}|{spread}|v:{version}"
+
+
+def misfit(metric: str, kind: str, labels: Sequence[str] = ()) -> str:
+    """Why that metric cannot score answers of that kind, in a sentence; "" where it can.
+
+    `labels` are those of a label task.
+    """
+    chosen = METRICS[metric]
+    if kind not in chosen.kinds:
+        return f"{metric} does not fit answers of the kind {kind}: {chosen.why}."
+    if kind != LABEL:
+        return ""
+    if metric == "Matthew-Correlation" and ACCEPTABLE not in labels:
+        return f"{metric} needs a label “{ACCEPTABLE}”, which it tells from all others."
+    if metric == "Pearson-Correlation":
+        try:
+            as_numbers(labels)
+        except ValueError:
+            return f"{metric} needs numbers, and not every label is one."
+    first: dict[str, str] = {}
+    for label in labels:
+        other = first.setdefault(chosen.reads(label), label)
+        if other != label:
+            return f"{metric} reads the labels “{other}” and “{label}” as the same text."
+    return ""

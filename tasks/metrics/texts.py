@@ -52,3 +52,84 @@ def _f1_of_words(prediction: str, gold: str) -> float:
 def _best(score: Callable[[str, str], float], prediction: str, golds: Sequence[str]) -> float:
     said = prediction.strip()
     return max((score(said, gold) for gold in golds), default=0.0)
+
+
+# Rouge-L ----------------------------------------------------------------------------------------
+
+
+MAX_WORDS = 1000  # of each text; the longest output of the Gym's test files has fewer
+_TINY = 1e-8  # in the denominator, so that nothing is divided by 0
+
+
+def rouge_l(prediction: str, golds: Sequence[str]) -> float:
+    """F of Rouge-L against the best of the golds, in [0, 1); 0 for no gold or nothing said.
+
+    At the level of the summary, as the package rouge 1.0 of CrossFit computes it: both texts are
+    cut into sentences at full stops and into words at blanks. The words of a longest common
+    subsequence of each pair of sentences are put together as one set; its size over the number of
+    different words of the gold is the recall, over that of the prediction the precision. So
+    sentences in another order still score 1. Time grows with the product of both lengths in words,
+    so only the first MAX_WORDS words of a text count.
+
+    Nothing but punctuation counts as nothing. A gold without any sentence ("", ".") is left out.
+    """
+    said = prediction.strip()
+    if not said.translate(_PUNCTUATION):
+        return 0.0
+    sentences = _sentences(said)
+    return max((_f(sentences, _sentences(gold)) for gold in golds if _sentences(gold)), default=0.0)
+
+
+def _sentences(text: str) -> list[list[str]]:
+    """The words of each sentence; a sentence of blanks is one empty word, as in the package.
+
+    Of no more than MAX_WORDS words together.
+    """
+    sentences, left = [], MAX_WORDS
+    for part in text.split("."):
+        if part and left > 0:
+            sentences.append(" ".join(part.split()).split(" ")[:left])
+            left -= len(sentences[-1])
+    return sentences
+
+
+def _f(said: list[list[str]], gold: list[list[str]]) -> float:
+    shared = {
+        word for right in gold for sentence in said for word in _common_words(right, sentence)
+    }
+    recall = len(shared) / len({word for sentence in gold for word in sentence})
+    precision = len(shared) / len({word for sentence in said for word in sentence})
+    return 2 * precision * recall / (precision + recall + _TINY)
+
+
+def _common_words(first: list[str], second: list[str]) -> list[str]:
+    """The words of one longest common subsequence.
+
+    Of several the one that the package chooses: walking back from the ends, a step back in
+    `second` goes before one in `first`. A row of the table of lengths is kept as one integer, with
+    a 0 in each column where the length grows (Hyyrö 2004, "Bit-parallel LCS-length computation
+    revisited"), so that a row costs a few operations on integers.
+    """
+    marks: dict[str, int] = {}
+    for column, word in enumerate(second):
+        marks[word] = marks.get(word, 0) | 1 << column
+    every = row = (1 << len(second)) - 1
+    rows = [row]
+    for word in first:
+        met = row & marks.get(word, 0)
+        row = (row + met | row - met) & every
+        rows.append(row)
+
+    def length(i: int, j: int) -> int:
+        return j - (rows[i] & (1 << j) - 1).bit_count()
+
+    words, i, j = [], len(first), len(second)
+    while i and j:
+        if first[i - 1] == second[j - 1]:
+            i, j = i - 1, j - 1
+            words.append(first[i])
+        elif length(i - 1, j) > length(i, j - 1):
+            i -= 1
+        else:
+            j -= 1
+    return words

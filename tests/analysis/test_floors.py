@@ -15,7 +15,7 @@ from analysis.tables import published
 from tasks.formats import Record
 from tasks.importing import import_task, read_clues
 from tasks.metrics import Answers, over_test_set
-from tasks.metrics.chance import by_chance
+from tasks.metrics.test_sets import by_chance
 from tests import factories
 
 

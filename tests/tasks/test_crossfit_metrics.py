@@ -12,7 +12,7 @@ from scipy.stats import pearsonr
 from sklearn.metrics import f1_score, matthews_corrcoef
 
 from tasks.metrics import METRICS
-from tasks.metrics.rouge import MAX_WORDS
+from tasks.metrics.texts import MAX_WORDS
 from tests.conftest import SHARED
 
 WORDS = st.sampled_from(["red", "Red", "dog", "the", "U.N.", "cat.", ".", "!", "a", "on"])
