@@ -1,12 +1,28 @@
-"""Answers as one text, as evaluation tools log what a model said, and that text read as answers.
+"""Answers as one text, as evaluation tools log what a model said, and their logs as predictions.
 
 One text stands as it is, none as "", several as a JSON list; a text that would be read as something
-else stands in a list of one. `prediction_lines` are the lines of a file of predictions, which
-format.py reads. The pure core: no Django.
+else stands in a list of one. Logs become files of predictions, which format.py reads: samples of
+lm-evaluation-harness, and logs of Inspect (which need inspect-ai, the extra `inspect`). The pure
+core: no Django.
 """
 
+import importlib.util
 import json
+import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tasks.datasets import harness
+from tasks.datasets.table import DatasetError
+from tasks.formats import FormatError
+from tasks.predictions.format import FILE_NAME
+
+SAMPLES = re.compile(r"samples_(?P<place>.+?)(_\d{4}-\d\d-\d\dT[\d.-]+)?\.jsonl")
+WITHOUT_ID = (
+    "the documents have no id: give the harness the test file of export_task, whose lines have one"
+)
+MISSING = "reading logs of Inspect needs inspect-ai: pip install inspect-ai (the extra inspect)"
 
 
 def as_completion(texts: Sequence[str]) -> str:
@@ -38,3 +54,69 @@ def prediction_lines(rows: Iterable[tuple[object, Sequence[str]]]) -> bytes:
     """One line for each (id of an example, predicted texts)."""
     lines = (json.dumps({"id": identity, "predicted": list(texts)}) for identity, texts in rows)
     return "".join(f"{line}\n" for line in lines).encode()
+
+
+def read_predictions(path: Path) -> tuple[str, bytes]:
+    """The name and the lines of a file of predictions, converted where it is another tool's.
+
+    The task of such a log is named as a file of predictions is (MNLI_10_3), and its samples carry
+    the ids of the examples, as the files of `export_task` do. Raises FormatError, OSError.
+    """
+    if matched := SAMPLES.fullmatch(path.name):
+        return f"{matched['place']}.jsonl", _of_harness(path)
+    if path.suffix in (".eval", ".json"):
+        return _of_inspect(path)
+    return path.name, path.read_bytes()
+
+
+def _of_harness(path: Path) -> bytes:
+    table = harness.read(path)
+    rows = []
+    for row in table.rows:
+        doc = row.values["doc"]
+        if "id" not in doc:
+            raise DatasetError(path.name, f"{table.unit} {row.number}", "doc", WITHOUT_ID)
+        rows.append((doc["id"], texts_of(row.values[harness.PREDICTED])))
+    return prediction_lines(rows)
+
+
+def _of_inspect(path: Path) -> tuple[str, bytes]:
+    """The log itself can be named as a file of predictions, too; it has one epoch."""
+    log = _log(path)
+    if log.status != "success":
+        raise FormatError(
+            path.name, None, "status", f"the log says {log.status}: run it again with eval-retry"
+        )
+    samples = log.samples or []
+    if not samples:
+        raise FormatError(path.name, None, "samples", "there are no samples in the log")
+    rows = [(str(sample.id), _predicted(path, sample)) for sample in samples]
+    own = f"{path.stem}.jsonl"
+    name = own if FILE_NAME.fullmatch(own) else f"{log.eval.task.rpartition('/')[2]}.jsonl"
+    return name, prediction_lines(rows)
+
+
+def _log(path: Path) -> Any:
+    if importlib.util.find_spec("inspect_ai") is None:
+        raise FormatError(path.name, None, None, MISSING)
+    from inspect_ai.log import read_eval_log
+
+    try:
+        return read_eval_log(path)
+    except Exception as error:  # its readers raise of many kinds
+        raise FormatError(
+            path.name, None, None, f"Inspect cannot read this log ({str(error)[:200]})"
+        ) from None
+
+
+def _predicted(path: Path, sample: Any) -> list[str]:
+    if sample.epoch != 1:
+        raise FormatError(
+            path.name, None, "epoch",
+            f"sample {sample.id} has several epochs; write a log of one (epochs=1)",
+        )  # fmt: skip
+    if sample.error is not None:
+        raise FormatError(
+            path.name, None, "error", f"sample {sample.id} ended with an error: run it again"
+        )
+    return texts_of(sample.output.completion)

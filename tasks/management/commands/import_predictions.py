@@ -13,21 +13,9 @@ from django.core.management.base import BaseCommand, CommandError
 from tasks.formats import FormatError
 from tasks.models import PredictionFile
 from tasks.models.predictions import ExternalData, Numbering, Seen, SizeClass
-from tasks.predictions import harness_samples, inspect_logs
+from tasks.predictions.completions import read_predictions
 from tasks.predictions.format import NAMED
 from tasks.predictions.store import DETAILS, RUN, PredictionsError, PredictionUpload, add
-
-
-def _predictions(path: Path) -> tuple[str, bytes]:
-    """The name and the lines of a file of predictions, converted where it is another tool's.
-
-    Raises FormatError, OSError.
-    """
-    if harness_samples.is_named(path.name):
-        return harness_samples.converted(path)
-    if inspect_logs.is_named(path.name):
-        return inspect_logs.converted(path)
-    return path.name, path.read_bytes()
 
 
 class Command(BaseCommand):
@@ -89,7 +77,7 @@ class Command(BaseCommand):
             if path.name.startswith((".", "README", "LICENSE", "LICENCE", "results_")):
                 continue
             try:
-                uploads.append(PredictionUpload.named(*_predictions(path)))
+                uploads.append(PredictionUpload.named(*read_predictions(path)))
             except FormatError as error:
                 problems.append(str(error))
             except OSError as error:
