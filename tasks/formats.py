@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from tasks.answer_keys import OPTION, OPTIONS
 from tasks.answers import GoldError, check_gold
-from tasks.answers.option import LONGEST_OPTION, MAX_OPTIONS
+from tasks.answers.options import LONGEST_OPTION, MAX_OPTIONS
 from tasks.cards import Card
 from tasks.tokens import WORD, has_no_spaces
 

@@ -21,9 +21,9 @@ from django.conf import settings
 from django.test import Client
 
 from annotation.models import Study
-from annotation.simulation import beside
 from annotation.study import gates
 from tasks import spans
+from tasks.answers import KINDS, Kind
 from tasks.cards import Card
 from tasks.models import Example, Split
 from tasks.tokens import tokens
@@ -105,6 +105,10 @@ class Known:
     card: Card
     options: Sequence[str] = ()
     is_upstream: bool = False  # of an upstream task of a cross-task study
+
+    @property
+    def kind(self) -> Kind:
+        return KINDS[self.card.answered_by]
 
     def text_of(self, span: spans.Span) -> str:
         """The text that the span stands in."""
@@ -208,7 +212,7 @@ def transferring(name: str, rng: random.Random) -> Policy:
 def gold(known: Known, rng: random.Random) -> Choice:
     """The right answer, of spans as far as it can be highlighted or typed."""
     if not known.card.is_highlighted:
-        return [], beside.right(known.card, known.gold)
+        return [], known.kind.right(known.gold)
     chosen: list[spans.Span] = []
     wanted = known.gold[:1] if known.card.gold_rule == "any_of" else known.gold
     for text in dict.fromkeys(wanted):
@@ -240,15 +244,15 @@ def at_random(known: Known, rng: random.Random) -> Choice:
     if known.card.no_answer and rng.random() < 0.5:
         return [], []
     if not known.card.is_highlighted:
-        return [], beside.at_random(known.card, known.options, known.segments, rng)
+        return [], known.kind.at_random(known.card, known.options, known.segments, rng)
     return [_random_span(known, rng)], []
 
 
 def mistaken(known: Known, rng: random.Random) -> Choice:
     """A mistake as people make it: a slipped boundary, a missed or extra span, a wrong choice."""
     if not known.card.is_highlighted:
-        card = known.card
-        return [], beside.mistaken(card, known.options, known.segments, known.gold, rng)
+        asked = known.card, known.options, known.segments
+        return [], known.kind.mistaken(*asked, known.gold, rng)
     right, _typed = gold(known, rng)
     if not right:  # gold that cannot be highlighted leaves nothing to slip from
         return [_random_span(known, rng)], []
@@ -359,7 +363,7 @@ def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random)
     known = knowledge.lookup(title, question, segments, options)
     chosen, texts = decide(known, rng)
     if not known.card.is_highlighted:
-        return beside.fields_for(known.card, known.options, texts)
+        return known.kind.fields(known.options, texts) if texts else {"no_answer": "1"}
     payload = {
         "v": 1,
         "no_answer": not chosen and not texts,

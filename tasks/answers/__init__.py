@@ -1,19 +1,18 @@
-"""The kinds of answer: one module each, behind one interface (`kind.Kind`); standard library only.
+"""The kinds of answer, behind one interface (`kind.Kind`); standard library only.
 
 Begin at `KINDS`: what a card calls the way it is answered -> how such an answer is read from a
-form, and what gold of it must be (docs/answers.md). Spans themselves are in tasks/spans.py.
+form, what gold of it must be (docs/answers.md), the words of a card where nobody has written them,
+and how it is simulated. Spans themselves are in tasks/spans.py.
 """
 
 from collections.abc import Mapping, Sequence
 
 from tasks.answers.kind import Asked, GoldError, Kind
 from tasks.answers.label import Label
-from tasks.answers.long_text import LongText
 from tasks.answers.number import Number
-from tasks.answers.option import Option
-from tasks.answers.options import Options
-from tasks.answers.short_text import ShortText
+from tasks.answers.options import Option, Options
 from tasks.answers.spans import Spans
+from tasks.answers.texts import LongText, ShortText
 from tasks.cards import Card
 from tasks.spans import GivenAnswer, ceiling
 

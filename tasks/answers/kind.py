@@ -1,5 +1,6 @@
 """What a kind of answer has to say for itself, and what several of them share."""
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol
 
@@ -27,32 +28,63 @@ class Asked(Protocol):
     def options(self) -> Sequence[str]: ...
 
 
-class Kind(Protocol):
-    """One way to answer: how its form is read, and what its gold must be."""
+class Kind:
+    """One way to answer: how its form is read, what its gold must be, and how it is simulated.
+
+    Answers are given as their texts; none of them is "no answer". What is simulated is known from
+    the simulated annotator's own side: the card, what can be chosen, the texts and the gold.
+    """
 
     name: ClassVar[str]
+    words: ClassVar[Mapping[str, str]] = {}  # what a card says where nobody has written it
 
     def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """The answer in the fields of the form. Raises AnswerError; nothing is guessed."""
-        ...
+        raise NotImplementedError
 
     def check_gold(
         self, card: Card, options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
         """The gold as it is stored: in the form in which answers are. Raises GoldError."""
-        ...
+        raise NotImplementedError
 
     def spelled(self, text: str) -> str:
         """A text from elsewhere, a model's, as answers of this kind spell it."""
-        ...
-
-
-class Verbatim:
-    """A kind whose texts are stored just as they stand."""
-
-    def spelled(self, text: str) -> str:
-        """The text as answers of this kind spell it."""
         return text
+
+    def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
+        """The fields of the form that hold an answer of these texts."""
+        raise NotImplementedError
+
+    def right(self, gold: Sequence[str]) -> list[str]:
+        """The right answer: of one text the first alternative."""
+        return list(gold[:1])
+
+    def at_random(
+        self, card: Card, options: Sequence[str], segments: Sequence[str], rng: random.Random
+    ) -> list[str]:
+        """Any answer that the form takes."""
+        raise NotImplementedError
+
+    def mistaken(
+        self,
+        card: Card,
+        options: Sequence[str],
+        segments: Sequence[str],
+        gold: Sequence[str],
+        rng: random.Random,
+    ) -> list[str]:
+        """A mistake: another answer than the right one."""
+        for _attempt in range(10):
+            texts = self.at_random(card, options, segments, rng)
+            if texts[0] not in gold:
+                break
+        return texts
+
+
+def another(names: Sequence[str], gold: Sequence[str], rng: random.Random) -> list[str]:
+    """Any of these names that is not gold."""
+    return [rng.choice([name for name in names if name not in gold] or list(names))]
 
 
 def says_no_answer(card: Card, fields: Mapping[str, str], is_given: bool) -> bool:

@@ -1,25 +1,42 @@
 """A number in plain digits, within the card's range and on its step; stored in one spelling."""
 
+import random
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import ClassVar
 
 from tasks.answer_keys import NUMBER
-from tasks.answers.kind import NO_ANSWER, Asked, GoldError, enough_gold, nothing, says_no_answer
+from tasks.answers.kind import (
+    NO_ANSWER,
+    Asked,
+    GoldError,
+    Kind,
+    enough_gold,
+    nothing,
+    says_no_answer,
+)
 from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
 
 LONGEST = 30  # characters
+STEPS = 100  # of the range of a simulated number whose card names no step
+OPEN_RANGE = 10  # how far it goes up where the card does not say
 # Ten ASCII digits and nothing else: other scripts' digits, 1,5 and 1e400 mean too many things.
 PLAIN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 
 
-class Number:
+class Number(Kind):
     """Field `number`: the number as it was typed."""
 
     name: ClassVar[str] = NUMBER
+    words: ClassVar[Mapping[str, str]] = {
+        "description": "Read a text and answer with a number.",
+        "instructions": "Read the text. Then enter the number that fits it, in plain digits.",
+        "submit_hint": "Enter a number, then submit.",
+        "question": "Which number fits?",
+    }
 
     def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError: not_a_number, out_of_range, off_step, and what all kinds raise."""
@@ -64,6 +81,23 @@ class Number:
     def spelled(self, text: str) -> str:
         """A number in its one spelling; anything else as it stands."""
         return canonical(text.strip()) or text
+
+    def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
+        return {"number": texts[0]}
+
+    def at_random(
+        self, card: Card, options: Sequence[str], segments: Sequence[str], rng: random.Random
+    ) -> list[str]:
+        """Any number of the range."""
+        lowest = Decimal(written(card.lowest or 0))
+        if card.highest is None:
+            highest = lowest + OPEN_RANGE
+        else:
+            highest = Decimal(written(card.highest))
+            lowest = lowest if card.lowest is not None else min(lowest, highest - OPEN_RANGE)
+        step = (highest - lowest) / STEPS if card.step is None else Decimal(written(card.step))
+        value = lowest + step * rng.randint(0, int((highest - lowest) / step))
+        return [canonical(f"{value:f}") or written(card.lowest or 0)]
 
 
 def canonical(text: str) -> str | None:

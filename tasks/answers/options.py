@@ -1,22 +1,94 @@
-"""Several options of the example: a set, stored as their texts in the order of the example."""
+"""Options of the example: one of them, or several. What is stored is their texts, never letters."""
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from tasks.answer_keys import OPTIONS
-from tasks.answers.kind import NO_ANSWER, Asked, GoldError, Verbatim, nothing, says_no_answer
-from tasks.answers.option import check_options, option_at
+from tasks.answer_keys import OPTION, OPTIONS
+from tasks.answers.kind import (
+    NO_ANSWER,
+    Asked,
+    GoldError,
+    Kind,
+    another,
+    enough_gold,
+    nothing,
+    says_no_answer,
+)
 from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer
 
+MAX_OPTIONS = 100  # of one example
+LONGEST_OPTION = 2_000  # characters
 FIELD = "option-"
 
 
-class Options(Verbatim):
-    """A field `option-N` with the value 1 for each chosen option N of the example, from 0."""
+class Option(Kind):
+    """Field `option`: the place of the option in the example's list, from 0."""
+
+    name: ClassVar[str] = OPTION
+    words: ClassVar[Mapping[str, str]] = {
+        "description": "Read a text and choose the one option that fits it.",
+        "instructions": "Read the text and all options. Then choose the one that fits best.",
+        "submit_hint": "Choose one, then submit.",
+        "question": "Which option fits best?",
+    }
+
+    def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+        """Raises AnswerError: nothing_chosen, unknown_option, both, no_answer_impossible."""
+        chosen = fields.get("option", "")
+        if says_no_answer(card, fields, bool(chosen)):
+            return NO_ANSWER
+        if not chosen:
+            raise nothing(
+                card,
+                sentence("Choose one of the options."),
+                sentence("Choose one of the options, or “no answer”."),
+            )
+        return GivenAnswer((), "", False, (option_at(chosen, asked.options),))
+
+    def check_gold(
+        self, card: Card, options: Sequence[str], gold: Sequence[str]
+    ) -> tuple[str, ...]:
+        """One of the options, or alternatives among them."""
+        check_options(options, gold)
+        enough_gold(card, gold)
+        return tuple(gold)
+
+    def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
+        return {"option": str(list(options).index(texts[0]))}
+
+    def at_random(
+        self, card: Card, options: Sequence[str], segments: Sequence[str], rng: random.Random
+    ) -> list[str]:
+        return [rng.choice(options)]
+
+    def mistaken(
+        self,
+        card: Card,
+        options: Sequence[str],
+        segments: Sequence[str],
+        gold: Sequence[str],
+        rng: random.Random,
+    ) -> list[str]:
+        return another(options, gold, rng)
+
+
+class Options(Kind):
+    """A field `option-N` with the value 1 for each chosen option N of the example, from 0.
+
+    An answer is a set, stored in the order of the example.
+    """
 
     name: ClassVar[str] = OPTIONS
+    words: ClassVar[Mapping[str, str]] = {
+        "description": "Read a text and choose every option that is right.",
+        "instructions": "Read the text and all options. Then choose every option that is right;"
+        " there may be one or several.",
+        "submit_hint": "Choose all that are right, then submit.",
+        "question": "Which options are right?",
+    }
 
     def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError: nothing_chosen, unknown_option, all_options, and for "no answer"."""
@@ -57,3 +129,51 @@ class Options(Verbatim):
                 " the card"
             )
         return tuple(gold)
+
+    def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
+        return {f"{FIELD}{list(options).index(text)}": "1" for text in texts}
+
+    def right(self, gold: Sequence[str]) -> list[str]:
+        """All of the gold."""
+        return list(dict.fromkeys(gold))
+
+    def at_random(
+        self, card: Card, options: Sequence[str], segments: Sequence[str], rng: random.Random
+    ) -> list[str]:
+        different = list(dict.fromkeys(options))
+        return rng.sample(different, rng.randint(1, len(different) - 1))
+
+    def mistaken(
+        self,
+        card: Card,
+        options: Sequence[str],
+        segments: Sequence[str],
+        gold: Sequence[str],
+        rng: random.Random,
+    ) -> list[str]:
+        """An option too many or too few."""
+        chosen = [text for text in dict.fromkeys(options) if text in gold]
+        others = [text for text in dict.fromkeys(options) if text not in gold]
+        if len(chosen) > 1 and (rng.random() < 0.5 or not others):
+            chosen.remove(rng.choice(chosen))
+            return chosen
+        extra = rng.choice(others) if others else ""
+        if len(others) > 1 or card.all_options:
+            return [text for text in dict.fromkeys(options) if text in {*chosen, extra}]
+        return [extra]
+
+
+def option_at(place: str, options: Sequence[str]) -> str:
+    """The text of that option. Raises AnswerError: unknown_option."""
+    if place in map(str, range(len(options))):
+        return options[int(place)]
+    raise AnswerError("unknown_option", sentence("This is not one of the options."))
+
+
+def check_options(options: Sequence[str], gold: Sequence[str]) -> None:
+    """Refuse an example that cannot be answered by its options. Raises GoldError."""
+    if len(set(options)) < 2:
+        raise GoldError("expected two different options or more, in the field options")
+    for text in gold:
+        if text not in options:
+            raise GoldError(f"{text[:60]!r} is not one of the example's options")

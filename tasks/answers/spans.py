@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from tasks.answer_keys import SPANS
-from tasks.answers.kind import Asked, GoldError, Verbatim
+from tasks.answers.kind import Asked, GoldError, Kind
 from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import (
@@ -22,8 +22,11 @@ from tasks.spans import (
 LONGEST_TYPED = 1_000  # characters of one typed answer that does not stand in the text
 
 
-class Spans(Verbatim):
-    """Field `answer`: the highlighter's payload; `typed` and `no_answer`: without JavaScript."""
+class Spans(Kind):
+    """Field `answer`: the highlighter's payload; `typed` and `no_answer`: without JavaScript.
+
+    How it is simulated is in annotation/simulation/robots.py.
+    """
 
     name: ClassVar[str] = SPANS
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tasks import card_words
 from tasks.answer_keys import LABEL, LONG_TEXT, LONGEST_TEXTS, OPTIONS, SPANS
+from tasks.answers import KINDS
+from tasks.answers.texts import guide, longest
 from tasks.cards import Card, CardError, parse_card
 from tasks.datasets.kinds import ANSWERS
 from tasks.datasets.mapping import LISTED, Item, Mapped, question_of
@@ -24,7 +25,7 @@ def asked(mapped: Mapped, ask: str) -> str:
     if answer == LABEL:
         return f"{_or(names)}?" if len(names) <= LISTED else ""
     if answer != SPANS:
-        return card_words.WORDS[answer]["question"]
+        return KINDS[answer].words["question"]
     return "Which part of the text is the answer?"
 
 
@@ -47,7 +48,7 @@ def card_of(
         )
     data = _usual(name, mapped, names)
     if ANSWERS[columns.kind] == LONG_TEXT:
-        data |= card_words.guide([gold for item in trained for gold in item.records[0].gold])
+        data |= guide([gold for item in trained for gold in item.records[0].gold])
     language = said.get("language", data["language"])
     data["direction"] = "rtl" if language.split("-")[0] in RTL else "ltr"
     defaults = [key for key in data if key not in said and key not in ("name", "family", "answer")]
@@ -122,7 +123,7 @@ def _has_alternatives(mapped: Mapped) -> bool:
 
 def _beside_the_text(mapped: Mapped, answer: str) -> dict[str, Any]:
     """Of an answer that is chosen or typed: default words, and limits that its golds need."""
-    data: dict[str, Any] = dict(card_words.WORDS[answer])
+    data: dict[str, Any] = dict(KINDS[answer].words)
     data["family"] = "generation" if answer in LONGEST_TEXTS else "classification"
     if mapped.columns.question or mapped.columns.ask:
         del data["question"]
@@ -131,7 +132,7 @@ def _beside_the_text(mapped: Mapped, answer: str) -> dict[str, Any]:
     if answer == OPTIONS:
         data["all_options"] = any(set(record.gold) >= set(record.options) for record in records)
     if answer in LONGEST_TEXTS:
-        data |= card_words.longest(answer, golds)
+        data |= longest(answer, golds)
     return data
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tasks import card_words
 from tasks.answer_keys import (
     LABEL,
     LONG_TEXT,
@@ -14,6 +13,8 @@ from tasks.answer_keys import (
     SHORT_TEXT,
     SPANS,
 )
+from tasks.answers import KINDS
+from tasks.answers.texts import guide, longest
 from tasks.cards import Card, parse_card
 from tasks.formats import Record
 from tasks.gym.catalogue import Published
@@ -137,7 +138,7 @@ def _spans(kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
 
 
 def _option(_kind: Kind, _lines: Sequence[Line]) -> dict[str, Any]:
-    return dict(card_words.WORDS[OPTION])
+    return dict(KINDS[OPTION].words)
 
 
 def _options(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
@@ -146,29 +147,29 @@ def _options(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
         >= set(split_options(line.input)[1])
         for line in lines
     )
-    return {**card_words.WORDS[OPTIONS], "all_options": are_all}
+    return {**KINDS[OPTIONS].words, "all_options": are_all}
 
 
 def _number(_kind: Kind, _lines: Sequence[Line]) -> dict[str, Any]:
-    return dict(card_words.WORDS[NUMBER])
+    return dict(KINDS[NUMBER].words)
 
 
 def _short_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     return {
-        **card_words.WORDS[SHORT_TEXT],
+        **KINDS[SHORT_TEXT].words,
         "description": "Read a question and type a short answer.",
         "instructions": "Read the text. Then type the answer in a few words, from what you know"
         " yourself: do not search for it.",
-        **card_words.longest(SHORT_TEXT, [gold for line in lines for gold in line.golds]),
+        **longest(SHORT_TEXT, [gold for line in lines for gold in line.golds]),
     }
 
 
 def _long_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     trained = [line for line in lines if line.file.endswith("_train.tsv")]
     return {
-        **card_words.WORDS[LONG_TEXT],
-        **card_words.guide([gold for line in trained for gold in line.golds]),
-        **card_words.longest(LONG_TEXT, [gold for line in lines for gold in line.golds]),
+        **KINDS[LONG_TEXT].words,
+        **guide([gold for line in trained for gold in line.golds]),
+        **longest(LONG_TEXT, [gold for line in lines for gold in line.golds]),
     }
 
 

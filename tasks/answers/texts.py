@@ -1,0 +1,146 @@
+"""A text that is the whole answer: a short one of one line, or a long one of paragraphs."""
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from tasks.answer_keys import LONG_TEXT, LONGEST_TEXTS, SHORT_TEXT
+from tasks.answers.kind import (
+    NO_ANSWER,
+    Asked,
+    GoldError,
+    Kind,
+    enough_gold,
+    nothing,
+    says_no_answer,
+)
+from tasks.cards import Card
+from tasks.sentences import counted, sentence
+from tasks.spans import AnswerError, GivenAnswer, refuse_broken, trimmed
+
+
+class LongText(Kind):
+    """Field `text`. The card's number of words is a guide, never a rule."""
+
+    name: ClassVar[str] = LONG_TEXT
+    words: ClassVar[Mapping[str, str]] = {
+        "description": "Read a text and write one that goes with it.",
+        "instructions": "Read the text. Then write the text that goes with it, in your own words.",
+        "submit_hint": "Write the text, then submit.",
+        "question": "What do you write?",
+    }
+
+    def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+        """Raises AnswerError, as _read_text says."""
+        return _read_text(card, fields)
+
+    def check_gold(
+        self, card: Card, options: Sequence[str], gold: Sequence[str]
+    ) -> tuple[str, ...]:
+        """Texts that could be typed."""
+        return _check_texts(card, gold)
+
+    def spelled(self, text: str) -> str:
+        """Without blanks around it, line breaks in one spelling."""
+        return _one_spelling(text) or text
+
+    def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
+        return {"text": texts[0]}
+
+    def at_random(
+        self, card: Card, options: Sequence[str], segments: Sequence[str], rng: random.Random
+    ) -> list[str]:
+        """Some words of the texts."""
+        words = rng.choice(segments).split()
+        first = rng.randrange(len(words))
+        fewest = card.words[0] if card.words else 1
+        chosen = words[first : first + max(fewest, rng.randint(1, 3))]
+        return [" ".join(chosen)[: card.longest_text]]
+
+
+class ShortText(LongText):
+    """Field `text`: one line."""
+
+    name: ClassVar[str] = SHORT_TEXT
+    words: ClassVar[Mapping[str, str]] = {
+        "description": "Read a text and type a short answer.",
+        "instructions": "Read the text. Then type the answer in a few words.",
+        "submit_hint": "Type the answer, then submit.",
+        "question": "What is the answer?",
+    }
+
+    def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+        """Raises AnswerError: several_lines, and what _read_text raises."""
+        given = _read_text(card, fields)
+        if any("\n" in text for text in given.values):
+            raise AnswerError("several_lines", sentence("The answer must be one line."))
+        return given
+
+    def check_gold(
+        self, card: Card, options: Sequence[str], gold: Sequence[str]
+    ) -> tuple[str, ...]:
+        """Lines that could be typed."""
+        texts = _check_texts(card, gold)
+        if any("\n" in text for text in texts):
+            raise GoldError('expected one line; answer = "long text" in the card takes several')
+        return texts
+
+
+def _read_text(card: Card, fields: Mapping[str, str]) -> GivenAnswer:
+    """Field `text`: without blanks around it, line breaks in one spelling.
+
+    Raises AnswerError: nothing_chosen, too_long, bad_characters, and for "no answer".
+    """
+    typed = fields.get("text", "")
+    refuse_broken(typed)
+    text = _one_spelling(typed)
+    if says_no_answer(card, fields, bool(text)):
+        return NO_ANSWER
+    if not text:
+        raise nothing(
+            card, sentence("Type an answer."), sentence("Type an answer, or choose “no answer”.")
+        )
+    if len(text) > card.longest_text:
+        raise AnswerError(
+            "too_long",
+            counted(
+                "The answer may have at most %(limit)s character, and yours has %(number)s.",
+                "The answer may have at most %(limit)s characters, and yours has %(number)s.",
+                card.longest_text,
+                limit=card.longest_text,
+                number=len(text),
+            ),
+        )
+    return GivenAnswer((), "", False, (text,))
+
+
+def _one_spelling(typed: str) -> str:
+    """The text as it is stored: browsers send a line break as two characters."""
+    return trimmed(typed.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _check_texts(card: Card, gold: Sequence[str]) -> tuple[str, ...]:
+    """Gold that could be typed, in the spelling of answers. Raises GoldError."""
+    enough_gold(card, gold)
+    for text in gold:
+        if not _one_spelling(text):
+            raise GoldError("expected a text of more than blanks")
+        if len(text) > card.longest_text:
+            raise GoldError(
+                f"a text of {len(text):,} characters; the card allows {card.longest_text:,}"
+                " (longest)"
+            )
+    return tuple(map(_one_spelling, gold))
+
+
+def longest(kind: str, golds: Sequence[str]) -> dict[str, Any]:
+    """A higher limit of characters where a gold needs it, as far as cards allow; else nothing."""
+    usual, most = LONGEST_TEXTS[kind]
+    needed = max(map(len, golds), default=0)
+    return {"longest": min(needed, most)} if needed > usual else {}
+
+
+def guide(golds: Sequence[str]) -> dict[str, Any]:
+    """The fewest and the most words of these golds, as the guide of a long text."""
+    lengths = [len(gold.split()) for gold in golds if gold.split()]
+    return {"words": [min(lengths), max(lengths)]} if lengths else {}
