@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from annotation.models import Arm, Participation, Qualification, Scenario, Study, UpstreamExample
 from tasks.formats import digest_of
-from tasks.gym import catalogue, people
+from tasks.gym import catalogue
 from tasks.models import Example, Split, Task
 
 ARMS = (Arm.UPSTREAM, Arm.SHAM, Arm.DIRECT)
@@ -76,7 +76,7 @@ def _check_partition(
     if published is None:
         refuse("partition", f"There is no partition {study.partition}.")
         return
-    offered = people.offer(published)
+    offered = catalogue.offer(published)
     if offered.refused:
         refuse("partition", f"{offered.name} does not fit people: {offered.refused}.")
         return
@@ -88,11 +88,11 @@ def _check_partition(
             refuse(field, f"{name}: {_why_outside(name, offered, field)}.")
 
 
-def _why_outside(name: str, offered: people.Offer, field: str) -> str:
+def _why_outside(name: str, offered: catalogue.Offer, field: str) -> str:
     if name in offered.leaked:
         return f"the published {offered.name} has it in two lists, so it is in neither here"
     where = "held-out" if field == "tasks" else "upstream"
-    return people.why_not(name) or f"it is no {where} task of {offered.name}"
+    return catalogue.why_not(name) or f"it is no {where} task of {offered.name}"
 
 
 def _wanted(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task, int]]:

@@ -1,16 +1,92 @@
 """How a row is answered: one reader of gold for each kind of answer that tasks can have.
 
-A new kind is a function here and a line in KINDS; draft.py writes its card. What can be chosen is
-read in choices.py.
+A new kind is a function here and a line in KINDS; draft.py writes its card. Options are a list in
+one column, the cells of several columns, a cell with a sign between them, a cell such as "(A) at
+home (B) abroad", or an object of Hugging Face's {text, label}.
 """
 
+import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
-from tasks.datasets import choices, tagged
+from tasks.datasets import tagged
 from tasks.datasets.table import DatasetError, Row, Table
+from tasks.gym.shapes import split_options
+
+# How the gold names an option: by its text, by its place from 0 or from 1, or by its letter.
+GOLD_IS = ("text", "index", "number", "letter")
+LISTED = 5  # options that an error lists
+
+
+@dataclass(frozen=True)
+class Offered:
+    """The options of a row in their order, and the letters by which its gold may name them."""
+
+    texts: tuple[str, ...]
+    letters: tuple[str, ...]
+
+
+def read_options(table: Table, row: Row, columns: Sequence[str], separator: str) -> Offered:
+    """The options of that row. Raises DatasetError."""
+    if not columns:
+        raise table.error(None, "", "name the column with the options (--options)")
+    texts, letters = [], []
+    for column in columns:
+        value = table.value(row, column)
+        if isinstance(value, dict) and set(value) == {"text", "label"}:
+            letters += _texts(table, row, column, value["label"])
+            value = value["text"]
+        if isinstance(value, str) and len(columns) == 1:
+            value = value.split(separator) if separator else list(split_options(value)[1])
+            if len(value) < 2:
+                raise table.error(
+                    row, column, "holds one text: expected a list of options, \"(A) ... (B) ...\","
+                    " a sign between them (--separator), or a column for each",
+                )  # fmt: skip
+        if value is None or value == "":  # fewer options than other rows have
+            continue
+        texts += _texts(table, row, column, value if isinstance(value, list) else [value])
+    if len(set(texts)) < 2:
+        raise table.error(row, columns[0], "expected two different options or more")
+    return Offered(tuple(texts), tuple(letters) or tuple(string.ascii_uppercase[: len(texts)]))
+
+
+def _texts(table: Table, row: Row, column: str, values: Any) -> list[str]:
+    if not isinstance(values, list):
+        raise table.error(row, column, "expected a list of options")
+    texts = [
+        table.text(row, column, value if value is not None else "").strip() for value in values
+    ]
+    if not all(texts):
+        raise table.error(row, column, "holds an empty option")
+    return texts
+
+
+def name_option(
+    table: Table, row: Row, column: str, gold: str, options: Offered, gold_is: str
+) -> str:  # fmt: skip
+    """The text of the option that the gold names. Raises DatasetError."""
+    if gold_is == "text":
+        if gold.strip() in options.texts:
+            return gold.strip()
+        listed = ", ".join(options.texts[:LISTED]) + (", …" if options.texts[LISTED:] else "")
+        raise table.error(
+            row, column, f"{gold[:60]!r} is none of the options {listed[:300]}; if the column holds"
+            " their places, from 0 or from 1, or their letters, say so (--gold-is)",
+        )  # fmt: skip
+    if gold_is == "letter":
+        place = options.letters.index(gold) if gold in options.letters else -1
+    else:
+        place = int(gold) - (gold_is == "number") if gold.isascii() and gold.isdigit() else -1
+    if not 0 <= place < len(options.texts):
+        raise table.error(
+            row, column, f"{gold[:60]!r} names none of the {len(options.texts)} options"
+            f" (--gold-is {gold_is})",
+        )  # fmt: skip
+    return options.texts[place]
+
 
 # What --as says -> how the card says it.
 ANSWERS = {
@@ -36,7 +112,7 @@ class Columns:
     id: str = ""
     separator: str = ""  # between several golds in one cell, or several options
     options: tuple[str, ...] = ()  # the columns with what can be chosen in each row
-    gold_is: str = choices.TEXT  # how the gold names an option
+    gold_is: str = GOLD_IS[0]  # how the gold names an option
     labels: tuple[str, ...] = ()  # values, in the order in which annotators see them
     names: dict[str, str] = field(default_factory=dict)  # value -> what annotators read
     predicted: str = ""  # the column with what a model answered
@@ -152,7 +228,7 @@ def has_labels(table: Table, columns: Columns) -> bool:
 
 def option(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
     """One of the row's own options."""
-    offered = choices.offered(table, row, columns.options, columns.separator)
+    offered = read_options(table, row, columns.options, columns.separator)
     gold = _chosen(table, row, columns, offered)
     return [Asked(gold, options=offered.texts)]
 
@@ -160,7 +236,7 @@ def option(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> l
 def options(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
     """Some of the row's own options, or of the labels of all rows where it has none."""
     if columns.options:
-        offered = choices.offered(table, row, columns.options, columns.separator)
+        offered = read_options(table, row, columns.options, columns.separator)
         return [Asked(_chosen(table, row, columns, offered), options=offered.texts)]
     gold, _starts = _answers(table, row, columns)
     if not gold and not columns.no_answer:
@@ -174,12 +250,12 @@ def options(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> 
     return [Asked(tuple(dict.fromkeys(map(columns.name_of, gold))), options=named)]
 
 
-def _chosen(table: Table, row: Row, columns: Columns, offered: choices.Offered) -> tuple[str, ...]:
+def _chosen(table: Table, row: Row, columns: Columns, offered: Offered) -> tuple[str, ...]:
     given, _starts = _answers(table, row, columns)
     if not given and not columns.no_answer:
         raise table.unlabelled(row, columns.gold[0])
     named = (
-        choices.named(table, row, columns.gold[0], text, offered, columns.gold_is) for text in given
+        name_option(table, row, columns.gold[0], text, offered, columns.gold_is) for text in given
     )
     return tuple(dict.fromkeys(named))
 

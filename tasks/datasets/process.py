@@ -13,15 +13,13 @@ from tasks import check_process
 from tasks.cards import CardError
 from tasks.datasets import layout
 from tasks.datasets.kinds import Columns, check_kind
-from tasks.datasets.making import Made, Wanted, make
+from tasks.datasets.making import Made, Plan, Wanted, make
 from tasks.datasets.reading import Reading, read
-from tasks.datasets.sampler import Plan
 from tasks.datasets.table import Table
 from tasks.formats import FormatError, content_hash
 from tasks.gym import making
-from tasks.gym.card import WORDS
 from tasks.gym.findings import shared_inputs
-from tasks.gym.kinds import problem
+from tasks.gym.kinds import WORDS, problem
 from tasks.gym.reader import PARTS
 
 SHOWN, LONGEST = 3, 80  # values of a column that are shown, and their characters

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tasks.datasets import annotated, arrow, delimited, harness, json_files, spreadsheet, tagged
+from tasks.datasets import arrow, delimited, harness, json_files, spreadsheet, tagged
 from tasks.datasets.table import MAX_BYTES, DatasetError, Table
 
 READERS: dict[str, Callable[..., Table]] = {
@@ -18,8 +18,8 @@ READERS: dict[str, Callable[..., Table]] = {
     "parquet": arrow.read_parquet,
     "datasets": arrow.read_folder,
     "conll": tagged.read_conll,
-    "doccano": annotated.read_doccano,
-    "label-studio": annotated.read_label_studio,
+    "doccano": tagged.read_doccano,
+    "label-studio": tagged.read_label_studio,
     "lm-eval": harness.read,
 }
 ENDINGS = {

@@ -4,18 +4,32 @@ The kinds are those of a task card (docs: researchers/tasks.md). What is inferre
 reason and can be changed before anything is imported.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from tasks.answer_keys import ANSWERS, LONGEST_TEXTS
+from tasks.answer_keys import (
+    ANSWERS,
+    LABEL,
+    LONG_TEXT,
+    LONGEST_TEXTS,
+    NUMBER,
+    OPTION,
+    OPTIONS,
+    SHORT_TEXT,
+    SPANS,
+)
+from tasks.answers import KINDS
 from tasks.answers.number import canonical
-from tasks.cards import LONGEST_LABEL
+from tasks.answers.texts import guide, longest
+from tasks.cards import LONGEST_LABEL, Card, parse_card
+from tasks.formats import Record
 from tasks.gym.catalogue import Published
 from tasks.gym.reader import SEPARATOR, GymTask, Line
-from tasks.gym.shapes import Shape
+from tasks.gym.shapes import Shape, split_options
 
 MAX_LABELS = 200  # discovery, the longest of the Gym, has 174
-LONG_TEXT = ("qa/long-form qa", "cg/summarization", "cg/dialogue", "other/generate explanation")
+LONG_TEXTS = ("qa/long-form qa", "cg/summarization", "cg/dialogue", "other/generate explanation")
 
 
 @dataclass(frozen=True)
@@ -44,7 +58,7 @@ def infer(task: GymTask, shape: Shape, published: Published) -> Kind:
         return Kind("option", "options (A) ... in every input, the output is the text of one")
     if category == "other/regression":
         return Kind("number", category)
-    if category in LONG_TEXT or published.metric == "Rouge-L":
+    if category in LONG_TEXTS or published.metric == "Rouge-L":
         return Kind("long text", f"{category}, scored by {published.metric}")
     return _from_texts(task, category)
 
@@ -93,3 +107,168 @@ def is_typed(name: str, lines: Sequence[Line]) -> bool:
         for gold in line.golds
         for text in gold.split(SEPARATOR)
     )
+
+
+# The card and its examples ----------------------------------------------------------------------
+
+
+LISTED = 9  # labels that a question lists
+NO_EXAMPLE = "No example is given."
+
+
+def record_of(line: Line, shape: Shape, kind: Kind) -> Record:
+    """The example of that line; its id is where it stands, such as glue-rte_16_13_train:5."""
+    texts, question = shape.texts(line.input), ""
+    if asks(shape, kind):
+        question, texts = texts[0], texts[1:]
+    place = f"{line.file.removesuffix('.tsv')}:{line.number}"
+    options = shape.options(line.input) if kind.name in (OPTION, OPTIONS) else ()
+    return Record(place, texts, question, _gold(line, kind, options), options=options)
+
+
+def asks(shape: Shape, kind: Kind) -> bool:
+    """Is the first text of an input the question of that example?"""
+    return shape.has_context and kind.name != LABEL
+
+
+def _gold(line: Line, kind: Kind, options: Sequence[str]) -> tuple[str, ...]:
+    """The golds; sets in their parts, and an option without the blanks at its edges."""
+    if kind.name in (SPANS, OPTIONS):
+        texts = [text for gold in line.golds for text in gold.split(SEPARATOR)]
+    else:
+        texts = list(line.golds)
+    if options:
+        texts = [text if text in options else text.strip() for text in texts]
+    return tuple(dict.fromkeys(texts))
+
+
+def card_of(
+    published: Published, shape: Shape, kind: Kind, task: GymTask, lines: Sequence[Line]
+) -> Card:
+    """The card; `lines` are those that become examples. Raises CardError.
+
+    The Gym has no instructions and no meanings of labels: what is said here is a default. The
+    metric is the Gym's where it fits the kind of answer, else S1.
+    """
+    are_several = kind.name != OPTIONS and any(len(line.golds) > 1 for line in lines)
+    data = {
+        "name": task.name,
+        "title": task.name,
+        "family": _family(published.ontology, kind),
+        "no_answer": False,
+        "gold_rule": "any_of" if are_several else "set",
+        "language": "en",
+        "direction": "ltr",
+        "source": f"NLP Few-shot Gym (CrossFit), {published.ontology}",
+        "licence": "not stated; that of the corpus",
+        "ontology": published.ontology,
+        "shots_per_label": any(len(task.lines[seed, "train"]) != task.k for seed in task.seeds),
+        "training_seeds": task.seeds,
+        "segments": _segments(shape.names[1:] if asks(shape, kind) else shape.names),
+    }
+    words = WORDS[kind.name](kind, lines)
+    if asks(shape, kind):
+        words.pop("question", None)
+    card = parse_card({**data, "answer": kind.name, **words}, task.name)
+    # Of an answer of another kind than the one inferred the Gym's metric may not be defined.
+    return card if card.misfit(published.metric) else replace(card, metric=published.metric)
+
+
+def _family(ontology: str, kind: Kind) -> str:
+    if ontology.startswith("qa/"):
+        return "reading_comprehension"
+    if ontology.startswith("cls/") or kind.name in (LABEL, OPTION, OPTIONS, NUMBER):
+        return "classification"
+    return "sequence_labelling" if kind.name == SPANS else "generation"
+
+
+def _segments(names: Sequence[str]) -> list[str]:
+    """Premise, Hypothesis; a text without a name is Text, or Text 1, Text 2."""
+    return [
+        name[:1].upper() + name[1:] if name else "Text" + (f" {place}" if len(names) > 1 else "")
+        for place, name in enumerate(names, 1)
+    ]
+
+
+def _label(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
+    names = sorted({gold for line in lines for gold in line.golds})
+    is_short = len(names) <= LISTED
+    listed = " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    return {
+        "description": f"Read a text and choose what fits it: {listed}."
+        if is_short
+        else "Read a text and choose the label that fits it.",
+        "instructions": "Read the text. Then choose the label that fits it best.",
+        "submit_hint": "Choose one, then submit.",
+        "question": f"{listed}?" if is_short else "Which label fits the text?",
+        "labels": [
+            {
+                "name": name,
+                "definition": f"Choose this where “{name}” fits best.",
+                "example": NO_EXAMPLE,
+            }
+            for name in names
+        ],
+    }
+
+
+def _spans(kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
+    is_set = any(SEPARATOR in gold for line in lines for gold in line.golds)
+    data: dict[str, Any] = {
+        "description": "Highlight the answer in a text.",
+        "instructions": "Read the text and the question. Highlight exactly the words that answer"
+        " it, and nothing else.",
+        "submit_hint": "Highlight the answer, then submit.",
+        "question": "Which part of the text is the answer?",
+        "typed": kind.typed,
+    }
+    if kind.typed:
+        data["instructions"] += " An answer that does not stand in the text can be typed."
+    return data | ({"gold_rule": "set"} if is_set else {"max_spans": 1})
+
+
+def _option(_kind: Kind, _lines: Sequence[Line]) -> dict[str, Any]:
+    return dict(KINDS[OPTION].words)
+
+
+def _options(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
+    are_all = any(
+        {text.strip() for gold in line.golds for text in gold.split(SEPARATOR)}
+        >= set(split_options(line.input)[1])
+        for line in lines
+    )
+    return {**KINDS[OPTIONS].words, "all_options": are_all}
+
+
+def _number(_kind: Kind, _lines: Sequence[Line]) -> dict[str, Any]:
+    return dict(KINDS[NUMBER].words)
+
+
+def _short_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
+    return {
+        **KINDS[SHORT_TEXT].words,
+        "description": "Read a question and type a short answer.",
+        "instructions": "Read the text. Then type the answer in a few words, from what you know"
+        " yourself: do not search for it.",
+        **longest(SHORT_TEXT, [gold for line in lines for gold in line.golds]),
+    }
+
+
+def _long_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
+    trained = [line for line in lines if line.file.endswith("_train.tsv")]
+    return {
+        **KINDS[LONG_TEXT].words,
+        **guide([gold for line in trained for gold in line.golds]),
+        **longest(LONG_TEXT, [gold for line in lines for gold in line.golds]),
+    }
+
+
+WORDS: dict[str, Callable[[Kind, Sequence[Line]], dict[str, Any]]] = {
+    LABEL: _label,
+    SPANS: _spans,
+    OPTION: _option,
+    OPTIONS: _options,
+    NUMBER: _number,
+    SHORT_TEXT: _short_text,
+    LONG_TEXT: _long_text,
+}

@@ -15,10 +15,9 @@ from tasks.cards import Card
 from tasks.datasets import layout
 from tasks.formats import FormatError, Record, SplitFile, read_folder
 from tasks.gym import catalogue, kinds, shapes
-from tasks.gym.card import card_of, record_of
 from tasks.gym.catalogue import Published
 from tasks.gym.findings import findings
-from tasks.gym.kinds import Kind
+from tasks.gym.kinds import Kind, card_of, record_of
 from tasks.gym.reader import GymTask, Line, read_task
 from tasks.gym.shapes import Shape
 

@@ -3,8 +3,7 @@
 Begin at `task.py`. Nothing in this app knows about people who answer.
 """
 
-from tasks.models.installation import Installation
-from tasks.models.job import Job, JobChunk, PeriodicPart
+from tasks.models.job import Installation, Job, JobChunk, PeriodicPart
 from tasks.models.predictions import (
     LanguageModel,
     Prediction,

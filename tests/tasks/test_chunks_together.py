@@ -7,7 +7,7 @@ import pytest
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from tasks import jobs, waiting_jobs
+from tasks import jobs, periodic
 from tasks.models import Job, JobChunk
 from tests.annotation.races import THREADS, race
 
@@ -68,7 +68,7 @@ def test_a_poll_leaves_the_chunk_of_another_alone_and_runs_the_next(db, ran):
         jobs.advance(job)
     assert (ran, job.done, job.state) == ([0, 2, 3], 3, "running")
     abandoned(job, 1, timedelta(seconds=1))
-    assert waiting_jobs.run_all() == "1 jobs ended"
+    assert periodic.run_all_jobs() == "1 jobs ended"
     assert ran == [0, 2, 3, 1, 4]
 
 

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from analysis.tables import cross_task
 from annotation.models import Kind, Study
 from tasks.columns import Column, cells, on_page
-from tasks.gym import catalogue, people
+from tasks.gym import catalogue
 from tasks.models import Task
 
 
@@ -67,7 +67,7 @@ class Command(BaseCommand):
 
         Raises CommandError.
         """
-        offered = people.offer(catalogue.partitions()[options["partition"]])
+        offered = catalogue.offer(catalogue.partitions()[options["partition"]])
         if offered.refused:
             raise CommandError(f"{offered.name} does not fit people: {offered.refused}.")
         folder: Path = options["path"]

@@ -19,11 +19,9 @@ from django.views.decorators.cache import never_cache
 from annotation.access import ResearcherRequest, signed_in, upload_of
 from annotation.pages.fields import PageForm, TextField, WholeNumberField
 from tasks import dataset_uploads, uploads
-from tasks.datasets.choices import GOLD_IS
-from tasks.datasets.kinds import Columns
-from tasks.datasets.making import Wanted, name_of
+from tasks.datasets.kinds import GOLD_IS, Columns
+from tasks.datasets.making import Plan, Wanted, name_of
 from tasks.datasets.reading import READERS, Reading
-from tasks.datasets.sampler import Plan
 from tasks.formats import FormatError
 
 # Names by which columns are proposed; what is proposed is shown, and can be changed.

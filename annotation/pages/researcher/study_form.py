@@ -16,7 +16,7 @@ from annotation.pages.researcher import audience
 from annotation.platforms.prolific import drafts
 from annotation.study import consequences, data_warnings, design, design_file, minutes
 from annotation.study.consequences import Consequences
-from tasks.gym import catalogue, people
+from tasks.gym import catalogue
 from tasks.metrics import METRICS
 from tasks.models import Task
 
@@ -29,7 +29,7 @@ def task_label(task: Task) -> str:
 
 def partitions() -> list[tuple[str, str]]:
     """The published partitions; one that does not fit people says why, and is refused."""
-    offers = map(people.offer, catalogue.partitions().values())
+    offers = map(catalogue.offer, catalogue.partitions().values())
     return [
         ("", "none"),
         *(

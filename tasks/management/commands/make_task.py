@@ -13,11 +13,9 @@ from django.db import transaction
 
 from tasks.cards import FAMILIES, GOLD_RULES, CardError, load_card
 from tasks.datasets import harness, layout
-from tasks.datasets.choices import GOLD_IS
-from tasks.datasets.kinds import ANSWERS, Columns, check_kind
-from tasks.datasets.making import Made, Wanted, make, name_of
+from tasks.datasets.kinds import ANSWERS, GOLD_IS, Columns, check_kind
+from tasks.datasets.making import Made, Plan, Wanted, make, name_of
 from tasks.datasets.reading import READERS, Reading
-from tasks.datasets.sampler import Plan
 from tasks.formats import FormatError
 from tasks.importing import import_task
 from tasks.management.commands.import_clues import account, add_owner, tell

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from tasks import installation, jobs, periodic, waiting_jobs
+from tasks import installation, jobs, periodic
 
 
 class Command(BaseCommand):
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         for require in jobs.CONDITIONS:
             require()
         try:
-            waiting_jobs.run_all(self.stdout.write)
+            periodic.run_all_jobs(self.stdout.write)
             problem = ""
         except jobs.JobError as error:
             problem = str(error)

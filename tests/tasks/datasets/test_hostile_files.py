@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from tasks.cards import CardError
 from tasks.datasets import process
 from tasks.datasets.kinds import Columns
-from tasks.datasets.making import Wanted, make
+from tasks.datasets.making import Plan, Wanted, make
 from tasks.datasets.reading import Reading, read
-from tasks.datasets.sampler import Plan
 from tasks.datasets.table import Table
 from tasks.formats import FormatError
 from tests.tasks.datasets import files

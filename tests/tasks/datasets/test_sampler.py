@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.datasets.sampler import Plan, draw
+from tasks.datasets.making import Plan, draw
 from tasks.datasets.table import DatasetError
 
 SIZES = st.lists(st.integers(1, 12), min_size=1, max_size=4, unique=True)
@@ -87,7 +87,7 @@ def test_another_seed_draws_another_task_and_the_draw_never_changes():
     # What was drawn once must be drawn by every later version (or METHOD gets another name).
     assert draw(items, plans[0]).test == [60, 94, 31, 57, 36]
     code = (
-        "from tasks.datasets.sampler import Plan, draw;"
+        "from tasks.datasets.making import Plan, draw;"
         "print(draw([(str(n), '') for n in range(100)], Plan((2, 4), 2, 5, 1)).trains)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
