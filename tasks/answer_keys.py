@@ -1,10 +1,8 @@
-"""How a task is answered, and the keys of its card that belong to one kind of answer alone.
-
-The kinds themselves are in tasks/answers/, one module each; a card only has to know their names.
-"""
+"""What the kinds of answer are called (tasks/answers/), and what keys of a card may say."""
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 LABEL, SPANS, OPTION, OPTIONS, NUMBER = "label", "spans", "option", "options", "number"
@@ -15,69 +13,84 @@ ANSWERS = (LABEL, SPANS, OPTION, OPTIONS, NUMBER, SHORT_TEXT, LONG_TEXT)
 LONGEST_TEXTS = {SHORT_TEXT: (200, 1_000), LONG_TEXT: (4_000, 10_000)}
 LONGEST_UNIT = 30  # characters
 HIGHEST = 1e15  # of the numbers of a card: whole numbers below it are exact everywhere
+# The longest name of the Few-shot Gym has 52 characters.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+MAX_SEED = 2**63 - 1
 
-# Key -> the kinds that it means something to.
-OF_KINDS = {
-    "typed": (SPANS,),
-    "all_options": (OPTIONS,),
-    "max_spans": (SPANS,),
-    "question_selectable": (SPANS,),
-    "labels": (LABEL,),
-    "lowest": (NUMBER,),
-    "highest": (NUMBER,),
-    "step": (NUMBER,),
-    "unit": (NUMBER,),
-    "longest": (SHORT_TEXT, LONG_TEXT),
-    "words": (LONG_TEXT,),
-}
-# Of spans alone, and harmless where cards of label tasks have always been free to say them.
-LENIENT = ("max_spans", "question_selectable")
+# Each check yields what is wrong: where within the value, and what was expected.
+Wrong = Iterator[tuple[str, str]]
 
 
-def problems(data: Mapping[str, Any], answer: Any) -> Iterator[tuple[str, str]]:
-    """(key, what was expected) of each key that does not fit a card answered in that way."""
-    if answer not in ANSWERS:
-        yield "answer", f"expected one of {', '.join(ANSWERS)}"
+def check_text(value: Any) -> Wrong:
+    if not isinstance(value, str) or not value.strip():
+        yield "", "expected a non-empty text"
+    elif "\0" in value:
+        yield "", "U+0000 cannot be stored"
+
+
+def check_name(value: Any) -> Wrong:
+    if not isinstance(value, str) or not NAME.fullmatch(value):
+        yield "", "expected 1 to 60 letters, digits, dots, hyphens or underscores"
+
+
+def check_one_of(allowed: Sequence[str]) -> Callable[[Any], Wrong]:
+    def check(value: Any) -> Wrong:
+        if value not in allowed:
+            yield "", f"expected one of {', '.join(allowed)}"
+
+    return check
+
+
+def check_segments(value: Any) -> Wrong:
+    if not isinstance(value, list) or not value:
+        yield "", "expected a list of one or more names"
         return
-    if answer == LABEL and not data.get("labels"):
-        yield "labels", "missing; a task that is answered by label has labels"
-    for key, kinds in OF_KINDS.items():
-        value = data.get(key)
-        if value is None or value is False or value == [] or answer in kinds:
-            continue
-        if answer != LABEL or key not in LENIENT:
-            yield key, f"expected only where the answer is {' or '.join(kinds)}"
-            return
-    yield from _of_number(data)
-    yield from _of_text(data, answer)
+    for index, name in enumerate(value):
+        yield from ((f"[{index}]", expected) for _within, expected in check_text(name))
 
 
-def _of_number(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for key in ("lowest", "highest", "step"):
-        value = data.get(key)
-        if value is None:
-            continue
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value) or abs(value) >= HIGHEST:
-            yield key, f"expected a number under {HIGHEST:.0e}"
-            return
-    step, lowest, highest = (data.get(key) for key in ("step", "lowest", "highest"))
-    if step is not None and step <= 0:
-        yield "step", "expected a number above 0"
-    if lowest is not None and highest is not None and lowest >= highest:
-        yield "highest", "expected a number above lowest"
-    unit = data.get("unit")
-    if unit is not None and not (isinstance(unit, str) and 0 < len(unit.strip()) <= LONGEST_UNIT):
-        yield "unit", f"expected a text of at most {LONGEST_UNIT} characters"
+def check_flag(value: Any) -> Wrong:
+    if not isinstance(value, bool):
+        yield "", "expected true or false"
 
 
-def _of_text(data: Mapping[str, Any], answer: str) -> Iterator[tuple[str, str]]:
-    longest, words = data.get("longest"), data.get("words")
-    if longest is not None:
-        _usual, most = LONGEST_TEXTS[answer]
-        if type(longest) is not int or not 1 <= longest <= most:
-            yield "longest", f"expected a whole number of characters, 1 to {most:,}"
-    if words is not None:
-        whole = isinstance(words, list) and all(type(number) is int for number in words)
-        if not whole or len(words) != 2 or not 1 <= words[0] <= words[1]:
-            yield "words", "expected the fewest and the most words, such as [50, 100]"
+def check_count(value: Any) -> Wrong:
+    if type(value) is not int or value < 1:
+        yield "", "expected a whole number of at least 1"
+
+
+def check_number(value: Any) -> Wrong:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or abs(value) >= HIGHEST:
+        yield "", f"expected a number under {HIGHEST:.0e}"
+
+
+def check_step(value: Any) -> Wrong:
+    yield from (wrong := list(check_number(value)))
+    if not wrong and value <= 0:
+        yield "", "expected a number above 0"
+
+
+def check_unit(value: Any) -> Wrong:
+    if not isinstance(value, str) or not 0 < len(value.strip()) <= LONGEST_UNIT:
+        yield "", f"expected a text of at most {LONGEST_UNIT} characters"
+
+
+def check_words(value: Any) -> Wrong:
+    whole = isinstance(value, list) and all(type(number) is int for number in value)
+    if not whole or len(value) != 2 or not 1 <= value[0] <= value[1]:
+        yield "", "expected the fewest and the most words, such as [50, 100]"
+
+
+def _is_seed(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= MAX_SEED
+
+
+def check_seed(value: Any) -> Wrong:
+    if not _is_seed(value):
+        yield "", "expected a whole number from 0"
+
+
+def check_seeds(value: Any) -> Wrong:
+    if not isinstance(value, list | tuple) or not all(map(_is_seed, value)):
+        yield "", "expected a list of whole numbers from 0"

@@ -4,24 +4,36 @@ All of it goes into a study's manifest. Reading is strict: a missing key and an 
 refused by name, because a misspelt option that is silently ignored changes what annotators see.
 """
 
-import re
 import tomllib
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tasks.answer_keys import (
+    ANSWERS,
     LABEL,
     LONG_TEXT,
     LONGEST_TEXTS,
-    OF_KINDS,
+    NUMBER,
     OPTION,
     OPTIONS,
+    SHORT_TEXT,
     SPANS,
-    problems,
+    Wrong,
+    check_count,
+    check_flag,
+    check_name,
+    check_number,
+    check_one_of,
+    check_seed,
+    check_seeds,
+    check_segments,
+    check_step,
+    check_text,
+    check_unit,
+    check_words,
 )
 from tasks.metrics import METRICS, misfit
 from tasks.tokens import GRANULARITIES, WORD
@@ -32,9 +44,6 @@ DIRECTIONS = ("ltr", "rtl")
 S1 = "S1"  # the metric of a card that names none
 LONGEST_LABEL = 100  # characters
 MAX_BYTES = 100_000  # of a task.toml; the longest that ships has 2,231
-# The longest name of the Few-shot Gym has 52 characters.
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
-MAX_SEED = 2**63 - 1
 
 
 class CardError(ValueError):
@@ -95,53 +104,97 @@ def _help_on_kind(kind: QuestionType) -> KindHelp:
     return KindHelp(f"What counts as {kind.name}?", kind.definition, kind.example, kind.name)
 
 
+def _entries(part: type[Any]) -> Callable[[Any], Wrong]:
+    """Tables of such a part, each with all of its keys as texts; the first key names an entry."""
+    keys = tuple(part.__dataclass_fields__)
+
+    def check(value: Any) -> Wrong:
+        if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+            yield "", "expected a list of tables"
+            return
+        seen = []
+        for index, entry in enumerate(value):
+            yield from ((f"[{index}]", wrong) for wrong in _only(entry, keys, ()))
+            for key in keys:
+                if key in entry:
+                    texts = (
+                        (f"[{index}].{key}", expected) for _w, expected in check_text(entry[key])
+                    )
+                    yield from texts
+            if entry.get(keys[0]) in seen:
+                yield f"[{index}].{keys[0]}", f"{entry[keys[0]]!r} is there twice"
+            seen.append(entry.get(keys[0]))
+
+    return check
+
+
+def _labels(value: Any) -> Wrong:
+    yield from (wrong := list(_entries(Label)(value)))
+    for index, entry in enumerate([] if wrong else value):
+        # An answer holds the name, and a browser sends a line break back as another one.
+        if len(entry["name"]) > LONGEST_LABEL or len(entry["name"].splitlines()) > 1:
+            yield (
+                f"[{index}].name", f"expected one line of at most {LONGEST_LABEL} characters"
+            )  # fmt: skip
+
+
+def _key(check: Callable[[Any], Wrong], *kinds: str, part: type[Any] | None = None) -> Any:
+    """What the card knows of a key: its check, and the kinds of answer that it means something to.
+
+    Without kinds it belongs to all. `part` is what each of its tables is.
+    """
+    return {"check": check, "kinds": kinds, "part": part}
+
+
 @dataclass(frozen=True)
 class Card:
-    name: str
-    title: str
-    family: str
-    description: str
-    instructions: str
-    submit_hint: str
-    segments: tuple[str, ...]
-    no_answer: bool
-    gold_rule: str
-    language: str
-    direction: str
-    source: str
-    licence: str
-    question: str | None = None
-    max_spans: int | None = None
-    question_selectable: bool = False
-    granularity: str = WORD
+    name: str = field(metadata=_key(check_name))
+    title: str = field(metadata=_key(check_text))
+    family: str = field(metadata=_key(check_one_of(FAMILIES)))
+    description: str = field(metadata=_key(check_text))
+    instructions: str = field(metadata=_key(check_text))
+    submit_hint: str = field(metadata=_key(check_text))
+    segments: tuple[str, ...] = field(metadata=_key(check_segments))
+    no_answer: bool = field(metadata=_key(check_flag))
+    gold_rule: str = field(metadata=_key(check_one_of(GOLD_RULES)))
+    language: str = field(metadata=_key(check_text))
+    direction: str = field(metadata=_key(check_one_of(DIRECTIONS)))
+    source: str = field(metadata=_key(check_text))
+    licence: str = field(metadata=_key(check_text))
+    question: str | None = field(default=None, metadata=_key(check_text))
+    max_spans: int | None = field(default=None, metadata=_key(check_count, SPANS))
+    question_selectable: bool = field(default=False, metadata=_key(check_flag, SPANS))
+    granularity: str = field(default=WORD, metadata=_key(check_one_of(GRANULARITIES)))
     # How it is answered, where that is neither by labels nor by spans in the text.
-    answer: str | None = None
+    answer: str | None = field(default=None, metadata=_key(check_one_of(ANSWERS)))
     # Spans: may an answer be typed that does not stand in the text?
-    typed: bool = False
+    typed: bool = field(default=False, metadata=_key(check_flag, SPANS))
     # Several options: may all of them be right?
-    all_options: bool = False
+    all_options: bool = field(default=False, metadata=_key(check_flag, OPTIONS))
     # A number: its range, its step and what it counts.
-    lowest: float | None = None
-    highest: float | None = None
-    step: float | None = None
-    unit: str | None = None
+    lowest: float | None = field(default=None, metadata=_key(check_number, NUMBER))
+    highest: float | None = field(default=None, metadata=_key(check_number, NUMBER))
+    step: float | None = field(default=None, metadata=_key(check_step, NUMBER))
+    unit: str | None = field(default=None, metadata=_key(check_unit, NUMBER))
     # A text: characters at most; of a long one the fewest and most words asked for, a guide only.
-    longest: int | None = None
-    words: tuple[int, ...] = ()
-    metric: str = S1
-    labels: tuple[Label, ...] = ()
-    question_types: tuple[QuestionType, ...] = ()
-    help: tuple[Help, ...] = ()
+    longest: int | None = field(default=None, metadata=_key(check_count, SHORT_TEXT, LONG_TEXT))
+    words: tuple[int, ...] = field(default=(), metadata=_key(check_words, LONG_TEXT))
+    metric: str = field(default=S1, metadata=_key(check_one_of(tuple(METRICS))))
+    labels: tuple[Label, ...] = field(default=(), metadata=_key(_labels, LABEL, part=Label))
+    question_types: tuple[QuestionType, ...] = field(
+        default=(), metadata=_key(_entries(QuestionType), part=QuestionType)
+    )
+    help: tuple[Help, ...] = field(default=(), metadata=_key(_entries(Help), part=Help))
     # Of a task of the Few-shot Gym: its category, such as cls/nli.
-    ontology: str | None = None
+    ontology: str | None = field(default=None, metadata=_key(check_text))
     # Are k shots k examples of each right answer, as in the Gym's classification, or k in all?
-    shots_per_label: bool = False
+    shots_per_label: bool = field(default=False, metadata=_key(check_flag))
     # The corpus's own seed of training split 1, 2, ...
-    training_seeds: tuple[int, ...] = ()
+    training_seeds: tuple[int, ...] = field(default=(), metadata=_key(check_seeds))
     # How many test examples the corpus has, where the test file holds fewer; and the seed by which
     # they were drawn.
-    test_of: int | None = None
-    test_seed: int | None = None
+    test_of: int | None = field(default=None, metadata=_key(check_count))
+    test_seed: int | None = field(default=None, metadata=_key(check_seed))
 
     @property
     def answered_by(self) -> str:
@@ -245,23 +298,11 @@ UNSAID = {
     "typed": False,
     "all_options": False,
 }
-PARTS = {"labels": Label, "question_types": QuestionType, "help": Help}
-CHOICES = {
-    "family": FAMILIES,
-    "gold_rule": GOLD_RULES,
-    "direction": DIRECTIONS,
-    "granularity": GRANULARITIES,
-    "metric": tuple(METRICS),
-}
-TEXTS = ("title", "description", "instructions", "submit_hint", "language", "source", "licence")
-REQUIRED = (
-    "name", "title", "family", "description", "instructions", "submit_hint", "segments",
-    "no_answer", "gold_rule", "language", "direction", "source", "licence",
-)  # fmt: skip
-OPTIONAL = (
-    "question", "granularity", "metric", "answer", *OF_KINDS, "question_types", "help", "ontology",
-    "shots_per_label", "training_seeds", "test_of", "test_seed",
-)  # fmt: skip
+KEYS = {key.name: key for key in fields(Card)}
+REQUIRED = tuple(name for name, key in KEYS.items() if key.default is MISSING)
+OPTIONAL = tuple(name for name in KEYS if name not in REQUIRED)
+# Of spans alone, and harmless where cards of label tasks have always been free to say them.
+LENIENT = ("max_spans", "question_selectable")
 
 
 def load_card(path: Path) -> Card:
@@ -285,145 +326,64 @@ def load_card(path: Path) -> Card:
 
 def parse_card(data: dict[str, Any], source: str) -> Card:
     """Build a card from its keys; `source` names it in errors. Raises CardError."""
-    parts: dict[str, Any] = {}
-
-    def read_parts(key: str) -> None:
-        parts[key] = _parts(data.get(key, []), PARTS[key], f"{source}: key {key}")
-
-    checks: list[Callable[[], None]] = [
-        partial(_only, data, REQUIRED, OPTIONAL, source),
-        *(partial(_text, data[key], f"{source}: key {key}") for key in TEXTS if key in data),
-        *(
-            partial(_text, data[key], f"{source}: key {key}")
-            for key in ("question", "ontology")
-            if key in data
-        ),
-        partial(_check_name, data, source),
-        partial(_check_segments, data, source),
-        *(partial(_check_choice, data, key, source) for key in CHOICES),
-        partial(_check_flags, data, source),
-        partial(_check_corpus, data, source),
-        *(partial(read_parts, key) for key in PARTS),
+    wrong = [f"{source}: {sentence}" for sentence in _only(data, REQUIRED, OPTIONAL)]
+    wrong += [
+        f"{source}: key {name}{within}: {expected}"
+        for name, key in KEYS.items()
+        if name in data
+        for within, expected in key.metadata["check"](data[name])
     ]
-    wrong = [sentence for check in checks for sentence in _said(check)]
+    if not wrong:
+        wrong = [f"{source}: key {key}: {expected}" for key, expected in _contradictions(data)]
     if wrong:
         raise CardError(*wrong)
-    segments = data["segments"]
-    for index, label in enumerate(parts["labels"]):
-        # An answer holds the name, and a browser sends a line break back as another one.
-        if len(label.name) > LONGEST_LABEL or len(label.name.splitlines()) > 1:
-            raise CardError(
-                f"{source}: key labels[{index}].name: expected one line of at most"
-                f" {LONGEST_LABEL} characters"
-            )
-    if parts["labels"] and data["no_answer"]:
-        raise CardError(f"{source}: key no_answer: expected false where there are labels")
-    usual = LABEL if parts["labels"] else SPANS
-    answer = data.get("answer", usual)
-    for key, expected in problems(data, answer):
-        raise CardError(f"{source}: key {key}: {expected}")
-    unsaid = {"answer": None if answer == usual else answer}  # said or not, it is the same card
-    lists = {"segments": tuple(segments)}
-    lists |= {key: tuple(data.get(key, ())) for key in ("words", "training_seeds")}
-    card = Card(**{**data, **unsaid, **lists, **parts})
+    known: dict[str, Any] = {}
+    for name, value in data.items():
+        part = KEYS[name].metadata["part"]
+        items = [part(**entry) for entry in value] if part else value
+        known[name] = tuple(items) if isinstance(items, list) else items
+    usual = LABEL if known.get("labels") else SPANS
+    if known.get("answer") == usual:
+        known["answer"] = None  # said or not, it is the same card
+    card = Card(**known)
     if reason := card.misfit(card.metric):
         raise CardError(f"{source}: key metric: {reason}")
     return card
 
 
-def _said(check: Callable[[], None]) -> tuple[str, ...]:
-    """What that check finds wrong."""
-    try:
-        check()
-    except CardError as error:
-        return error.sentences
-    return ()
-
-
-def _check_name(data: dict[str, Any], source: str) -> None:
-    name = data.get("name", "missing")  # which is said above
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise CardError(
-            f"{source}: key name: expected 1 to 60 letters, digits, dots, hyphens or underscores"
-        )
-
-
-def _check_segments(data: dict[str, Any], source: str) -> None:
-    segments = data.get("segments", ["missing"])
-    if not isinstance(segments, list) or not segments:
-        raise CardError(f"{source}: key segments: expected a list of one or more names")
-    for index, name in enumerate(segments):
-        _text(name, f"{source}: key segments[{index}]")
-
-
-def _check_choice(data: dict[str, Any], key: str, source: str) -> None:
-    allowed = CHOICES[key]
-    if key in data and data[key] not in allowed:
-        raise CardError(f"{source}: key {key}: expected one of {', '.join(allowed)}")
-
-
-def _check_flags(data: dict[str, Any], source: str) -> None:
-    for key in ("no_answer", "question_selectable", "shots_per_label", "typed", "all_options"):
-        if not isinstance(data.get(key, False), bool):
-            raise CardError(f"{source}: key {key}: expected true or false")
-    limit = data.get("max_spans")
-    if limit is not None and (type(limit) is not int or limit < 1):
-        raise CardError(f"{source}: key max_spans: expected a whole number of at least 1")
-
-
-def _check_corpus(data: dict[str, Any], source: str) -> None:
-    """The keys that say how training and test were drawn from a corpus."""
-
-    def is_seed(value: Any) -> bool:
-        return type(value) is int and 0 <= value <= MAX_SEED
-
-    seeds = data.get("training_seeds", [])
-    if not isinstance(seeds, list | tuple) or not all(map(is_seed, seeds)):
-        raise CardError(f"{source}: key training_seeds: expected a list of whole numbers from 0")
+def _contradictions(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """(key, what was expected) where a key does not fit the others; each for itself is right."""
+    labels = data.get("labels")
+    answer = data.get("answer", LABEL if labels else SPANS)
+    if labels and data["no_answer"]:
+        yield "no_answer", "expected false where there are labels"
+    if answer == LABEL and not labels:
+        yield "labels", "missing; a task that is answered by label has labels"
+    for name, key in KEYS.items():
+        kinds, value = key.metadata["kinds"], data.get(name)
+        if value is None or value is False or value == [] or not kinds or answer in kinds:
+            continue
+        if answer != LABEL or name not in LENIENT:
+            yield name, f"expected only where the answer is {' or '.join(kinds)}"
+    lowest, highest, longest = (data.get(key) for key in ("lowest", "highest", "longest"))
+    if lowest is not None and highest is not None and lowest >= highest:
+        yield "highest", "expected a number above lowest"
+    if longest is not None and longest > (most := LONGEST_TEXTS.get(answer, (0, longest))[1]):
+        yield "longest", f"expected a whole number of characters, 1 to {most:,}"
     if "test_seed" in data and "test_of" not in data:
-        raise CardError(f"{source}: key test_seed: expected test_of beside it")
-    if "test_of" in data and not (type(data["test_of"]) is int and data["test_of"] > 0):
-        raise CardError(f"{source}: key test_of: expected a whole number of at least 1")
-    if "test_seed" in data and not is_seed(data["test_seed"]):
-        raise CardError(f"{source}: key test_seed: expected a whole number from 0")
+        yield "test_seed", "expected test_of beside it"
 
 
 def _only(
-    data: dict[str, Any], required: tuple[str, ...], optional: tuple[str, ...], where: str
-) -> None:
+    data: dict[str, Any], required: tuple[str, ...], optional: tuple[str, ...]
+) -> Iterator[str]:
+    """A sentence for each key that is missing or unknown; a misspelt one is both, and said once."""
     missing = [key for key in required if key not in data]
     unknown = [key for key in data if key not in required and key not in optional]
-    # A misspelt key is both: it is said once.
-    meant = {key: get_close_matches(key, missing, 1)[0] for key in unknown
-             if get_close_matches(key, missing, 1)}  # fmt: skip
+    near = {key: get_close_matches(key, missing, 1) for key in unknown}
+    meant = {key: matches[0] for key, matches in near.items() if matches}
     known = ", ".join((*required, *optional))
-    wrong = [f"{where}: missing key {key}" for key in missing if key not in meant.values()]
-    wrong += [
-        f"{where}: unknown key {key}; "
-        + (f"did you mean {meant[key]}?" if key in meant else f"known keys are {known}")
-        for key in unknown
-    ]
-    if wrong:
-        raise CardError(*wrong)
-
-
-def _text(value: Any, where: str) -> None:
-    if not isinstance(value, str) or not value.strip():
-        raise CardError(f"{where}: expected a non-empty text")
-    if "\0" in value:
-        raise CardError(f"{where}: U+0000 cannot be stored")
-
-
-def _parts(value: Any, part_type: type[Any], where: str) -> tuple[Any, ...]:
-    if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
-        raise CardError(f"{where}: expected a list of tables")
-    keys = tuple(part_type.__dataclass_fields__)
-    for index, part in enumerate(value):
-        _only(part, keys, (), f"{where}[{index}]")
-        for key in keys:
-            _text(part[key], f"{where}[{index}].{key}")
-    first = [part[keys[0]] for part in value]
-    for index, name in enumerate(first):
-        if name in first[:index]:
-            raise CardError(f"{where}[{index}].{keys[0]}: {name!r} is there twice")
-    return tuple(part_type(**part) for part in value)
+    yield from (f"missing key {key}" for key in missing if key not in meant.values())
+    for key in unknown:
+        hint = f"did you mean {meant[key]}?" if key in meant else f"known keys are {known}"
+        yield f"unknown key {key}; {hint}"

@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tasks.cards import NAME, Card, CardError
+from tasks.answer_keys import NAME
+from tasks.cards import Card, CardError
 from tasks.datasets import draft, harness, layout
 from tasks.datasets.kinds import Columns
 from tasks.datasets.mapping import Item, Mapped, map_rows
