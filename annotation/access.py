@@ -28,9 +28,9 @@ from annotation.models.study import StudyQuerySet
 from annotation.platforms import registry
 from annotation.platforms.links import COOKIE_AGE, COOKIE_SALT, OpenLink, browser
 from annotation.recruitment import arrivals, doors, refusals, start_limit
-from annotation.recruitment.client_address import client_address
 from annotation.recruitment.doors import Identity
 from annotation.recruitment.identities import worker_key
+from annotation.recruitment.start_limit import client_address
 from annotation.steps import blinding
 from tasks.models import Job, LanguageModel, TaskUpload
 from tasks.predictions import upload_job

@@ -12,8 +12,8 @@ class AnnotationConfig(AppConfig):
     def ready(self) -> None:
         from annotation import audited as _audited  # noqa: F401  # it listens
         from annotation import guards, guards_in_migrations, key_check
-        from annotation.notices import collecting, mail, webhooks
-        from annotation.platforms.prolific import every as prolific_sync
+        from annotation.notices import collecting, webhooks
+        from annotation.platforms.prolific import sync as prolific_sync
         from annotation.recruitment import expiry
         from annotation.steps import erasure
         from tasks import jobs, periodic
@@ -31,7 +31,7 @@ class AnnotationConfig(AppConfig):
         # What asks other servers comes after what does not; webhooks, whose receivers anybody may
         # run, after everything else.
         ask_others = {
-            "mail": periodic.Part(mail.send_due),
+            "mail": periodic.Part(collecting.send_mails),
             "platform events": periodic.Part(prolific_sync.handle_waiting_events),
             "platforms": periodic.Part(
                 prolific_sync.sync_all, limit=timedelta(minutes=30), every=timedelta(minutes=5)

@@ -26,7 +26,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
-from annotation.recruitment.client_address import client_address
+from annotation.recruitment.start_limit import client_address
 
 # The longest that somebody waits: the windows of "login_failed" and of "login_failed_name".
 OF_ADDRESS, OF_NAME = timedelta(minutes=15), timedelta(minutes=1)

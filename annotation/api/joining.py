@@ -22,9 +22,8 @@ from annotation.api.problems import MEDIA_TYPE, problem
 from annotation.models import Channel, Kind, Participation, Scenario, Study
 from annotation.pages.worker.landing import landing_page
 from annotation.platforms import registry
-from annotation.platforms.links import ModelDoor, OpenLink, SimulatedLink
+from annotation.platforms.links import ModelDoor, OpenLink, Seated, SimulatedLink
 from annotation.recruitment import refusals, start_limit
-from annotation.recruitment.model_annotators import Seated
 from annotation.steps import channels
 
 TOLD = (

@@ -22,7 +22,7 @@ from annotation.notices import audit_log, webhooks
 from annotation.pages.fields import PageForm
 from annotation.pages.researcher import links, lists
 from annotation.pages.researcher.team import MemberForm, RemovalForm, RoleForm
-from annotation.platforms import personal_links
+from annotation.platforms.links import links_with_states
 from annotation.study import lifecycle
 from annotation.study import team as members
 from tasks.columns import Column
@@ -237,7 +237,7 @@ class Links(PostTwin):
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "pay")
-        return small_list(self._rows(request, personal_links.with_states(study)))
+        return small_list(self._rows(request, links_with_states(study)))
 
     def adapted(self, about: Study, sent: dict[str, Any]) -> dict[str, Any]:
         names = sent.get("names")

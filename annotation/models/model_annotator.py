@@ -13,7 +13,7 @@ from tasks.models.choices import one_of
 class ModelAnnotator(models.Model):
     """What a worker of the kind model is: a model on one training file, for the n-th time.
 
-    The worker's key is the keyed hash of all of these (annotation/recruitment/model_annotators.py),
+    The worker's key is the keyed hash of all of these (annotation/platforms/links.py),
     so no two workers are the same in them. At zero shots there is no split.
     """
 

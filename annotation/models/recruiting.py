@@ -93,7 +93,7 @@ class ProlificStudy(models.Model):
 
     Where participants choose their scenario, each has a study of its own there. `part` is 0 where
     one study holds everything; else 1 is the training step and 2, 3, ... are stretches of the
-    annotation step (recruitment/sittings.py). `until` is where a stretch ends, in examples; null
+    annotation step (recruitment/seats.py). `until` is where a stretch ends, in examples; null
     where it follows from the number of parts.
     """
 

@@ -22,8 +22,7 @@ from annotation.platforms.prolific.accounts import client_of
 from annotation.platforms.prolific.client import Client
 from annotation.platforms.prolific.door import ProlificDoor
 from annotation.platforms.prolific.errors import ProlificError, undocumented
-from annotation.platforms.prolific.rows import Row
-from annotation.platforms.prolific.submissions import sync_submission
+from annotation.platforms.prolific.submissions import Row, sync_submission
 from annotation.recruitment import identities
 from annotation.recruitment.arrivals import submission_key
 from tasks.clock import database_now

@@ -1,12 +1,34 @@
-"""Doors of Handful's own: the open link, personal links, the robots' link, and one for models."""
+"""Doors of Handful's own: the open link, personal links, the robots' link, and one for models.
 
+Personal links are made in bulk with names of the researcher's choice. The name stays with the link:
+it is in no export, and the worker is known by the keyed hash of the link's code like any other. A
+model that has learned a task from one file is another annotator on another file, as its context is
+new. The same model on the same file again is a replicate, which is named
+(docs/protocol.md#invariants).
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.http import HttpRequest
 
-from annotation.models import Kind, PersonalLink, Scenario, Study
+from annotation.models import (
+    AuditEntry,
+    Kind,
+    ModelAnnotator,
+    PersonalLink,
+    Scenario,
+    Status,
+    Study,
+    Topic,
+    Worker,
+)
 from annotation.recruitment.doors import PERSONAL, Exit, Identity
+from annotation.recruitment.identities import worker_key
 
 COOKIE_SALT = "annotation.worker"
 COOKIE_AGE = 400 * 24 * 3600  # seconds; the longest that browsers keep
@@ -58,7 +80,7 @@ class SimulatedLink(OpenLink):
 
 
 class ModelDoor(OpenLink):
-    """A researcher seats a model in one scenario; who it is says model_annotators.identity."""
+    """A researcher seats a model in one scenario; who it is says `Seated.identity`."""
 
     platform, kind, anonymous = "model", Kind.MODEL, False
 
@@ -90,3 +112,101 @@ class PersonalDoor(OpenLink):
 
     def refusal(self) -> str:
         return ""
+
+
+# Personal links ---------------------------------------------------------------------------------
+
+
+MOST = 1000
+LONGEST_NAME = 200
+
+# What a link is by now, from the latest participation of its worker in the study.
+STATES = {
+    Status.ARRIVED: "active",
+    Status.WORKING: "active",
+    Status.WAITING: "active",
+    Status.BETWEEN: "active",
+    Status.SCREENED_OUT: "done",
+    Status.RETURNED: "expired",
+    Status.COMPLETED: "done",
+    Status.EXPIRED: "expired",
+    Status.REFUSED: "had done the task before",
+    Status.WITHDRAWN: "withdrawn",
+    Status.REJECTED: "rejected",
+}
+
+
+class LinkError(ValueError):
+    """Why the links were not made; the text names the line."""
+
+
+def make_links(study: Study, text: str) -> list[PersonalLink]:
+    """Make one link for each line of names. All or none.
+
+    Raises LinkError for too many, one too long, and one that the study has already.
+    """
+    names = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(names) > MOST:
+        raise LinkError(f"At most {MOST} links can be made at once; these are {len(names)}.")
+    taken = set(study.personal_links.values_list("name", flat=True))
+    for number, name in enumerate(names, start=1):
+        if len(name) > LONGEST_NAME:
+            raise LinkError(f"Name {number} is longer than {LONGEST_NAME} characters.")
+        if name in taken:
+            raise LinkError(f"Name {number}, “{name}”, already exists: names must differ.")
+        taken.add(name)
+    with transaction.atomic():
+        AuditEntry.objects.record(
+            "personal links made", Topic.PLATFORM, study=study, after={"links": len(names)}
+        )
+        return PersonalLink.objects.bulk_create(
+            PersonalLink(study=study, name=name) for name in names
+        )
+
+
+def links_with_states(study: Study) -> list[tuple[PersonalLink, str]]:
+    """The links of a study, oldest first, each with its state: unused, active, done, ..."""
+    links: Sequence[PersonalLink] = list(study.personal_links.order_by("pk"))
+    keys = {worker_key(PERSONAL, link.code): link.pk for link in links}
+    participations = study.participations.filter(worker__platform=PERSONAL).order_by("pk")
+    states = {
+        keys[key]: STATES[Status(status)]
+        for key, status in participations.values_list("worker__key", "status")
+        if key in keys
+    }
+    return [(link, states.get(link.pk, "unused")) for link in links]
+
+
+@dataclass(frozen=True)
+class Seated:
+    """A model that comes for one scenario."""
+
+    name: str
+    revision: str
+    prompt_hash: str
+    replicate: int
+    scenario: Scenario
+
+    @property
+    def identity(self) -> str:
+        """What the worker's key is the hash of. The task by name: its versions are one task."""
+        place = self.scenario
+        split = [place.task.name, place.shots, place.split_number, place.arm]
+        return json.dumps([self.name, self.revision, self.prompt_hash, split, self.replicate])
+
+    def note(self, worker: Worker) -> None:
+        """Keep with the worker what it is; a second time changes nothing."""
+        place = self.scenario
+        ModelAnnotator.objects.get_or_create(
+            worker=worker,
+            defaults={
+                "name": self.name,
+                "revision": self.revision,
+                "prompt_hash": self.prompt_hash,
+                "task_name": place.task.name,
+                "shots": place.shots,
+                "split_number": place.split_number,
+                "arm": place.arm,
+                "replicate": self.replicate,
+            },
+        )

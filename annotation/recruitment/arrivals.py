@@ -9,7 +9,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.money import budget
-from annotation.recruitment import expiry, identities, seats, sittings
+from annotation.recruitment import expiry, identities, seats
 from annotation.recruitment.doors import Door, Identity
 from annotation.recruitment.identities import worker_key
 
@@ -64,7 +64,7 @@ def attach(submission: Submission) -> None:
         submission.save(update_fields=["participation"])
         if begun.is_live:
             assert submission.prolific_study is not None  # only Prolific confirms
-            sittings.enter_sitting(begun, submission.prolific_study.part)
+            seats.enter_sitting(begun, submission.prolific_study.part)
 
 
 def submission_key(platform: str, submission: str) -> str:

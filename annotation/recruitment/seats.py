@@ -5,28 +5,37 @@ the study's idle limit. Allocation is balanced: the least filled scenario that t
 ties by the study's seed; each choice is logged with what it was made on. Over-filling is impossible
 by schema (a seat number is unique per scenario and kind); the lock here is what turns a race for
 the last seat into a clear "full" instead of an error.
+
+A study can be done in parts: Prolific allows less than a day for one submission and has no
+qualifications, so the training (or screening) step is then one study there, and the annotation step
+one or more others (docs/prolific.md#what-prolific-allows). A worker who came by a link has no
+parts: `Participation.part` is 0.
 """
 
 import random
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.crypto import get_random_string
 from django.utils.translation import gettext
 
+from annotation.frozen import scenario_of
 from annotation.models import (
+    JUDGED_STEPS,
     MAY_RESUME,
     Allocation,
     Kind,
     Participation,
+    ProlificStudy,
     Scenario,
     Status,
+    Step,
     Study,
     StudyStatus,
     Worker,
 )
 from annotation.money import budget
-from annotation.recruitment import eligibility, expiry, refusals, sittings
-from annotation.recruitment.codes import new_code
+from annotation.recruitment import eligibility, expiry, refusals
 from annotation.recruitment.refusals import RecruitmentError
 from tasks.clock import database_now
 
@@ -61,7 +70,7 @@ def join(
         worker = _worker(key, platform, kind)
         known = _begun_before(study, worker, browser, verified)
         if known is not None:
-            return sittings.enter_sitting(known, part)
+            return enter_sitting(known, part)
         if part > 1:
             raise RecruitmentError("not_invited")
         code = refused or refusals.refusal(study, key, kind, among, browser, now)
@@ -260,3 +269,77 @@ def _new_name(study: Study) -> str:
         name = "A-" + new_code(5)
         if not study.participations.filter(pseudonym=name).exists():
             return name
+
+
+LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none looks like another: no I and 1, no O and 0
+
+
+def new_code(length: int = 8) -> str:
+    """An unguessable code."""
+    return get_random_string(length, LETTERS)
+
+
+BEFORE_ANNOTATION = (Step.UPSTREAM, *JUDGED_STEPS)
+
+
+def ends_before(participation: Participation, position: int) -> bool:
+    """Is that position of the annotation step beyond the part that the worker has come for?"""
+    if not participation.part:
+        return False
+    parts = ProlificStudy.objects.filter(scenarios=participation.scenario_id, part__gt=0)
+    ends = dict(parts.order_by("part").values_list("part", "until"))
+    if participation.part not in ends:
+        return False
+    stored = ends[participation.part]
+    return position >= (_end(participation, max(ends)) if stored is None else stored)
+
+
+def _end(participation: Participation, last: int) -> int:
+    """How many examples of the annotation step are done by the end of this worker's part.
+
+    Part 1 is what comes before that step; who begins with it has an equal share in each part.
+    """
+    begins_before = any(participation.order_of(step) for step in BEFORE_ANNOTATION)
+    parts, done = (
+        (last - 1, participation.part - 1) if begins_before else (last, participation.part)
+    )
+    return round(len(participation.annotation_order) * done / parts) if parts else 0
+
+
+def enter_sitting(participation: Participation, part: int) -> Participation:
+    """Somebody with a seat comes for a part: their state, or the next example if it is a new one.
+
+    The caller holds the study's lock.
+    """
+    if part <= participation.part:
+        return participation
+    locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+    locked.part = part
+    locked.save(update_fields=["part"])
+    if locked.status != Status.BETWEEN:
+        return locked
+    last = locked.latest_turn()
+    assert last is not None  # between two parts: an example was shown
+    locked.scenario = scenario_of(locked)
+    position = 0 if last.step in BEFORE_ANNOTATION else last.position + 1
+    if not ends_before(locked, position):
+        locked.status = Status.WORKING
+        locked.save(update_fields=["status"])
+        until = last.given.submitted_at if last.given else last.shown_at
+        locked.show(Step.ANNOTATION, position, last.channel, after=last, until=until)
+    return locked
+
+
+def end_part(participation: Participation) -> None:
+    """The part is over: the seat is kept, and the worker leaves with the part's code."""
+    participation.status = Status.BETWEEN
+    participation.save(update_fields=["status"])
+    note_outcome(participation, "completed")
+
+
+def note_outcome(participation: Participation, outcome: str) -> None:
+    """Note with the platform's record of this work how it ended (a key of OUTCOMES)."""
+    latest = participation.submissions.order_by("-pk").first()
+    if latest is not None and not latest.outcome:
+        latest.outcome = outcome
+        latest.save(update_fields=["outcome"])

@@ -1,7 +1,7 @@
 """The annotation step: the test examples, one after the other, without reveal and without score.
 
 A study on a platform that limits the time of one sitting is done in parts
-(annotation/recruitment/sittings.py): then the step stops at the end of a part and goes on when the
+(annotation/recruitment/seats.py): then the step stops at the end of a part and goes on when the
 worker comes for the next one.
 """
 
@@ -9,7 +9,7 @@ from datetime import datetime
 
 from annotation.models import Participation, Status, Step, Turn
 from annotation.money import budget, ledger
-from annotation.recruitment import sittings
+from annotation.recruitment import seats
 from annotation.steps import signs
 from tasks.clock import database_now
 
@@ -41,7 +41,7 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
     participation.finished_at = database_now()
     participation.signs = signs.for_participation(participation)._asdict()
     participation.save(update_fields=["status", "finished_at", "signs"])
-    sittings.leave(participation, "completed")
+    seats.note_outcome(participation, "completed")
     ledger.settle(participation)
     budget.watch(participation.study_id)
     return None
@@ -55,7 +55,7 @@ def _show(
     until: datetime | None = None,
     shown_at: datetime | None = None,
 ) -> Turn | None:
-    if sittings.ends_before(participation, position):
-        sittings.stop(participation)
+    if seats.ends_before(participation, position):
+        seats.end_part(participation)
         return None
     return participation.show(Step.ANNOTATION, position, channel, after, until, shown_at)

@@ -30,7 +30,7 @@ from annotation.models import (
     Turn,
 )
 from annotation.money import budget, ledger
-from annotation.recruitment import sittings
+from annotation.recruitment import seats
 from annotation.steps import annotation_step, blinding
 from annotation.steps.locking import lock
 from annotation.study.gates import OTHERS_NEEDED
@@ -242,7 +242,7 @@ def screen_out(participation: Participation, reason: str, by: User | None = None
     participation.save(
         update_fields=["status", "seat_number", "in_analysis", "finished_at", "decided_at"]
     )
-    sittings.leave(participation, "not_qualified")
+    seats.note_outcome(participation, "not_qualified")
     ledger.settle(participation)
     budget.watch(participation.study_id)
 

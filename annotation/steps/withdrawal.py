@@ -24,7 +24,7 @@ from annotation.models import (
     Topic,
 )
 from annotation.money import budget, ledger
-from annotation.recruitment import expiry, sittings
+from annotation.recruitment import expiry, seats
 from annotation.steps.locking import lock
 from tasks import jobs
 from tasks.clock import database_now
@@ -67,7 +67,7 @@ def withdraw(token: str) -> Participation:
             ]
         )  # fmt: skip
         jobs.drop(Job.objects.filter(pk__in=_jobs_that_hold(participation)))
-        sittings.leave(participation, "withdrawn")
+        seats.note_outcome(participation, "withdrawn")
         ledger.settle(participation)
         budget.watch(participation.study_id)
         return participation

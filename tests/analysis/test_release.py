@@ -25,7 +25,7 @@ from analysis.export import dictionary, files, release, verify
 from analysis.export.columns import COLUMNS
 from analysis.figures import data as figure_data
 from annotation.models import Kind, Panel, Participation, ProlificStudy, Study
-from annotation.platforms import personal_links
+from annotation.platforms.links import make_links
 from annotation.recruitment import consent
 from annotation.steps import exclusion, own_questions, training_step
 from tasks.csv_files import write_csv
@@ -49,7 +49,7 @@ def stored(module_researcher):
         module_researcher, places, labels, shots=[0, 2], annotators=3, exit_questionnaire=True,
         title="A study",
     )  # fmt: skip
-    (link,) = personal_links.make(study, NAME)
+    (link,) = make_links(study, NAME)
     panel = Panel.objects.create(
         study=study, name="Connect", id_parameter="who", submission_parameter="work",
         completed_code="PANELCODE77",

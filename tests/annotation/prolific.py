@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Participation
-from annotation.platforms.prolific import accounts, drafts, rows, studies, submissions, webhook
+from annotation.platforms.prolific import accounts, drafts, studies, submissions, sync
 from annotation.recruitment import consent
 from annotation.steps import training_step
 from tests import factories
@@ -67,7 +67,7 @@ def arrive(fake, on_prolific, person=IDA, **options):
     reply = Client().post(f"{address.path}start/?{address.query}")
     assert reply.status_code == 302, reply.content.decode()
     seat = Participation.objects.get(token=reply.url.split("/")[2])
-    submissions.verify(seat.study, accounts.client_of(on_prolific), rows.Synced())
+    submissions.verify(seat.study, accounts.client_of(on_prolific), submissions.Synced())
     return arrival["session_id"], seat
 
 
@@ -136,7 +136,7 @@ def event(body: object, secret="whisper", stamp=None, **headers):
         headers={
             "X-Event-Id": "e1",
             "X-Prolific-Request-Timestamp": stamp,
-            "X-Prolific-Request-Signature": webhook.signature(secret, stamp, raw),
+            "X-Prolific-Request-Signature": sync.signature(secret, stamp, raw),
             **headers,
         },
     )

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Notice, Participation
-from annotation.notices import collecting, mail
+from annotation.notices import collecting
 from annotation.study import lifecycle, team
 from tasks.models import Job, PeriodicPart
 from tests import factories
@@ -51,8 +51,8 @@ def test_what_happens_is_told_once_to_everybody_in_the_team(study, other_researc
 def test_by_mail_it_says_study_and_event_and_where_to_look_and_is_sent_once(study):
     factories.seat(study.scenarios.get(shots=0))
     collecting.collect()
-    assert mail.send_due() == "2 sent"
-    assert mail.send_due() == "0 sent"
+    assert collecting.send_mails() == "2 sent"
+    assert collecting.send_mails() == "0 sent"
     first = next(each for each in outgoing.outbox if "first person" in each.subject)
     assert first.subject == "[told] The first person came"
     assert first.to == ["ada@example.org"]  # grace has no address
@@ -75,23 +75,23 @@ def test_a_mail_that_is_not_sent_is_tried_again_and_given_up_at_last(study, sett
     collecting.collect()
     Notice.objects.exclude(about="first").update(mail="none")
     settings.EMAIL_BACKEND = "tests.annotation.test_notices.Broken"
-    for attempt in range(1, len(mail.GAPS) + 2):
-        assert mail.send_due() == "0 sent"
-        assert mail.send_due() == "0 sent"  # not at once: its time has not come
+    for attempt in range(1, len(collecting.GAPS) + 2):
+        assert collecting.send_mails() == "0 sent"
+        assert collecting.send_mails() == "0 sent"  # not at once: its time has not come
         notice = study.owner.notices.get(about="first")
         assert (notice.attempts, notice.mail) == (
-            attempt, "waiting" if attempt <= len(mail.GAPS) else "failed",
+            attempt, "waiting" if attempt <= len(collecting.GAPS) else "failed",
         )  # fmt: skip
         Notice.objects.update(next_at=timezone.now() - timedelta(seconds=1))
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-    assert mail.send_due() == "0 sent"
+    assert collecting.send_mails() == "0 sent"
 
 
 def test_without_a_mail_server_notices_are_on_the_page_alone(study, settings):
     settings.EMAIL_HOST = ""
     factories.seat(study.scenarios.get(shots=0))
     collecting.collect()
-    assert mail.send_due() == "0 sent"
+    assert collecting.send_mails() == "0 sent"
     assert not Notice.objects.exclude(mail="none").exists()
 
 

@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Answer, ExitAnswers, Kind, Participation, Status, Study
-from annotation.platforms import personal_links
+from annotation.platforms.links import make_links
 from tests import factories
 from tests.annotation import both_doors
 
@@ -112,7 +112,7 @@ def test_no_researchers_token_and_no_session_opens_a_participation(ada, research
 
 
 def test_a_personal_link_is_one_worker_however_often_it_joins(study):
-    (link,) = personal_links.make(study, "Ida")
+    (link,) = make_links(study, "Ida")
     first, again = join(link.code), join(link.code)
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.json()["token"] == again.json()["token"]
@@ -248,7 +248,7 @@ def test_one_address_takes_no_study_by_its_open_link(study, settings, by_program
     # Another address, another study's switch, and personal links are not counted here.
     other = Client(REMOTE_ADDR="198.51.100.7")
     assert start(study.link_code, by_program, other).status_code < 400
-    (link,) = personal_links.make(study, "Ida")
+    (link,) = make_links(study, "Ida")
     assert start(link.code, by_program).status_code < 400
     Study.objects.filter(pk=study.pk).update(shared_address=True)
     assert start(study.link_code, by_program).status_code < 400

@@ -22,7 +22,7 @@ from annotation.models import (
     Turn,
 )
 from annotation.money import batches, ledger
-from annotation.platforms import personal_links
+from annotation.platforms.links import make_links
 from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent, seats
 from annotation.steps import active_time, qualification, training_step, withdrawal
@@ -306,7 +306,7 @@ def test_wages_are_per_hour_of_active_time_and_the_page_warns_below_the_rate(
 
 
 def test_a_batch_by_hand_holds_names_and_each_entry_is_in_one_batch(client, researcher, study):
-    (link,) = personal_links.make(study, "Ida Éclair")
+    (link,) = make_links(study, "Ida Éclair")
     client.post(reverse("start", args=[link.code]))
     seat = study.participations.get()
     client.post(reverse("consent", args=[seat.token]), {"agree": "yes"})

@@ -26,7 +26,7 @@ from annotation.models import (
     Turn,
     Worker,
 )
-from annotation.platforms import personal_links
+from annotation.platforms.links import make_links
 from annotation.platforms.prolific import drafts, studies
 from annotation.recruitment import consent, seats
 from annotation.steps import answering, qualification, training_step
@@ -90,8 +90,7 @@ def links_of(study: Study, fake, researcher) -> list[str]:
     """Paths under /join/ by which people come: open, personal, of panels, of Prolific (double)."""
     open_link = reverse("api_join", args=[study.link_code])
     personal = [
-        reverse("api_join", args=[link.code])
-        for link in personal_links.make(study, "Ida\nBo\nCy\nDee")
+        reverse("api_join", args=[link.code]) for link in make_links(study, "Ida\nBo\nCy\nDee")
     ]
     panel = Panel.objects.create(study=study, **panel_fields())
     of_panel = reverse("api_join", args=[panel.code])
@@ -192,7 +191,7 @@ def test_a_question_is_answered_by_page_after_a_program_was_refused(study):
 
 
 def test_seats_by_personal_links_panels_and_prolific_are_worked_by_page(fake, researcher, study):
-    (link,) = personal_links.make(study, "Ida")
+    (link,) = make_links(study, "Ida")
     personal = Client().post(reverse("start", args=[link.code]))
     panel = Panel.objects.create(study=study, **panel_fields())
     address = reverse("start", args=[panel.code])

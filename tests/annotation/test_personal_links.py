@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Participation, PersonalLink, Study
-from annotation.platforms import personal_links
+from annotation.platforms.links import links_with_states, make_links
 from annotation.recruitment import consent
 from annotation.steps import training_step
 from tests import factories
@@ -33,7 +33,7 @@ def start(link: PersonalLink, client: Client) -> Participation:
 
 
 def states(study) -> dict[str, str]:
-    return {link.name: state for link, state in personal_links.with_states(study)}
+    return {link.name: state for link, state in links_with_states(study)}
 
 
 def test_a_link_is_made_for_each_name_and_can_be_had_as_csv(ada, study):
@@ -62,20 +62,20 @@ def test_names_that_do_not_do_are_named_and_none_is_made(ada, study, names, reas
 
 
 def test_the_holder_is_the_same_worker_on_any_device(study):
-    (link,) = personal_links.make(study, "Ida")
+    (link,) = make_links(study, "Ida")
     phone, desk = Client(), Client()
     assert start(link, phone) == start(link, desk)
 
 
 def test_two_links_in_one_browser_are_two_workers(study):
-    link, other = personal_links.make(study, "Ida\nBo")
+    link, other = make_links(study, "Ida\nBo")
     Study.objects.update(shared_computers=True)
     browser = Client()
     assert start(link, browser).worker != start(other, browser).worker
 
 
 def test_the_states_follow_the_work(study):
-    links = personal_links.make(study, "active\nexpired\ndone\nunused")
+    links = make_links(study, "active\nexpired\ndone\nunused")
     _active, expired, done = (start(link, Client()) for link in links[:3])
     Participation.objects.filter(pk=expired.pk).update(status="expired", seat_number=None)
     consent.record(done, agree=True)
@@ -87,13 +87,13 @@ def test_the_states_follow_the_work(study):
 
 
 def test_declining_leaves_the_link_unused(study):
-    (link,) = personal_links.make(study, "Ida")
+    (link,) = make_links(study, "Ida")
     consent.record(start(link, Client()), agree=False)
     assert states(study) == {"Ida": "unused"}
 
 
 def test_no_name_is_in_an_export(study, tmp_path):
-    (link,) = personal_links.make(study, "Ida Lovelace")
+    (link,) = make_links(study, "Ida Lovelace")
     start(link, Client())
     call_command("export_study", study.name, str(tmp_path / "out"), verbosity=0)
     written = b"".join(path.read_bytes() for path in (tmp_path / "out").iterdir()).decode()
@@ -102,13 +102,13 @@ def test_no_name_is_in_an_export(study, tmp_path):
 
 
 def test_somebody_elses_links_are_not_found(client, other_researcher, study):
-    personal_links.make(study, "Ida")
+    make_links(study, "Ida")
     client.force_login(other_researcher)
     for name in ("personal_links", "personal_links_file"):
         assert client.get(reverse(name, args=[study.name])).status_code == 404
 
 
 def test_a_name_is_no_formula_in_the_file(ada, study):
-    personal_links.make(study, "=1+1\nDora")
+    make_links(study, "=1+1\nDora")
     text = ada.get(reverse("personal_links_file", args=[study.name])).content.decode()
     assert [line.split(",")[0] for line in text.splitlines()] == ["name", "'=1+1", "Dora"]

@@ -17,7 +17,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.money import batches, payout
-from annotation.platforms import personal_links
+from annotation.platforms.links import make_links
 from annotation.recruitment import consent, eligibility, expiry, identities, refusals
 from annotation.steps import training_step
 from tests import factories
@@ -300,7 +300,7 @@ def test_a_list_names_a_platform_whose_name_has_blanks(ada, study, panel, resear
 
 
 def test_personal_links_are_listed_by_their_names(ada, study):
-    ida, bo = personal_links.make(study, "Ida\nBo")
+    ida, bo = make_links(study, "Ida\nBo")
     deny(ada, study, "Ida", "personal")
     assert Client().post(reverse("start", args=[ida.code])).status_code == 409
     assert Client().post(reverse("start", args=[bo.code])).status_code == 302
@@ -403,7 +403,7 @@ def test_a_forged_way_out_shows_nothing(client):
 
 
 def test_identities_are_purged_only_once_everybody_is_paid(researcher, study, panel):
-    (link,) = personal_links.make(study, "Ida")
+    (link,) = make_links(study, "Ida")
     arrive(panel)
     seat = Participation.objects.get()
     with pytest.raises(CommandError, match="still working"):

@@ -16,7 +16,7 @@ from annotation.models import (
     WebhookEvent,
 )
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import drafts, every, studies, sync
+from annotation.platforms.prolific import drafts, studies, sync
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.recruitment import eligibility
 from tests import factories
@@ -170,8 +170,8 @@ def test_polling_frees_the_seats_of_those_who_left(fake, published, leave, expec
     session, seat = arrive(fake, published)
     begin(seat)
     (fake.return_submission if leave == "return" else fake.time_out)(session)
-    every.sync_all()
-    every.sync_all()
+    sync.sync_all()
+    sync.sync_all()
     seat.refresh_from_db()
     assert (seat.status, seat.seat_number) == (expected, None)
 
@@ -218,8 +218,8 @@ def test_reads_are_retried_and_a_lasting_failure_is_reported(fake, published):
     fake.mode(fail_next=2)
     assert prolific_client.Client(patient=True).me()
     fake.mode(fail_next=50)
-    with pytest.raises(every.NotSynced):
-        every.sync_all()
+    with pytest.raises(sync.NotSynced):
+        sync.sync_all()
 
 
 def test_a_seat_freed_here_gets_a_place_there(fake, study, published, payer):
@@ -281,7 +281,7 @@ def test_a_signed_event_frees_the_seat_once(fake, published):
     assert event(changed(session), stamp=stamp).status_code == 200
     seat.refresh_from_db()
     assert seat.status == "arrived"  # nobody waits for Prolific in that request
-    every.handle_waiting_events()
+    sync.handle_waiting_events()
     seat.refresh_from_db()
     assert seat.status == "returned"
     assert WebhookEvent.objects.get().handled_at
@@ -302,7 +302,7 @@ def test_the_api_is_believed_not_the_event(fake, published):
     """An event that comes late, or out of order, tells of a status that is no more."""
     session, seat = arrive(fake, published)
     event(changed(session, "RETURNED"))
-    every.handle_waiting_events()
+    sync.handle_waiting_events()
     seat.refresh_from_db()
     assert seat.status == "arrived"
 
@@ -313,11 +313,11 @@ def test_while_the_api_does_not_answer_the_event_waits(fake, published):
     fake.return_submission(session)
     assert event(changed(session)).status_code == 202
     fake.mode(fail_next=50)
-    with pytest.raises(every.NotSynced):
-        every.handle_waiting_events()
+    with pytest.raises(sync.NotSynced):
+        sync.handle_waiting_events()
     assert WebhookEvent.objects.get().handled_at is None
     fake.mode(fail_next=0)
-    every.handle_waiting_events()
+    sync.handle_waiting_events()
     seat.refresh_from_db()
     assert seat.status == "returned"
 
@@ -326,5 +326,5 @@ def test_an_event_about_somebody_unknown_is_taken_and_does_nothing(fake, publish
     assert event(changed("f" * 24)).status_code == 202
     told = event({"event_type": "study.status.change", "resource_id": "x"})
     assert told.status_code == 202
-    every.handle_waiting_events()
+    sync.handle_waiting_events()
     assert not WebhookEvent.objects.filter(handled_at=None).exists()

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation.models import AuditEntry, ProlificAccount, ProlificStudy
 from annotation.money import batches, ledger, payout
-from annotation.platforms.prolific import every, webhook
+from annotation.platforms.prolific.sync import handle_events, sync_all
 from annotation.study import accounts, team
 from config import kept_forms
 from tasks.clock import database_now
@@ -98,8 +98,8 @@ def test_tick_webhooks_and_payments_use_the_same_token(own, payer, study):
     ida = complete(own, there)
     (session,) = [row["id"] for row in own.submissions(there.external_id)]
     assert event(changed(session)).status_code == 202
-    assert webhook.handle_events().problems == []
-    assert every.sync_all() == "1 synced"
+    assert handle_events().problems == []
+    assert sync_all() == "1 synced"
     program = Client(headers=factories.bearer(study.owner, "run"))
     reply = program.post(reverse("api_prolific_sync", args=[study.name]), {}, "application/json")
     assert reply.status_code == 200
@@ -210,7 +210,7 @@ def test_a_removed_token_is_gone_until_its_owner_sets_it_again(own, payer, study
         reply = sync(browser, study)
         assert reply.status_code == 409
         assert sentence in reply.content.decode()
-    assert every.sync_all() == "0 synced"  # a removed token is no fault of the server
+    assert sync_all() == "0 synced"  # a removed token is no fault of the server
     set_token(payer)
     assert ProlificAccount.objects.get().pk == account.pk
     assert syncs(colleague, study)

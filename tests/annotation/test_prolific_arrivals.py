@@ -17,7 +17,7 @@ from annotation import access
 from annotation.models import Participation, Submission, Worker
 from annotation.money import batches, ledger
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import door, drafts, every, rows, studies, submissions, sync
+from annotation.platforms.prolific import door, drafts, studies, submissions, sync
 from tests import factories
 from tests.annotation.prolific import (
     BO,
@@ -283,7 +283,7 @@ def test_an_arrival_with_plain_ids_is_confirmed_by_prolific_and_then_paid(fake, 
     factories.work_through(seat)
     ledger.settle_ended(published.study)
     assert batches.prepare(published.study, None) == []  # not before Prolific was asked
-    every.sync_all()
+    sync.sync_all()
     assert Submission.objects.get().verified is True
     (batch,) = batches.prepare(published.study, None)
     assert batch.method == "approval"
@@ -313,7 +313,7 @@ def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
     begin(seat)
     factories.work_through(seat)
     an_hour_later()
-    every.sync_all()
+    sync.sync_all()
     seat.refresh_from_db()
     assert (Submission.objects.get().verified, seat.is_paid) == (False, False)
     assert batches.prepare(study, None) == []
@@ -351,7 +351,7 @@ def test_part_two_in_another_browser_continues_by_the_personal_link(fake, study,
     reply = Client().post(f"{address.path}start/?{address.query}")
     assert (reply.status_code, seat.token in reply.content.decode()) == (409, False)
     assert "the personal link will work" in reply.content.decode()
-    submissions.verify(study, prolific_client.Client(), rows.Synced())
+    submissions.verify(study, prolific_client.Client(), submissions.Synced())
     seat.refresh_from_db()
     assert (seat.status, seat.part) == ("working", 2)
     assert Submission.objects.filter(participation=seat, verified=True).count() == 2
@@ -367,7 +367,7 @@ def test_a_submission_that_somebody_invented_for_an_id_joins_nothing(fake, study
     _session, seat = arrive(fake, first)
     query = f"PROLIFIC_PID={IDA}&STUDY_ID={second.external_id}&SESSION_ID={'e' * 24}"
     assert Client().post(reverse("start", args=[second.code]) + f"?{query}").status_code == 409
-    submissions.verify(study, prolific_client.Client(), rows.Synced())
+    submissions.verify(study, prolific_client.Client(), submissions.Synced())
     seat.refresh_from_db()
     assert (seat.part, seat.is_paid, seat.submissions.count()) == (1, True, 1)
 

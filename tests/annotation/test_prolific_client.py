@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotation.models import Participation, PaymentBatch, Submission, WebhookEvent
 from annotation.money import batches, ledger, payout
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import every, sync, webhook
+from annotation.platforms.prolific import sync
 from annotation.platforms.prolific.errors import ProlificError
 from tests.annotation.prolific import BO, IDA, arrive, begin, changed, complete, event
 from tests.prolific_double.site import Server
@@ -184,8 +184,8 @@ def test_one_odd_row_holds_up_nobody_else(fake, study, published, odd, ada, fiel
     assert (seat.status, seat.seat_number) == ("returned", None)
     if fields.get("status", "x") in (None, 7, "") or "id" in fields:
         assert "A small study" in told.problems[0]
-        with pytest.raises(every.NotSynced):
-            every.sync_all()
+        with pytest.raises(sync.NotSynced):
+            sync.sync_all()
         reply = ada.post(reverse("prolific_sync", args=[study.name]), follow=True)
         assert "Not synced" in reply.content.decode()
     prepared = ada.post(reverse("pay", args=[study.name]), {"action": "prepare"})
@@ -342,17 +342,17 @@ def test_an_odd_event_is_refused_and_nothing_is_stored(db, settings, body):
 
 def test_an_event_of_the_day_before_yesterday_is_a_replay(db, settings):
     settings.PROLIFIC_WEBHOOK_SECRET = "whisper"
-    old = str(int(time.time()) - webhook.OLDEST - 60)
+    old = str(int(time.time()) - sync.OLDEST - 60)
     assert event(changed("a" * 24), stamp=old).status_code == 401
 
 
 def test_events_that_no_replay_can_bring_again_are_dropped(fake, published):
     event(changed("a" * 24))
-    every.handle_waiting_events()
+    sync.handle_waiting_events()
     event(changed("b" * 24))
-    long_ago = timezone.now() - timedelta(seconds=3 * webhook.OLDEST)
+    long_ago = timezone.now() - timedelta(seconds=3 * sync.OLDEST)
     WebhookEvent.objects.exclude(handled_at=None).update(received_at=long_ago)
-    every.handle_waiting_events()
+    sync.handle_waiting_events()
     assert WebhookEvent.objects.get().resource == "b" * 24
 
 
@@ -363,8 +363,8 @@ def test_one_event_that_cannot_be_dealt_with_keeps_no_other_waiting(fake, publis
     event(changed(first))
     event(changed(second))
     odd(lambda method, path, reply: (200, b"null") if first in path else None)
-    with pytest.raises(every.NotSynced):
-        every.handle_waiting_events()
+    with pytest.raises(sync.NotSynced):
+        sync.handle_waiting_events()
     bo.refresh_from_db()
     assert bo.status == "returned"
     assert WebhookEvent.objects.filter(handled_at=None).count() == 1

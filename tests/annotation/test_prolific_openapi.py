@@ -14,7 +14,7 @@ from django.test import Client
 
 from annotation.models import Participation, Scenario
 from annotation.money import ledger, payout
-from annotation.platforms.prolific import accounts, drafts, every, review, studies, sync
+from annotation.platforms.prolific import accounts, drafts, review, studies, sync
 from annotation.recruitment import consent
 from annotation.steps import training_step
 from tests import factories
@@ -148,7 +148,7 @@ def our_flow(fake, researcher):
     visit(fake, whole, BEA, fails)
     bad, _ = visit(fake, whole, CEM, completes)
     _, gone = visit(fake, whole, DAN, declines)
-    every.sync_all()
+    sync.sync_all()
     review.ask_to_return(bad, "You asked for it.")
     fake.return_submission(gone)
     review.reject(bad, "Most of the questions were skipped. " * 3, "LOW_EFFORT", researcher)

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from annotation.models import Participation, Submission
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import every, sync
+from annotation.platforms.prolific import sync
 from annotation.recruitment import consent, expiry, refusals, seats
 from annotation.study import lifecycle
 from tests import factories
@@ -108,10 +108,10 @@ def test_the_study_there_is_paused_while_no_seat_is_free_and_started_when_one_is
 
 def test_the_study_there_is_paused_while_the_study_here_is(fake, study, published, researcher):
     lifecycle.change_status(study, "pause", researcher)
-    every.sync_all()
+    sync.sync_all()
     assert there(fake, published)["status"] == "PAUSED"
     lifecycle.change_status(study, "reopen", researcher)
-    every.sync_all()
+    sync.sync_all()
     assert there(fake, published)["status"] == "ACTIVE"
 
 

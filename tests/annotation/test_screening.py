@@ -15,7 +15,8 @@ from analysis.tables import findings, frames, performance
 from annotation.models import Answer, Exposure, Kind, Participation, Status, Step, Study, Turn
 from annotation.monitoring import funnel, seats
 from annotation.platforms.prolific import drafts
-from annotation.recruitment import consent, sittings
+from annotation.recruitment import consent
+from annotation.recruitment.seats import enter_sitting
 from annotation.steps import answering, qualification, training_step, withdrawal
 from annotation.study import design_file, minutes, screening
 from tasks.models import Example, Task
@@ -309,7 +310,7 @@ def test_a_study_in_parts_on_prolific_splits_it_off(researcher):
     factories.work_through(seat)
     seat.refresh_from_db()
     assert (seat.status, seat.qualified) == (Status.BETWEEN, True)
-    resumed = sittings.enter_sitting(seat, 2)
+    resumed = enter_sitting(seat, 2)
     assert (resumed.status, resumed.latest_turn().step) == (Status.WORKING, Step.ANNOTATION)
 
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from annotation.models import Answer, DeclinedOffer, Panel, Participation, Study, Worker
 from annotation.monitoring import progress
-from annotation.platforms import personal_links
+from annotation.platforms.links import make_links
 from annotation.platforms.prolific import drafts, studies
 from annotation.recruitment import consent, expiry
 from annotation.steps import training_step
@@ -79,7 +79,7 @@ def test_abandoned_seats_are_offered_and_assigned_to_the_next_arrival(study):
 
 
 def test_everybody_who_looks_counts_abandoned_seats_as_free(ada, study, sona):
-    link, *_others = personal_links.make(study, "Ida\nBo")
+    link, *_others = make_links(study, "Ida\nBo")
     (draft,) = drafts.plan(study, 0, study.owner)
     for _ in range(3):
         start(study.link_code)
@@ -185,7 +185,7 @@ def test_one_address_starts_thirty_times_a_minute_and_others_are_not_kept_out(re
     assert start(study.link_code).status_code == 429
     other = Client(REMOTE_ADDR="198.51.100.7")
     assert start(large.link_code, other).status_code == 302
-    (link,) = personal_links.make(large, "Ida")
+    (link,) = make_links(large, "Ida")
     assert start(link.code).status_code == 302
     assert large.participations.count() == 32
 
@@ -220,7 +220,7 @@ def test_at_most_a_third_of_the_seats_wait_for_consent(researcher, study):
     reply = start(large.link_code)
     assert reply.status_code == 429
     assert "<button" in reply.content.decode()
-    (link,) = personal_links.make(large, "Ida")
+    (link,) = make_links(large, "Ida")
     assert start(link.code).status_code == 302
     Client().post(reverse("consent", args=[tokens[0]]), {"agree": "yes"})
     assert start(large.link_code).status_code == 302
@@ -245,7 +245,7 @@ def test_a_researcher_frees_a_seat_by_hand_and_the_log_says_so(ada, study):
 def test_the_open_link_can_be_switched_off(ada, study):
     begun = Client()
     first = start(study.link_code, begun)
-    (link,) = personal_links.make(study, "Ida")
+    (link,) = make_links(study, "Ida")
     ada.post(reverse("switches", args=[study.name]), {})
     assert "This link is switched off" in landing(study.link_code)
     assert start(study.link_code).status_code == 409
@@ -290,7 +290,7 @@ def test_what_the_cookie_holds_stays_in_the_cookie(study):
 
 
 def test_one_browser_does_not_hold_two_seats_of_a_study(ada, study):
-    (link,) = personal_links.make(study, "Ida")
+    (link,) = make_links(study, "Ida")
     client = Client()
     seat = seat_of(start(link.code, client))
     assert "already taken part in this study from this browser" in landing(study.link_code, client)
@@ -304,7 +304,7 @@ def test_one_browser_does_not_hold_two_seats_of_a_study(ada, study):
 
 @pytest.mark.parametrize("status", ["completed", "screened_out"])
 def test_who_is_done_does_not_begin_again_by_another_door(study, status):
-    (link,) = personal_links.make(study, "Ida")
+    (link,) = make_links(study, "Ida")
     client = Client()
     seat = seat_of(start(link.code, client))
     done = {} if status == "completed" else {"seat_number": None, "in_analysis": False}

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from annotation.models import LedgerEntry, Panel, Participation, Study
 from annotation.money import batches, budget, holds, ledger, payout
-from annotation.platforms import personal_links
+from annotation.platforms.links import make_links
 from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent
 from annotation.steps import training_step
@@ -218,7 +218,7 @@ def test_an_id_with_odd_signs_is_refused_at_a_panels_door(study, person):
 
 def test_no_cell_of_a_batch_is_a_formula(study, researcher):
     names = ["=1+1", "+1", "-1", "@SUM(A1)", "Dora"]
-    personal_links.make(study, "\n".join(names))
+    make_links(study, "\n".join(names))
     Study.objects.update(budget=500)
     for link in study.personal_links.order_by("pk"):
         Client().post(reverse("start", args=[link.code]))

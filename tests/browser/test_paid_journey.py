@@ -21,7 +21,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Answer, LedgerEntry, Participation, Study
 from annotation.money import ledger
-from annotation.platforms.prolific import every
+from annotation.platforms.prolific import sync
 from annotation.recruitment import identities
 from annotation.simulation.robots import Knowledge, OverHTTP, walk
 from tests import factories
@@ -165,7 +165,7 @@ def test_a_paid_study_is_paid_to_the_cent(
     seat = returned.walk("gold", answers=1)
     fake.return_submission(returned.session)
     fake.send_webhooks()
-    every.handle_waiting_events()
+    sync.handle_waiting_events()
     seat.refresh_from_db()
     assert (seat.status, seat.seat_number) == ("returned", None)
 

@@ -17,7 +17,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotation.platforms.prolific import drafts
 from annotation.platforms.prolific.client import Client, status_of
 from annotation.platforms.prolific.errors import ProlificError
-from annotation.platforms.prolific.rows import Row
+from annotation.platforms.prolific.submissions import Row
 
 ESTIMATE = 3  # minutes: the documented least for the longest time is 12
 

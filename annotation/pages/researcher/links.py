@@ -12,13 +12,13 @@ from annotation.access import signed_in, study_of
 from annotation.models import PersonalLink, Study
 from annotation.pages.fields import PageForm
 from annotation.pages.posts import StudyPost, page
-from annotation.platforms import personal_links
+from annotation.platforms.links import LinkError, links_with_states, make_links
 from tasks.csv_files import no_formula
 from tasks.downloads import csv_download
 
 
 class LinksForm(PageForm):
-    """Names for new links; platforms/personal_links.py reads the lines."""
+    """Names for new links; platforms/links.py reads the lines."""
 
     key = "links"
     names = forms.CharField(
@@ -35,11 +35,11 @@ class Links(StudyPost):
     form_class = LinksForm
     summary = "Make personal links"
     success = 201
-    faults: ClassVar = {personal_links.LinkError: "names"}
+    faults: ClassVar = {LinkError: "names"}
     tells = True
 
     def do(self, about: Study, sent: dict[str, Any], by: User) -> list[PersonalLink]:
-        return personal_links.make(about, sent["names"])
+        return make_links(about, sent["names"])
 
     def in_words(self, done: list[PersonalLink]) -> str:
         return f"{len(done)} links were made."
@@ -48,7 +48,7 @@ class Links(StudyPost):
 def _page(request: HttpRequest, study: Study, form: LinksForm | None = None) -> HttpResponse:
     rows = [
         {"link": link, "state": state, "address": _address(request, link)}
-        for link, state in personal_links.with_states(study)
+        for link, state in links_with_states(study)
     ]
     context = {"study": study, "rows": rows, "form": form or LinksForm()}
     status = 422 if form else 200
@@ -61,7 +61,7 @@ def links_file(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "pay")
     rows = (
         [no_formula(link.name), _address(request, link), state]
-        for link, state in personal_links.with_states(study)
+        for link, state in links_with_states(study)
     )
     return csv_download(f"{study.name}-links.csv", ["name", "link", "state"], rows)
 

@@ -29,8 +29,7 @@ from annotation.platforms.prolific import drafts, studies
 from annotation.platforms.prolific.accounts import account_of, token_of
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.places import start_by_hand
-from annotation.platforms.prolific.sync import sync
-from annotation.platforms.prolific.webhook import OLDEST, signature
+from annotation.platforms.prolific.sync import OLDEST, signature, sync
 from annotation.rights import right_to
 
 ONE_EACH = "(empty: one for each person)"

@@ -32,8 +32,8 @@ from annotation.models import (
 from annotation.money.ledger import cents, for_time, in_currency
 from annotation.platforms.prolific.accounts import account_of, client_of_account
 from annotation.platforms.prolific.errors import ProlificError
-from annotation.recruitment.codes import new_code
 from annotation.recruitment.doors import OUTCOMES
+from annotation.recruitment.seats import new_code
 from annotation.study import cross_task
 from tasks.models import Example
 

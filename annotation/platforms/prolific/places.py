@@ -13,8 +13,8 @@ from annotation.money import budget
 from annotation.platforms.prolific.accounts import client_of
 from annotation.platforms.prolific.client import Client, status_of
 from annotation.platforms.prolific.drafts import PlanError
-from annotation.platforms.prolific.rows import Found, Row, Synced
 from annotation.platforms.prolific.studies import free_seats
+from annotation.platforms.prolific.submissions import Found, Row, Synced
 
 NO_SEAT_FREE = "Handful paused it: no seat is free here"
 NO_ROOM = "Handful paused it: the budget is exhausted"

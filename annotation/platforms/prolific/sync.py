@@ -2,10 +2,20 @@
 
 Run by `manage.py tick`, by a button, and for one submission by its webhook.
 The API is the truth: an event only says where to look, so events may come late, twice or in any
-order. One odd row holds up nobody else: it is told of in `Synced.problems`.
+order: they are signed, stored once by the request that brings them, and looked up here, so that no
+thread that serves annotators waits for Prolific. One odd row holds up nobody else: it is told of in
+`Synced.problems`.
 """
 
+import base64
+import hashlib
+import hmac
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
 
 from annotation.models import (
     MAY_RESUME,
@@ -14,14 +24,24 @@ from annotation.models import (
     Status,
     Study,
     Submission,
+    WebhookEvent,
     Worker,
 )
 from annotation.platforms.prolific.accounts import client_of
 from annotation.platforms.prolific.client import Client, status_of
 from annotation.platforms.prolific.door import ProlificDoor
+from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.places import fit_places, note_pause
-from annotation.platforms.prolific.rows import TAKE_A_PLACE, UNDER_WAY, Found, Row, Synced
-from annotation.platforms.prolific.submissions import take_over, verify
+from annotation.platforms.prolific.submissions import (
+    TAKE_A_PLACE,
+    UNDER_WAY,
+    Found,
+    Row,
+    Synced,
+    sync_submission,
+    take_over,
+    verify,
+)
 from annotation.recruitment import eligibility, expiry, identities
 from annotation.steps import qualification
 
@@ -122,3 +142,68 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
         client.add_to_group(group, sorted(missing))
         done.barred += len(missing)
     study.prolific_studies.filter(blocklist_id=group).update(blocklist_size=len(people))
+
+
+class NotSynced(Exception):
+    """What could not be synced, one sentence for each."""
+
+
+def handle_waiting_events() -> str:
+    """What Prolific's webhooks have reported. Raises NotSynced."""
+    return _told([("events", handle_events)])
+
+
+def to_sync() -> QuerySet[Study]:
+    """The studies on Prolific, but those whose token was removed: their pages say so."""
+    there = ProlificStudy.objects.exclude(external_id=None).exclude(account__token="")
+    return Study.objects.filter(prolific_studies__in=there).distinct()
+
+
+def sync_all() -> str:
+    """The statuses of all studies on Prolific, each for itself. Raises NotSynced after the last."""
+
+    def work(study: Study) -> Callable[[], Synced]:
+        return lambda: sync(study, patient=True)
+
+    return _told([(study.name, work(study)) for study in to_sync()])
+
+
+def _told(works: list[tuple[str, Callable[[], Any]]]) -> str:
+    problems = []
+    for name, work in works:
+        try:
+            problems += [f"{name}: {problem}" for problem in work().problems]
+        except ProlificError as error:
+            problems.append(f"{name}: {error}")
+    if problems:
+        raise NotSynced("; ".join(problems))
+    return f"{len(works)} synced"
+
+
+# Prolific tries again for a day; an older request is a replay.
+OLDEST = 25 * 3600  # seconds
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """base64(HMAC-SHA256(secret, timestamp + body)), as Prolific documents it."""
+    digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
+    return base64.b64encode(digest).decode()
+
+
+def handle_events() -> Synced:
+    """Look up what the stored events tell of, and drop those that no replay can bring again.
+
+    Raises ProlificError where Prolific cannot be reached; the rest waits for the next run.
+    """
+    done = Synced()
+    waiting = WebhookEvent.objects.filter(handled_at=None).order_by("pk")
+    for resource in dict.fromkeys(waiting.values_list("resource", flat=True)):
+        events = list(waiting.filter(resource=resource).values_list("pk", flat=True))
+        with done.noting(f"event about {resource}"):
+            done.submissions += 1
+            done.changed += sync_submission(resource)
+            # Those that came meanwhile tell of something newer.
+            WebhookEvent.objects.filter(pk__in=events).update(handled_at=timezone.now())
+    old = timezone.now() - timedelta(seconds=2 * OLDEST)
+    WebhookEvent.objects.filter(received_at__lt=old).delete()
+    return done
