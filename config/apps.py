@@ -16,17 +16,17 @@ class HandfulConfig(AppConfig):
 
     def ready(self) -> None:
         from config import audit, checks, pruning, running_checks, sessions  # noqa: F401
-        from tasks import job_queue, periodic
+        from tasks import jobs, periodic
 
         periodic.PARTS["sessions"] = periodic.Part(pruning.prune, every=timedelta(hours=1))
         if settings.CELERY_BROKER_URL:
-            job_queue.send = send_to_workers
+            jobs.send = send_to_workers
         # This app has no models, and Django sends no signal for such an app.
         post_migrate.connect(create_cache_table, sender=apps.get_app_config("tasks"))
 
 
 def send_to_workers(job: int, number: int) -> None:
-    """As tasks/job_queue.py wants it; Celery is imported when there is something to be sent."""
+    """As tasks/jobs.py wants it; Celery is imported when there is something to be sent."""
     from config import celery
 
     celery.send(job, number)

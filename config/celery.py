@@ -86,8 +86,8 @@ def run_chunk(job: int, number: int) -> None:
 
 
 def send(job: int, number: int) -> None:
-    """Send a worker word of a chunk, as tasks/job_queue.py wants it. Raises QueueAway."""
-    from tasks.job_queue import QueueAway
+    """Send a worker word of a chunk, as tasks/jobs.py wants it. Raises QueueAway."""
+    from tasks.jobs import QueueAway
 
     try:
         run_chunk.delay(job, number)

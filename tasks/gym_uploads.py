@@ -162,7 +162,7 @@ def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, ow
     upload.refresh_from_db()
 
 
-@jobs.job(uploads.IMPORT_GYM, limit=timedelta(minutes=10), together=lambda job: range(job.total))
+@jobs.job(uploads.IMPORT_GYM, limit=timedelta(minutes=10))
 def _import(job: Job, number: int) -> dict[str, Any]:
     """Import one of the tasks, all of it or nothing: {name, version, created}."""
     upload = TaskUpload.objects.filter(pk=job.parameters["upload"]).first()

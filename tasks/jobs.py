@@ -1,9 +1,9 @@
 """Work that takes longer than a request: a row stores the progress, and each poll runs chunks.
 
-A job is cut into numbered chunks, done one after the other; a kind may say that some of them run
-together. Each poll of the page that waits for it (or `manage.py run_jobs`) runs chunks for about a
-second and stores what they gave. Without a queue, a job that nobody looks at waits. With one
-(config/celery.py) the poll sends word of the chunks to its workers, and they run them.
+A job is cut into numbered chunks, done one after the other. Each poll of the page that waits for it
+(or `manage.py run_jobs`) runs chunks for about a second and stores what they gave. Without a queue,
+a job that nobody looks at waits. With one (config/celery.py) the poll sends word of the next chunk
+to its workers, and they run it.
 
 A chunk is leased before it is run, by one conditional update, so that of two polls at once only
 one runs it. The lease holds for half a minute and is renewed while the chunk is run, up to its
@@ -30,10 +30,10 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F, Q, QuerySet
 
-from tasks import checking, disk, job_queue
+from tasks import checking, disk
 from tasks.clock import database_now
 from tasks.formats import canonical
-from tasks.models import Job, JobChunk
+from tasks.models import Job
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +41,15 @@ POLL = 1.0  # seconds that one request works on a job
 LEASE = timedelta(seconds=30)  # that a lease is believed without being renewed
 BEAT = 10.0  # seconds between two renewals
 MAX_ATTEMPTS = 3  # of one chunk whose process was killed each time
+RESEND = timedelta(minutes=1)  # that a chunk waits in the queue before word of it is sent again
+
+
+class QueueAway(Exception):
+    """The queue does not answer."""
+
+
+# Sends the number of a chunk of the job with this key; None where there is no queue. QueueAway.
+send: Callable[[int, int], None] | None = None
 
 
 class JobError(Exception):
@@ -49,15 +58,10 @@ class JobError(Exception):
 
 @dataclass(frozen=True)
 class JobKind:
-    """How one chunk of such a job is done, and for how long its lease is renewed at most.
-
-    `together` gives the numbers of the chunks that need what came before, but nothing of each
-    other.
-    """
+    """How one chunk of such a job is done, and for how long its lease is renewed at most."""
 
     chunk: Callable[[Job, int], Any]
     limit: timedelta
-    together: Callable[[Job], range] = lambda job: range(0)
 
 
 KINDS: dict[str, JobKind] = {}
@@ -76,11 +80,7 @@ def _kind_of(job: Job) -> JobKind:
     return KINDS[job.kind]
 
 
-def job(
-    name: str,
-    limit: timedelta = timedelta(minutes=2),
-    together: Callable[[Job], range] = JobKind.together,
-) -> Callable[..., Any]:
+def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any]:
     """Register `chunk(job, number)`, number from 0, as what jobs of that kind consist of.
 
     Apps import the modules that do this when they are ready, or name them in MODULES, so every
@@ -89,7 +89,7 @@ def job(
     """
 
     def register(chunk: Callable[[Job, int], Any]) -> Callable[[Job, int], Any]:
-        KINDS[name] = JobKind(chunk, limit, together)
+        KINDS[name] = JobKind(chunk, limit)
         return chunk
 
     return register
@@ -162,42 +162,50 @@ def sweep() -> None:
 
 
 def retry(job: Job) -> None:
-    """Let a failed job go on with the chunks that failed."""
-    fresh = {"attempts": 0, "sent_at": None}
+    """Let a failed job go on with the chunk that failed."""
     Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(
-        state=Job.State.WAITING, error="", touched_at=database_now(), **fresh
+        state=Job.State.WAITING, error="", touched_at=database_now(), attempts=0, sent_at=None
     )
-    job.chunks.filter(lease="").update(**fresh)
     job.refresh_from_db()
 
 
 def advance(job: Job) -> None:
-    """Send word of its chunks to the workers, or run some for about a second where there are none.
+    """Send word of its next chunk to the workers, or run some for a second where there are none.
 
     At least one, unless somebody else is at it. Whatever comes of it stands in the row, which is
     read again.
     """
-    if job_queue.send is not None:
-        job_queue.hand_out(job, ready(job), together=is_together(job))
+    if send is not None:
+        _send_word(job, send)
         return
     end = time.monotonic() + POLL
     while run_chunk(job) and time.monotonic() < end:
         pass
 
 
-def ready(job: Job) -> range:
-    """The numbers of the chunks whose turn it is: the next one, or those that run together."""
-    first = len(job.result)
-    return range(first, _kind_of(job).together(job).stop if is_together(job) else first + 1)
+def _send_word(job: Job, send: Callable[[int, int], None]) -> None:
+    """Send word of the next chunk, unless it is at work or was sent already.
 
-
-def is_together(job: Job) -> bool:
-    """Are these chunks that run together, each with a row of its own?"""
-    return len(job.result) in _kind_of(job).together(job)
+    That it was sent stands in the row, so that polls do not send it again and again; one that was
+    lost, or whose worker was killed, is sent once more by a later poll or tick. Where the queue
+    does not answer, `job.queue_is_away` says so, and the chunk waits.
+    """
+    if job.is_done or job.has_failed:
+        return
+    now, row = database_now(), Job.objects.filter(pk=job.pk, done=job.done)
+    free = Q(leased_until=None) & (Q(sent_at=None) | Q(sent_at__lt=now - RESEND))
+    abandoned = Q(leased_until__lt=now) & (Q(sent_at__lt=F("leased_until")) | Q(sent_at=None))
+    if not row.filter(free | abandoned).update(sent_at=now):
+        return
+    try:
+        send(job.pk, job.done)
+    except QueueAway:
+        row.update(sent_at=None)
+        job.queue_is_away = True
 
 
 def run_chunk(job: Job, number: int | None = None) -> bool:
-    """Run the next chunk that is free, or that one; False where there is nothing more to run now.
+    """Run the next chunk if it is free, or that one; False where there is nothing to run now.
 
     That is also so where the job was deleted meanwhile: nobody wants it nor its files any more.
     """
@@ -211,107 +219,54 @@ def run_chunk(job: Job, number: int | None = None) -> bool:
 
 
 def _run_chunk(job: Job, number: int | None) -> bool:
-    held = _take(job, number)
-    if held is None:
+    job.refresh_from_db()
+    if number not in (None, job.done) or not take_lease(job):
         return False
     try:
-        part = _result_of_chunk(job, held)
+        part = _result_of_chunk(job)
     except checking.Busy:
-        _give_back(held, Job.State.WAITING)
+        _give_back(job, Job.State.WAITING)
         return False
     except Exception as error:
         if not isinstance(error, JobError) and not disk.is_full(error):
             logger.exception("%s failed", job)
-        _give_back(held, Job.State.FAILED, attempts=held.attempts, error=_sentence(error))
+        _give_back(job, Job.State.FAILED, attempts=job.attempts, error=_sentence(error))
         return False
     except BaseException:
         # Stopped from outside (Ctrl+C): whoever comes next need not wait for the lease to run out.
-        _give_back(held, Job.State.WAITING)
+        _give_back(job, Job.State.WAITING)
         raise
-    if isinstance(held, JobChunk):
-        return store_beside_others(held, part)
     is_last = job.done + 1 == job.total
     state = Job.State.DONE if is_last else Job.State.RUNNING
     is_stored = _give_back(job, state, done=F("done") + 1, result=[*job.result, part])
     return is_stored and not is_last
 
 
-def _take(job: Job, number: int | None) -> Job | JobChunk | None:
-    """Lease the next free chunk whose turn it is, or that one: the row that has the lease.
-
-    That is the job itself, or the row of one of the chunks that run together.
-    """
-    job.refresh_from_db()
-    numbers = ready(job)
-    if number is not None and number not in numbers:
-        return None
-    if not is_together(job):
-        return job if take_lease(job) else None
-    if job.is_done or job.has_failed:
-        return None
-    over = set(job.chunks.filter(is_done=True).values_list("number", flat=True))
-    for candidate in numbers if number is None else [number]:
-        if candidate not in over and (chunk := take_chunk(job, candidate)):
-            return chunk
-    return None
-
-
-def _result_of_chunk(job: Job, held: Job | JobChunk) -> Any:
-    number = held.number if isinstance(held, JobChunk) else job.done
-    if held.attempts > MAX_ATTEMPTS:
+def _result_of_chunk(job: Job) -> Any:
+    if job.attempts > MAX_ATTEMPTS:
         raise JobError(
-            f"Part {number + 1} was begun {MAX_ATTEMPTS} times and never finished: its process"
+            f"Part {job.done + 1} was begun {MAX_ATTEMPTS} times and never finished: its process"
             " was stopped each time, or it takes too long. Check the server's memory, then try"
             " again."
         )
     kind = _kind_of(job)
-    with _renewed(job, held, kind.limit):
-        return kind.chunk(job, number)
+    with _renewed(job, kind.limit):
+        return kind.chunk(job, job.done)
 
 
-def _own(held: Job | JobChunk) -> QuerySet[Any]:
+def _own(job: Job) -> QuerySet[Job]:
     """The row, as long as it has this lease: others have the chunk once it ran out."""
-    return type(held)._default_manager.filter(pk=held.pk, lease=held.lease)
+    return Job.objects.filter(pk=job.pk, lease=job.lease)
 
 
-def _give_back(held: Job | JobChunk, state: str, attempts: int = 0, **changes: Any) -> bool:
+def _give_back(job: Job, state: str, attempts: int = 0, **changes: Any) -> bool:
     """End the lease and store what has changed of the job; False where the lease ran out."""
     ended = {"attempts": attempts, "lease": "", "leased_until": None, "sent_at": None}
-    of_job = {"state": state, "touched_at": database_now(), **changes}
-    if isinstance(held, Job):
-        return bool(_own(held).update(**ended, **of_job))
-    is_ended = bool(_own(held).update(**ended))
-    # One of several: the job waits only where none of the others is at work.
-    others = held.job.chunks.exclude(lease="")
-    if is_ended and (state == Job.State.FAILED or not others.exists()):
-        Job.objects.filter(OPEN, pk=held.job_id).update(**of_job)
-    return is_ended
-
-
-def store_beside_others(chunk: JobChunk, part: Any) -> bool:
-    """Store what it gave; the last of those that run together moves all of it into the job."""
-    with transaction.atomic():
-        job = Job.objects.select_for_update().get(pk=chunk.job_id)
-        if not _own(chunk).update(
-            is_done=True, result=part, lease="", leased_until=None, sent_at=None
-        ):
-            return False
-        numbers = ready(job)
-        ended = job.chunks.filter(is_done=True, number__in=numbers).order_by("number")
-        parts = list(ended.values_list("result", flat=True))
-        job.done = numbers.start + len(parts)
-        if len(parts) == len(numbers):
-            job.result = [*job.result, *parts]
-            ended.update(result=None)
-        if job.done == job.total:
-            job.state = Job.State.DONE
-        job.touched_at = database_now()
-        job.save(update_fields=["done", "result", "state", "touched_at"])
-    return not job.is_done
+    return bool(_own(job).update(**ended, state=state, touched_at=database_now(), **changes))
 
 
 @contextlib.contextmanager
-def _renewed(job: Job, held: Job | JobChunk, limit: timedelta) -> Iterator[None]:
+def _renewed(job: Job, limit: timedelta) -> Iterator[None]:
     """Renew the lease meanwhile, from a thread with a connection of its own."""
     ended = threading.Event()
 
@@ -321,7 +276,7 @@ def _renewed(job: Job, held: Job | JobChunk, limit: timedelta) -> Iterator[None]
             while not ended.wait(BEAT) and time.monotonic() < last:
                 # A database that cannot be asked now is asked again at the next beat.
                 with contextlib.suppress(DatabaseError):
-                    _own(held).update(leased_until=database_now() + LEASE)
+                    _own(job).update(leased_until=database_now() + LEASE)
         finally:
             connection.close()
 
@@ -346,20 +301,6 @@ def take_lease(job: Job) -> str:
     )
     job.refresh_from_db()
     return lease if leased and job.lease == lease else ""
-
-
-def take_chunk(job: Job, number: int) -> JobChunk | None:
-    """Take one of the chunks that run together; None where it is taken or done."""
-    lease, now = secrets.token_hex(16), database_now()
-    chunk, _made = JobChunk.objects.get_or_create(job_id=job.pk, number=number)
-    leased = JobChunk.objects.filter(free_at(now), pk=chunk.pk, is_done=False).update(
-        lease=lease, leased_until=now + LEASE, attempts=F("attempts") + 1
-    )
-    if not leased:
-        return None
-    Job.objects.filter(OPEN, pk=job.pk).update(state=Job.State.RUNNING, touched_at=now)
-    chunk.refresh_from_db()
-    return chunk if chunk.lease == lease else None
 
 
 def free_at(now: datetime) -> Q:

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db import transaction
 
-from tasks import job_queue, jobs, uploads
+from tasks import jobs, uploads
 from tasks.clock import database_now
 from tasks.jobs import JobError
 from tasks.models import Job, PeriodicPart
@@ -22,7 +22,7 @@ from tasks.models import Job, PeriodicPart
 
 def advance_jobs() -> str:
     """What each tick does: run all of them, or send the workers word of their chunks."""
-    if job_queue.send is None:
+    if jobs.send is None:
         return run_all_jobs()
     waiting = Job.objects.filter(jobs.OPEN, kind__in=jobs.known())
     for job in waiting:
@@ -50,25 +50,22 @@ def run_all_jobs(tell: Callable[[str], Any] = str) -> str:
 
 
 def wait_for_lease(job: Job) -> bool:
-    """Is a chunk free once the leases that stand on it now have run out?
+    """Is the chunk free once the lease that it has now has run out?
 
-    False where all are renewed, which a killed process cannot. Waits for half a minute at most.
+    False where it is renewed, which a killed process cannot. Waits for half a minute at most.
     """
-    held = _leases(job)
-    for lease, until in held.items():
-        while _leases(job).get(lease) == until and database_now() <= until:
-            time.sleep(1)
-    now = _leases(job)
-    return bool(held) and any(now.get(lease) in (None, until) for lease, until in held.items())
+    held = _lease(job)
+    if held is None:
+        return False
+    while _lease(job) == held and database_now() <= held[1]:
+        time.sleep(1)
+    return _lease(job) in (None, held)
 
 
-def _leases(job: Job) -> dict[str, Any]:
-    """The leases on its chunks, and until when each is believed."""
-    own = Job.objects.filter(pk=job.pk).exclude(lease="")
-    beside = job.chunks.exclude(lease="")
-    return dict(
-        [*own.values_list("lease", "leased_until"), *beside.values_list("lease", "leased_until")]
-    )
+def _lease(job: Job) -> tuple[str, Any] | None:
+    """The lease on its chunk, and until when it is believed."""
+    leased = Job.objects.filter(pk=job.pk).exclude(leased_until=None)
+    return leased.values_list("lease", "leased_until").first()
 
 
 logger = logging.getLogger(__name__)

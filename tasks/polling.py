@@ -5,7 +5,7 @@ from django.shortcuts import redirect, render
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 from django_htmx.middleware import HtmxDetails
 
-from tasks import job_queue, jobs
+from tasks import jobs
 from tasks.models import Job
 
 
@@ -24,7 +24,7 @@ def poll(request: HttpRequest, job: Job, address: str) -> HttpResponse:
     context = {
         "job": job,
         "job_address": request.get_full_path(),
-        "has_queue": job_queue.send is not None,
+        "has_queue": jobs.send is not None,
     }
     return render(request, "researcher/_job_progress.html", context)
 

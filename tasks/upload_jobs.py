@@ -145,8 +145,7 @@ def _upload_of(job: Job) -> TaskUpload:
     return upload
 
 
-# The files, between the card and what they are as a whole.
-@jobs.job(CHECK, limit=timedelta(minutes=10), together=lambda job: range(1, job.total - 1))
+@jobs.job(CHECK, limit=timedelta(minutes=10))
 def _check(job: Job, number: int) -> dict[str, Any]:
     """What was found in the card, then in each file, then in all: each {errors} or what is right.
 
@@ -228,7 +227,7 @@ def _import(job: Job, number: int) -> dict[str, Any]:
     return _make(_upload_of(job), made_of["card"], made_of["hash"], made_of)
 
 
-@jobs.job(IMPORT_WHOLE, limit=timedelta(minutes=30), together=lambda job: range(1, job.total - 2))
+@jobs.job(IMPORT_WHOLE, limit=timedelta(minutes=30))
 def _import_whole(job: Job, number: int) -> dict[str, Any]:
     """The parts of the check, and at last the task: {name, version, created}, or {problems}."""
     upload = _upload_of(job)

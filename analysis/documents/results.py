@@ -308,7 +308,7 @@ def job_of(study: Study, owner: Any = None) -> Job | None:
     return begun or Job(kind=KIND, parameters=made_of, total=len(PARTS))
 
 
-@jobs.job(KIND, together=lambda job: range(job.total))
+@jobs.job(KIND)
 def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     """One of PARTS."""
     study = Study.objects.filter(pk=job.parameters["study"]).first()

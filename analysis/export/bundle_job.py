@@ -124,12 +124,7 @@ def prepare(study: Study, owner: Any, round_times: str = "") -> Job:
     return jobs.start(KIND, wanted, total=len(PARTS), owner=owner)
 
 
-# The report and the Parquet files are made of the data alone.
-@jobs.job(
-    KIND,
-    limit=timedelta(minutes=10),
-    together=lambda job: range(1, PARTS.index("verify")),
-)
+@jobs.job(KIND, limit=timedelta(minutes=10))
 def chunk(job: Job, number: int) -> dict[str, str]:
     """One of PARTS; the first gives {folder, state, at}, the others nothing."""
     study = Study.objects.filter(pk=job.parameters["study"]).first()

@@ -284,7 +284,7 @@ def _tasks(made_of: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(task for task, _shots, _pks in made_of["cells"]))
 
 
-@jobs.job(KIND, together=lambda job: range(job.total))
+@jobs.job(KIND)
 def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
     """The rows of one task and number of shots; after all of these, the contrasts of one task."""
     made_of, cells = job.parameters, job.parameters["cells"]

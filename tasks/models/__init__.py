@@ -3,7 +3,7 @@
 Begin at `task.py`. Nothing in this app knows about people who answer.
 """
 
-from tasks.models.job import Installation, Job, JobChunk, PeriodicPart
+from tasks.models.job import Installation, Job, PeriodicPart
 from tasks.models.predictions import (
     LanguageModel,
     Prediction,
@@ -25,7 +25,6 @@ __all__ = [
     "Example",
     "Installation",
     "Job",
-    "JobChunk",
     "LanguageModel",
     "PeriodicPart",
     "Prediction",

@@ -17,20 +17,7 @@ class JobState(models.TextChoices):
     FAILED = "failed"
 
 
-class Leased(models.Model):
-    """What one process at a time is at, and until when that is believed."""
-
-    lease = models.CharField(max_length=32, blank=True)
-    leased_until = models.DateTimeField(null=True)
-    # How often it was begun and, where there is a queue, when a worker was last told of it.
-    attempts = models.PositiveIntegerField(default=0)
-    sent_at = models.DateTimeField(null=True)
-
-    class Meta:
-        abstract = True
-
-
-class Job(Leased):
+class Job(models.Model):
     """Work that takes longer than a request, as far as it is done; tasks/jobs.py runs it.
 
     The same work (kind, parameters, seed) is one row, whoever asks for it: `key`.
@@ -52,7 +39,12 @@ class Job(Leased):
     error = models.TextField(blank=True)
     # What each chunk gave, in their order.
     result = models.JSONField(default=list)
-    # Whoever holds the lease is at the next chunk; of chunks that run together each has its own.
+    # Whoever holds the lease is at the next chunk, until when that is believed; how often the chunk
+    # was begun and, where there is a queue, when a worker was last told of it.
+    lease = models.CharField(max_length=32, blank=True)
+    leased_until = models.DateTimeField(null=True)
+    attempts = models.PositiveIntegerField(default=0)
+    sent_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     touched_at = models.DateTimeField(auto_now=True)
 
@@ -83,11 +75,10 @@ class Job(Leased):
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}: {self.done} of {self.total}"
 
-    def at_work(self) -> int:
-        """How many of its chunks are leased now, as far as their leases are believed."""
-        own = Q(pk=self.pk, leased_until__gte=Now())
-        beside = self.chunks.filter(leased_until__gte=Now())
-        return Job.objects.filter(own).count() + beside.count()
+    @property
+    def is_at_work(self) -> bool:
+        """Is its next chunk leased now, as far as the lease is believed?"""
+        return Job.objects.filter(pk=self.pk, leased_until__gte=Now()).exists()
 
     @property
     def is_done(self) -> bool:
@@ -96,30 +87,6 @@ class Job(Leased):
     @property
     def has_failed(self) -> bool:
         return self.state == self.State.FAILED
-
-
-class JobChunk(Leased):
-    """One of the chunks of a job that may run at the same time, and what it gave."""
-
-    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="chunks")
-    number = models.PositiveIntegerField()
-    is_done = models.BooleanField(default=False)
-    # Until all of them are done; then it stands in the result of the job.
-    result = models.JSONField(null=True)
-
-    class Meta:
-        ordering = ["job", "number"]
-        constraints = [
-            models.UniqueConstraint(fields=["job", "number"], name="a_chunk_is_one_row"),
-            models.CheckConstraint(
-                condition=Q(lease="", leased_until__isnull=True)
-                | Q(is_done=False, leased_until__isnull=False) & ~Q(lease=""),
-                name="a_lease_on_a_chunk_has_an_end_and_none_is_on_a_done_one",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"chunk {self.number} of {self.job}"
 
 
 class PeriodicPart(models.Model):

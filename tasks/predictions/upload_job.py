@@ -71,7 +71,7 @@ def outcome(job: Job) -> dict[str, Any]:
     return job.result[-1]
 
 
-@jobs.job(KIND, together=lambda job: range(job.total - 1))
+@jobs.job(KIND)
 def chunk(job: Job, number: int) -> dict[str, Any]:
     """Read and score the files of a part, {problems, remarks}; as the last, store all: `outcome`.
 

@@ -53,7 +53,7 @@ OF_NOBODY = """
     Study_tasks Study_upstream_tasks Scenario UpstreamExample KeyCheck StudyManifest ConsentText
     ComparedFile RefusedArrival
     ModelAnnotator ModelRun Panel ProlificStudy ProlificStudy_scenarios tasks.Installation
-    tasks.PeriodicPart tasks.JobChunk tasks.TaskReport tasks.UnfinishedImport tasks.Split
+    tasks.PeriodicPart tasks.TaskReport tasks.UnfinishedImport tasks.Split
     tasks.Example tasks.PredictionFile tasks.Prediction auth.Permission auth.Group
     auth.Group_permissions contenttypes.ContentType
 """

@@ -14,7 +14,7 @@ from tasks import jobs  # noqa: E402
 from tasks.models import Job  # noqa: E402
 
 
-@jobs.job("naps", together=lambda job: range(1, job.total - 1))
+@jobs.job("naps")
 def _nap(job: Job, number: int) -> int:
     """Leave a file NUMBER-PROCESS-RANDOM, sleep, and give the square of the number."""
     name = f"{number}-{os.getpid()}-{secrets.token_hex(4)}"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tests.workers.app  # noqa: F401  registers the kind of job
-from tasks import installation, job_queue
+from tasks import installation, jobs
 from tests.tasks.test_jobs import database_address
 
 pytest_plugins = ["tests.conftest"]
@@ -86,4 +86,4 @@ def kill(worker: subprocess.Popen) -> None:
 @pytest.fixture(autouse=True)
 def _resent_soon(monkeypatch):
     """A chunk whose message was lost is sent again after seconds rather than a minute."""
-    monkeypatch.setattr(job_queue, "RESEND", job_queue.RESEND / 20)
+    monkeypatch.setattr(jobs, "RESEND", jobs.RESEND / 20)
