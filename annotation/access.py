@@ -25,7 +25,6 @@ from django_htmx.middleware import HtmxDetails
 from annotation.models import ApiToken, Kind, Participation, Status, Study
 from annotation.models.api_token import SCOPE_OF_RIGHT
 from annotation.models.study import StudyQuerySet
-from annotation.platforms import registry
 from annotation.platforms.links import COOKIE_AGE, COOKIE_SALT, OpenLink, browser
 from annotation.recruitment import arrivals, doors, refusals, start_limit
 from annotation.recruitment.doors import Identity
@@ -207,7 +206,7 @@ def arrival(request: HttpRequest, code: str, ticket: str = "") -> Arrival:
     `ticket` is what the landing page gave them (Arrival.ticket). Raises doors.NotAdmitted for a
     forged or stale address.
     """
-    door = registry.door(code)
+    door = doors.door_at(code)
     if door is None:
         raise Http404
     translation.activate(door.study.interface_language)
@@ -251,7 +250,7 @@ def language_of(request: HttpRequest) -> str:
     if "token" in named:
         theirs = Participation.objects.filter(token=named["token"])
         return theirs.values_list("study__interface_language", flat=True).first() or "en"
-    door = registry.door(named["code"]) if "code" in named else None
+    door = doors.door_at(named["code"]) if "code" in named else None
     return door.study.interface_language if door else "en"
 
 

@@ -13,11 +13,17 @@ class AnnotationConfig(AppConfig):
         from annotation import audited as _audited  # noqa: F401  # it listens
         from annotation import guards, guards_in_migrations, key_check
         from annotation.notices import collecting, webhooks
+        from annotation.platforms import links, panel
+        from annotation.platforms.prolific import door as prolific_door
         from annotation.platforms.prolific import sync as prolific_sync
-        from annotation.recruitment import expiry
+        from annotation.recruitment import doors, expiry
         from annotation.steps import erasure
         from tasks import jobs, periodic
 
+        doors.DOORS += [
+            links.OpenLink, links.PersonalDoor, panel.PanelDoor, prolific_door.ProlificDoor,
+            links.SimulatedLink,
+        ]  # fmt: skip
         pre_migrate.connect(guards_in_migrations.go_with_each_migration, sender=self)
         post_migrate.connect(guards.install_after_migrate, sender=self)
         post_migrate.connect(key_check.store_after_migrate, sender=self)

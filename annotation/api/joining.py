@@ -21,9 +21,9 @@ from annotation.api.participants import Spoken, Unfit, holding, read
 from annotation.api.problems import MEDIA_TYPE, problem
 from annotation.models import Channel, Kind, Participation, Scenario, Study
 from annotation.pages.worker.landing import landing_page
-from annotation.platforms import registry
 from annotation.platforms.links import ModelDoor, OpenLink, Seated, SimulatedLink
 from annotation.recruitment import refusals, start_limit
+from annotation.recruitment.doors import door_at
 from annotation.steps import channels
 
 TOLD = (
@@ -100,7 +100,7 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> access.Arrival
     A platform sends people to its page with an id of theirs, which no program is asked for.
     Raises channels.PeopleUsePages there, and Unfit where the design allows programs.
     """
-    door = registry.door(code)
+    door = door_at(code)
     if door is not None and not isinstance(door, OpenLink):
         channels.check(Channel.API, door.kind, door.study)
         raise Unfit({"code": ["This link is a platform's: people arrive by it on its page alone."]})

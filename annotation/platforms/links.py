@@ -10,7 +10,6 @@ new. The same model on the same file again is a replicate, which is named
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -27,7 +26,7 @@ from annotation.models import (
     Topic,
     Worker,
 )
-from annotation.recruitment.doors import PERSONAL, Exit, Identity
+from annotation.recruitment.doors import PERSONAL, Door, Exit, Identity
 from annotation.recruitment.identities import worker_key
 
 COOKIE_SALT = "annotation.worker"
@@ -42,29 +41,25 @@ def browser(request: HttpRequest) -> str:
     return held or ""
 
 
-class OpenLink:
+class OpenLink(Door):
     """One link for everybody. A worker is a browser: exclusivity holds per browser."""
 
-    platform, kind, part, anonymous, confirms = "link", Kind.PERSON, 0, True, False
+    platform, anonymous = "link", True
 
     def __init__(self, study: Study):
         self.study = study
+
+    @classmethod
+    def at(cls, code: str) -> Door | None:
+        study = Study.objects.filter(link_code=code).first()
+        return cls(study) if study is not None else None
 
     def identity(self, request: HttpRequest) -> Identity | None:
         known = browser(request)
         return Identity(known, verified=True) if known else None
 
-    def is_preview(self, request: HttpRequest) -> bool:
-        return False
-
-    def scenarios(self) -> list[int] | None:
-        return None
-
     def refusal(self) -> str:
         return "" if self.study.open_link_on else "link_off"
-
-    def submission_fields(self) -> dict[str, Any]:
-        return {}
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
         return Exit(code=own_code) if outcome in ("completed", "not_qualified") else None
@@ -74,6 +69,12 @@ class SimulatedLink(OpenLink):
     """Another address of the same study, so that robots can never be counted as people."""
 
     platform, kind, anonymous = "simulated", Kind.SIMULATED, False
+
+    @classmethod
+    def at(cls, code: str) -> Door | None:
+        # Robots live in rehearsals alone: elsewhere their door is not there.
+        study = Study.objects.filter(simulated_link_code=code, rehearsal=True).first()
+        return cls(study) if study is not None else None
 
     def refusal(self) -> str:
         return ""
@@ -106,6 +107,11 @@ class PersonalDoor(OpenLink):
     def __init__(self, link: PersonalLink):
         super().__init__(link.study)
         self.link = link
+
+    @classmethod
+    def at(cls, code: str) -> Door | None:
+        link = PersonalLink.objects.select_related("study").filter(code=code).first()
+        return cls(link) if link is not None else None
 
     def identity(self, request: HttpRequest) -> Identity | None:
         return Identity(self.link.code, verified=True)

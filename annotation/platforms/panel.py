@@ -12,8 +12,8 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext
 
-from annotation.models import Kind, Panel
-from annotation.recruitment.doors import Exit, Identity, NotAdmitted
+from annotation.models import Panel, Submission
+from annotation.recruitment.doors import Door, Exit, Identity, NotAdmitted
 
 CODES = ("completed_code", "other_code", "turned_away_code")
 URLS = ("completed_url", "other_url", "turned_away_url")
@@ -89,15 +89,24 @@ def check(panel: Panel) -> None:
         raise ValidationError(errors)
 
 
-class PanelDoor:
+class PanelDoor(Door):
     """The study's address for one platform."""
 
-    kind, part, anonymous, confirms = Kind.PERSON, 0, True, False
+    anonymous = True
 
     def __init__(self, panel: Panel):
         self.panel, self.study = panel, panel.study
         # Ids are the platform's own: the same id on another platform is somebody else.
         self.platform = f"panel:{panel.name}"
+
+    @classmethod
+    def at(cls, code: str) -> Door | None:
+        panel = Panel.objects.select_related("study").filter(code=code).first()
+        return cls(panel) if panel is not None else None
+
+    @classmethod
+    def of(cls, submission: Submission) -> Door | None:
+        return cls(submission.panel) if submission.panel is not None else None
 
     def identity(self, request: HttpRequest) -> Identity | None:
         return self.read(request.GET)
@@ -130,12 +139,6 @@ class PanelDoor:
     def is_placeholder(self, parameters: QueryDict) -> bool:
         """Connect and others send the placeholder itself while a researcher only looks."""
         return bool(re.match(r"[%{\[$]", parameters.get(self.panel.id_parameter, "")))
-
-    def scenarios(self) -> list[int] | None:
-        return None
-
-    def refusal(self) -> str:
-        return ""
 
     def submission_fields(self) -> dict[str, Any]:
         return {"panel": self.panel}

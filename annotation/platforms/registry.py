@@ -1,33 +1,13 @@
-"""Which door stands at an address under /join/, and by which door a participation leaves."""
+"""By which door a participation leaves."""
 
 import logging
 
-from annotation.models import Panel, Participation, PersonalLink, ProlificStudy, Status, Study
-from annotation.platforms import links, panel
-from annotation.platforms.prolific.door import ProlificDoor
+from annotation.models import Participation, Status
+from annotation.platforms import links
 from annotation.recruitment import consent, identities
-from annotation.recruitment.doors import Door, Exit, Identity
+from annotation.recruitment.doors import Exit, Identity, door_of
 
 logger = logging.getLogger(__name__)
-
-
-def door(code: str) -> Door | None:
-    """The door at that address, or None."""
-    study = Study.objects.filter(link_code=code).first()
-    if study is not None:
-        return links.OpenLink(study)
-    personal = PersonalLink.objects.select_related("study").filter(code=code).first()
-    if personal is not None:
-        return links.PersonalDoor(personal)
-    of_panel = Panel.objects.select_related("study").filter(code=code).first()
-    if of_panel is not None:
-        return panel.PanelDoor(of_panel)
-    on_prolific = ProlificStudy.objects.select_related("study").filter(code=code).first()
-    if on_prolific is not None:
-        return ProlificDoor(on_prolific)
-    # Robots live in rehearsals alone: elsewhere their door is not there.
-    study = Study.objects.filter(simulated_link_code=code, rehearsal=True).first()
-    return links.SimulatedLink(study) if study is not None else None
 
 
 def exit_of(participation: Participation, outcome: str) -> Exit | None:
@@ -42,19 +22,13 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
         )
     if latest.participation_id != participation.pk:
         outcome = latest.outcome or outcome
-    came_by: Door
-    if latest.prolific_study is not None:
-        came_by = ProlificDoor(latest.prolific_study)
-    else:
-        assert latest.panel is not None  # no other platform has submissions
-        came_by = panel.PanelDoor(latest.panel)
     try:
         who = Identity(identities.decrypt(latest.person), identities.decrypt(latest.reference))
     except ValueError as error:
         # The last page of a worker is no place for this: their code is shown, the operator told.
         logger.error("%s", error)
         who = None
-    return came_by.exit(outcome, who, participation.completion_code)
+    return door_of(latest).exit(outcome, who, participation.completion_code)
 
 
 def current_exit(participation: Participation) -> Exit | None:

@@ -14,25 +14,35 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
-from annotation.models import Kind, ProlificStudy
+from annotation.models import ProlificStudy, Submission
 from annotation.platforms.prolific.studies import PARAMETERS
-from annotation.recruitment.doors import Exit, Identity, NotAdmitted
+from annotation.recruitment.doors import Door, Exit, Identity, NotAdmitted
 
 ID = re.compile(r"[0-9a-f]{24}")
 ISSUER = "https://www.prolific.com"
 LEEWAY = 30  # seconds that two clocks may differ
 
 
-class ProlificDoor:
+class ProlificDoor(Door):
     """The address of one study on Prolific."""
 
-    platform, kind, confirms = "prolific", Kind.PERSON, True
+    platform, confirms = "prolific", True
 
     def __init__(self, prolific_study: ProlificStudy):
         self.prolific_study, self.study = prolific_study, prolific_study.study
         self.part = prolific_study.part
         # Without the platform's signature anybody can invent an id.
         self.anonymous = not prolific_study.signed
+
+    @classmethod
+    def at(cls, code: str) -> Door | None:
+        there = ProlificStudy.objects.select_related("study").filter(code=code).first()
+        return cls(there) if there is not None else None
+
+    @classmethod
+    def of(cls, submission: Submission) -> Door | None:
+        there = submission.prolific_study
+        return cls(there) if there is not None else None
 
     def identity(self, request: HttpRequest) -> Identity | None:
         # One spelling for each id, or a person who writes it otherwise would be somebody else.
@@ -84,9 +94,6 @@ class ProlificDoor:
 
     def scenarios(self) -> list[int] | None:
         return list(self.prolific_study.scenarios.values_list("pk", flat=True))
-
-    def refusal(self) -> str:
-        return ""
 
     def submission_fields(self) -> dict[str, Any]:
         return {"prolific_study": self.prolific_study}
