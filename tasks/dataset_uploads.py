@@ -12,65 +12,48 @@ from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 
-from tasks import checking, disk, upload_jobs, uploads
+from tasks import disk, upload_jobs, uploads
 from tasks.datasets.making import Wanted
 from tasks.datasets.reading import Reading, format_of
 from tasks.formats import FormatError
 from tasks.models import TaskUpload
+from tasks.uploads import UploadError
 
 FOLDER, SEEN, MADE, ORIGIN = ".dataset", ".columns.json", ".made", ".made_from.json"
 FIELDS = ".fields.json"
 
 
-class DatasetRefused(ValueError):
-    """Why a dataset cannot be read or made a task: a sentence."""
-
-
 def begin(file: UploadedFile, reading: Reading, owner: Any) -> TaskUpload:
-    """Store the file and read its columns. Raises DatasetRefused; then nothing is left of it."""
+    """Store the file and read its columns. Raises UploadError; then nothing is left of it."""
     name = str(file.name)
     try:
         format_of(Path(name), reading.format)
     except FormatError as error:
-        raise DatasetRefused(str(error)) from None
+        raise UploadError(str(error)) from None
     if not uploads.is_plain(name):
-        raise DatasetRefused(
+        raise UploadError(
             "The name of the file is too long, or has characters that no name of a file may have."
         )
     if not file.size or file.size > uploads.MAX_BYTES:
-        raise DatasetRefused(f"{name}: empty, or larger than 200 MB, the limit")
-    upload = TaskUpload.objects.create(owner=owner)
-    try:
-        with disk.named():
-            folder = uploads.folder_of(upload) / FOLDER
-            folder.mkdir(parents=True)
-            with (folder / name).open("wb") as stored:
-                for chunk in file.chunks():
-                    stored.write(chunk)
-        seen = _run(
-            "columns", name, owner, path=str(folder / name), reading=dataclasses.asdict(reading)
-        )
-        seen["reading"] = dataclasses.asdict(reading)
+        raise UploadError(f"{name}: empty, or larger than 200 MB, the limit")
+    with uploads.begun(owner) as upload:
+        folder = uploads.folder_of(upload) / FOLDER
+        folder.mkdir(parents=True)
+        with (folder / name).open("wb") as stored:
+            for chunk in file.chunks():
+                stored.write(chunk)
+        how = dataclasses.asdict(reading)
+        seen = _checked("columns", name, owner, path=str(folder / name), reading=how)
+        seen["reading"] = how
         (uploads.folder_of(upload) / SEEN).write_text(json.dumps(seen), encoding="utf-8")
-    except disk.DiskFull as error:
-        uploads.drop(upload)
-        raise DatasetRefused(str(error)) from None
-    except BaseException:
-        uploads.drop(upload)
-        raise
     return upload
 
 
-def _run(what: str, name: str, owner: Any, **request: Any) -> dict[str, Any]:
-    try:
-        with checking.one_of(owner.pk):
-            reply = checking.run(what, waits=True, **request)
-    except checking.TooComplex as error:
-        raise DatasetRefused(f"{name}: {error}; the command make_task has no such limit") from None
-    except checking.Busy as error:
-        raise DatasetRefused(str(error)) from None
+def _checked(what: str, name: str, owner: Any, **request: Any) -> dict[str, Any]:
+    advice = "; the command make_task has no such limit"
+    reply = uploads.check(what, owner, f"{name}: ", advice, **request)
     if "error" in reply:
-        raise DatasetRefused(reply["error"])
+        raise UploadError(reply["error"])
     return reply
 
 
@@ -93,32 +76,32 @@ def fields(upload: TaskUpload) -> dict[str, Any]:
 
 
 def store_fields(upload: TaskUpload, values: dict[str, Any]) -> None:
-    """Store what the form of the columns was sent with. Raises DatasetRefused."""
+    """Store what the form of the columns was sent with. Raises UploadError."""
     try:
         with disk.named():
             text = json.dumps(values)
             (uploads.folder_of(upload) / FIELDS).write_text(text, encoding="utf-8")
     except disk.DiskFull as error:
-        raise DatasetRefused(str(error)) from None
+        raise UploadError(str(error)) from None
 
 
 def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
     """Make the files of the task, checked, in place of those that were there.
 
-    Raises DatasetRefused; then all is as it was.
+    Raises UploadError; then all is as it was.
     """
     path = path_of(upload)
     if path is None:
-        raise DatasetRefused("The file is not there any more. Please upload it again.")
+        raise UploadError("The file is not there any more. Please upload it again.")
     if not upload_jobs.may_change(upload):
-        raise DatasetRefused("It is being imported: it can no longer be changed.")
+        raise UploadError("It is being imported: it can no longer be changed.")
     folder = uploads.folder_of(upload)
     made = folder / MADE
     shutil.rmtree(made, ignore_errors=True)
     try:
         with disk.named():
             made.mkdir()
-            reply = _run(
+            reply = _checked(
                 "make", path.name, owner, path=str(path), folder=str(made),
                 wanted=dataclasses.asdict(wanted),
             )  # fmt: skip
@@ -129,7 +112,7 @@ def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
             for file in made.iterdir():
                 file.rename(folder / file.name)
     except disk.DiskFull as error:
-        raise DatasetRefused(str(error)) from None
+        raise UploadError(str(error)) from None
     finally:
         shutil.rmtree(made, ignore_errors=True)
     upload.refused = []

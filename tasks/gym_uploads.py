@@ -15,7 +15,7 @@ from typing import Any
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
-from tasks import checking, disk, jobs, teams, uploads
+from tasks import jobs, teams, uploads
 from tasks.cards import CardError
 from tasks.formats import FormatError, is_beside
 from tasks.gym import making
@@ -25,51 +25,33 @@ from tasks.gym.making import Sample
 from tasks.gym.reader import FILE_NAME
 from tasks.importing import import_task
 from tasks.models import Job, TaskUpload
+from tasks.uploads import UploadError
 
 FOLDER, SEEN = ".gym", ".gym.json"
 MAX_FILES = 3_000  # 160 tasks of 15 files are 2,400
 MAX_SAID = 20
-
-
-class GymRefused(ValueError):
-    """Why files cannot be taken or imported: sentences."""
-
-    def __init__(self, problems: Iterable[str]):
-        self.problems = list(problems)
-        super().__init__(" ".join(self.problems))
+TOO_COMPLEX = ("These tasks are ", ". Send fewer, or use the command import_gym.")
 
 
 def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> TaskUpload:
     """Store the files and read all tasks, or those of a published partition.
 
-    Raises GymRefused; then nothing is left of them.
+    Raises UploadError; then nothing is left of them.
     """
     wanted = partitions()[partition] if partition else None
-    upload = TaskUpload.objects.create(owner=owner)
-    try:
-        with disk.named():
-            _store_all(folder_of(upload), files)
+    with uploads.begun(owner) as upload:
+        _store_all(folder_of(upload), files)
         only = None if wanted is None else list(wanted.all)
-        seen = _run("gym", owner, folder=str(folder_of(upload)), only=only)
+        seen = uploads.check("gym", owner, *TOO_COMPLEX, folder=str(folder_of(upload)), only=only)
         problems = [task["error"] for task in seen["tasks"] if "error" in task]
         if problems:
-            raise GymRefused(_first(problems))
+            raise UploadError(*_first(problems))
         if wanted is not None:
             if not seen["tasks"]:
-                raise GymRefused([f"None of these tasks is in the partition {partition}."])
+                raise UploadError(f"None of these tasks is in the partition {partition}.")
             here = {task["name"] for task in seen["tasks"]}
             seen["shared"] = [*of_partition(wanted, here), *seen["shared"]]
-        text = json.dumps(seen)
-        (uploads.folder_of(upload) / SEEN).write_text(text, encoding="utf-8")
-    except disk.DiskFull as error:
-        uploads.drop(upload)
-        raise GymRefused([str(error)]) from None
-    except uploads.UploadError as error:
-        uploads.drop(upload)
-        raise GymRefused([str(error)]) from None
-    except BaseException:
-        uploads.drop(upload)
-        raise
+        (uploads.folder_of(upload) / SEEN).write_text(json.dumps(seen), encoding="utf-8")
     return upload
 
 
@@ -102,14 +84,14 @@ def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
                 continue
             matched = FILE_NAME.fullmatch(name)
             if not matched or not uploads.is_plain(name) or matched["task"].startswith("."):
-                raise uploads.UploadError(
+                raise UploadError(
                     f"{name}: unknown file name; expected NAME_K_SEED_train.tsv, ..._dev.tsv,"
                     " ..._test.tsv, as the Few-shot Gym writes them."
                 )
             stored += 1
             place = folder / matched["task"] / name
             if place.exists() or stored > MAX_FILES:
-                raise uploads.UploadError(
+                raise UploadError(
                     f"{name}: there are two files of this name."
                     if place.exists()
                     else f"There are more than {MAX_FILES:,} files."
@@ -117,7 +99,7 @@ def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
             place.parent.mkdir(exist_ok=True)
             left = _write(place, content, left)
     if not stored:
-        raise uploads.UploadError("There is no file of the Few-shot Gym among these.")
+        raise UploadError("There is no file of the Few-shot Gym among these.")
 
 
 def _write(place: Path, content: Iterable[bytes], left: int) -> int:
@@ -126,33 +108,22 @@ def _write(place: Path, content: Iterable[bytes], left: int) -> int:
         for chunk in content:
             left -= len(chunk)
             if left < 0:
-                raise uploads.UploadError(f"{place.name}: not accepted. {uploads.TOO_LARGE}")
+                raise UploadError(f"{place.name}: not accepted. {uploads.TOO_LARGE}")
             file.write(chunk)
     return left
-
-
-def _run(what: str, owner: Any, **request: Any) -> dict[str, Any]:
-    try:
-        with checking.one_of(owner.pk):
-            return checking.run(what, waits=True, **request)
-    except checking.TooComplex as error:
-        raise GymRefused(
-            [f"These tasks are {error}. Send fewer, or use the command import_gym."]
-        ) from None
-    except checking.Busy as error:
-        raise GymRefused([str(error)]) from None
 
 
 def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, owner: Any) -> None:
     """Begin to import these tasks, answered in these ways, if all of them can be made.
 
-    Raises GymRefused; then nothing is imported.
+    Raises UploadError; then nothing is imported.
     """
     drawn = dataclasses.asdict(sample) if sample else None
-    reply = _run("gym_make", owner, folder=str(folder_of(upload)), kinds=kinds, sample=drawn)
+    folder = str(folder_of(upload))
+    reply = uploads.check("gym_make", owner, *TOO_COMPLEX, folder=folder, kinds=kinds, sample=drawn)
     refusals = [str(teams.NotInTeam(n)) for n in kinds if not teams.may_change(n, owner)]
     if problems := [*reply["errors"], *refusals]:
-        raise GymRefused(_first(problems))
+        raise UploadError(*_first(problems))
     digests = {task["name"]: task["digest"] for task in seen(upload)["tasks"]}
     chosen = [[name, kind, digests[name]] for name, kind in kinds.items()]
     parameters = {"upload": str(upload.pk), "tasks": chosen, "sample": drawn}

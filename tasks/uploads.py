@@ -22,7 +22,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from tasks import disk
+from tasks import checking, disk
 from tasks.formats import FILE_NAME, is_beside
 from tasks.importing import drop_unfinished
 from tasks.models import Job, TaskUpload
@@ -46,7 +46,40 @@ BROKEN = (
 
 
 class UploadError(ValueError):
-    """A file that cannot be taken: a sentence that names it and says what was expected."""
+    """Files that cannot be taken, read or imported: sentences that name them and say why."""
+
+    def __init__(self, *problems: str):
+        super().__init__(" ".join(problems))
+        self.problems = list(problems)
+
+
+@contextlib.contextmanager
+def begun(owner: Any) -> Iterator[TaskUpload]:
+    """A new upload; nothing is left of it where the block raises. Raises UploadError."""
+    upload = TaskUpload.objects.create(owner=owner)
+    try:
+        with disk.named():
+            yield upload
+    except disk.DiskFull as error:
+        drop(upload)
+        raise UploadError(str(error)) from None
+    except BaseException:
+        drop(upload)
+        raise
+
+
+def check(what: str, owner: Any, about: str, advice: str, **request: Any) -> dict[str, Any]:
+    """The reply of that check (tasks/checking.py), one of an account at a time.
+
+    Raises UploadError; where it needs too much the sentence is `about`, the reason and `advice`.
+    """
+    try:
+        with checking.one_of(owner.pk):
+            return checking.run(what, waits=True, **request)
+    except checking.TooComplex as error:
+        raise UploadError(f"{about}{error}{advice}") from None
+    except checking.Busy as error:
+        raise UploadError(str(error)) from None
 
 
 def takes_files(most: int, at_once: int = 100) -> Callable[[View], View]:

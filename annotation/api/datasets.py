@@ -89,7 +89,7 @@ class Datasets(ApiView):
         try:
             file = read.cleaned_data["dataset"]
             upload = dataset_uploads.begin(file, read.reading, request.user)
-        except dataset_uploads.DatasetRefused as error:
+        except uploads.UploadError as error:
             raise Unprocessable({"file": [str(error)]}) from None
         try:
             return self._made(request, upload, read, mapping)
@@ -113,7 +113,7 @@ class Datasets(ApiView):
             dataset_uploads.make(upload, wanted, request.user)
         except teams.NotInTeam as error:
             raise NotAllowed(str(error)) from None
-        except (dataset_uploads.DatasetRefused, FormatError) as error:
+        except (uploads.UploadError, FormatError) as error:
             raise Unprocessable({"mapping": [str(error)]}) from None
         if faults := upload_jobs.problems(upload):
             raise Unprocessable({"mapping": faults})
@@ -195,7 +195,7 @@ class Gym(ApiView):
         uploads.drop_old()
         try:
             upload = gym_uploads.begin(sent, request.user, options.get("partition") or "")
-        except gym_uploads.GymRefused as error:
+        except uploads.UploadError as error:
             raise Unprocessable({"files": error.problems}) from None
         try:
             return self._begun(request, upload, options)
@@ -218,7 +218,7 @@ class Gym(ApiView):
         try:
             kinds = form.cleaned_data["kinds"]
             gym_uploads.confirm(upload, kinds, form.sample, request.user)
-        except gym_uploads.GymRefused as error:
+        except uploads.UploadError as error:
             raise Unprocessable({"tasks": error.problems}) from None
         job = upload.job
         assert job is not None  # confirm has begun it

@@ -283,7 +283,7 @@ def dataset_import(request: ResearcherRequest) -> HttpResponse:
                 upload = dataset_uploads.begin(
                     form.cleaned_data["dataset"], form.reading, request.user
                 )
-            except dataset_uploads.DatasetRefused as error:
+            except uploads.UploadError as error:
                 refuse(form, str(error), "dataset")
             else:
                 return redirect("dataset_columns", upload.pk)
@@ -308,7 +308,7 @@ def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
             dataset_uploads.store_fields(upload, {field.name: field.value() for field in form})
             wanted = form.wanted(Reading(**seen["reading"]))
             dataset_uploads.make(upload, wanted, request.user)
-        except (dataset_uploads.DatasetRefused, FormatError) as error:
+        except (uploads.UploadError, FormatError) as error:
             refuse(form, str(error))
         else:
             return redirect("task_upload", upload.pk)

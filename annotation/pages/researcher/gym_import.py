@@ -136,7 +136,7 @@ def gym_import(request: ResearcherRequest) -> HttpResponse:
             try:
                 partition = form.cleaned_data["partition"]
                 upload = gym_uploads.begin(form.sent, request.user, partition)
-            except gym_uploads.GymRefused as error:
+            except uploads.UploadError as error:
                 form.add_error(None, error.problems)
             else:
                 return redirect("gym_tasks", upload.pk)
@@ -157,7 +157,7 @@ def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     if form.is_bound and running is None and form.is_valid():
         try:
             gym_uploads.confirm(upload, form.cleaned_data["kinds"], form.sample, request.user)
-        except gym_uploads.GymRefused as error:
+        except uploads.UploadError as error:
             form.add_error(None, error.problems)
         else:
             if upload.job:
