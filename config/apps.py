@@ -15,10 +15,10 @@ class HandfulConfig(AppConfig):
     verbose_name = "Handful"
 
     def ready(self) -> None:
-        from config import audit, checks, pruning, running_checks, sessions  # noqa: F401
+        from config import audit, checks, running_checks, sessions  # noqa: F401
         from tasks import jobs, periodic
 
-        periodic.PARTS["sessions"] = periodic.Part(pruning.prune, every=timedelta(hours=1))
+        periodic.PARTS["sessions"] = periodic.Part(sessions.prune, every=timedelta(hours=1))
         if settings.CELERY_BROKER_URL:
             jobs.send = send_to_workers
         # This app has no models, and Django sends no signal for such an app.

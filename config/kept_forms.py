@@ -25,7 +25,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from annotation import access
-from config import first_owner
+from config import users
 from config.addresses import is_of_researchers, page_above
 from config.sign_in import TooManyAttempts
 
@@ -90,7 +90,7 @@ class SignIn(LoginView):
     """Signs in, and then shows what was kept, if anything was."""
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if first_owner.is_awaited():
+        if users.awaits_first_owner():
             return redirect("first_owner")
         return super().get(request, *args, **kwargs)
 

@@ -1,21 +1,32 @@
-"""How long a researcher stays signed in, and in which time zone they read."""
+"""How long a researcher stays signed in, in which time zone they read, and what is left behind.
+
+Django deletes an entry of the cache's table that has run out only when it is asked for again, or
+when the table is full: hashes of names and addresses would stay for years.
+"""
 
 import time
 import zoneinfo
 from collections.abc import Callable
 from contextlib import nullcontext
+from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in
+from django.contrib.sessions.backends.db import SessionStore
+from django.core.cache import caches
+from django.core.cache.backends.db import DatabaseCache
+from django.db import connection
+from django.db.models import Q
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from annotation.models import Preferences
+from annotation.models import Invitation, Preferences, WebhookEvent
 from config.addresses import is_of_annotators, is_of_researchers
+from tasks.clock import database_now
 
 RENEWED_AFTER = 3600  # seconds
 TIME_ZONE = "time_zone"  # in the session
@@ -65,3 +76,36 @@ def begin_session(request: HttpRequest, user: User, **_signal: object) -> None:
     request.session["renewed_at"] = int(time.time())
     _take_over(request, user)
     import_string(f"{settings.SESSION_ENGINE}.SessionStore").clear_expired()
+
+
+# So long after an invitation has ended, and after an event of a platform was processed.
+KEPT_FOR = timedelta(days=30)
+
+
+def prune() -> str:
+    """Delete sessions, counts and invitations that have ended, and ids of processed events.
+
+    Of an event its signature stays: the same one is not taken twice.
+    """
+    SessionStore.clear_expired()
+    counts = _clear_cache()
+    before = database_now() - KEPT_FOR
+    ended = Q(expires_at__lt=before) | Q(revoked_at__lt=before) | Q(accepted_at__lt=before)
+    invitations, _ = Invitation.objects.filter(ended).delete()
+    events = WebhookEvent.objects.filter(handled_at__lt=before).exclude(resource="")
+    return (
+        f"{counts} counts and {invitations} invitations deleted,"
+        f" {events.update(resource='')} events emptied"
+    )
+
+
+def _clear_cache() -> int:
+    """Delete entries that have run out; Redis does so by itself."""
+    cache = caches["default"]
+    if not isinstance(cache, DatabaseCache):
+        return 0
+    table = connection.ops.quote_name(cache._table)  # type: ignore[attr-defined]
+    with connection.cursor() as cursor:
+        now = connection.ops.adapt_datetimefield_value(database_now().replace(microsecond=0))
+        cursor.execute(f"DELETE FROM {table} WHERE expires < %s", [now])
+        return int(cursor.rowcount)

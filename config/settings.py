@@ -101,7 +101,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     # What protects a page is on every reply, whichever middleware below gives it.
-    "config.headers.on_every_reply",
+    "config.middleware.on_every_reply",
     "config.metrics.measured",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -279,7 +279,7 @@ ACCOUNT_RATE_LIMITS = {
     # A name, wherever from: never locked for long, since anybody could lock a researcher out so.
     "login_failed_name": "30/m/key",
 }
-MFA_ADAPTER = "config.two_factor.TwoFactor"
+MFA_ADAPTER = "config.sign_in.TwoFactor"
 MFA_TOTP_ISSUER = "Handful"
 MFA_TOTP_TOLERANCE = 1  # a code of the half minute before or after: clocks of phones differ
 # Nobody can open an account in another's name, so nothing waits for a verified address.

@@ -20,12 +20,16 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.internal import ratelimit
+from allauth.mfa.adapter import DefaultMFAAdapter
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
+from annotation.pages.qr import svg
+from annotation.recruitment import identities
 from annotation.recruitment.start_limit import client_address
 
 # The longest that somebody waits: the windows of "login_failed" and of "login_failed_name".
@@ -125,3 +129,20 @@ class Accounts(DefaultAccountAdapter):
             super().send_mail(template_prefix, email, context)
         except (OSError, SMTPException) as error:
             log.error("A mail was not sent (%s): %s", template_prefix, error)
+
+
+class TwoFactor(DefaultMFAAdapter):
+    """Secrets are stored under IDENTITY_KEY, which is kept apart from the database."""
+
+    def encrypt(self, text: str) -> str:
+        return identities.encrypt(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        """Raises identities.LostKey under another IDENTITY_KEY."""
+        return identities.decrypt(encrypted_text)
+
+    def get_totp_label(self, user: AbstractBaseUser) -> str:
+        return user.get_username()
+
+    def build_totp_svg(self, url: str) -> str:
+        return svg(url)

@@ -14,8 +14,7 @@ from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
 from django.views.generic import TemplateView
 
-from config import account as own_account
-from config import first_owner, health, metrics, users
+from config import health, metrics, users
 from config.help import help_page
 from config.kept_forms import SecondStep, SignIn
 
@@ -45,7 +44,7 @@ ACCOUNTS = [
     path("sign-in/", SignIn.as_view(), name="login"),
     path("sign-in/code/", SecondStep.as_view(), name="mfa_authenticate"),
     path("users/", users.users, name="users"),
-    path("first-owner/", first_owner.first_visit, name="first_owner"),
+    path("first-owner/", users.first_visit, name="first_owner"),
     path("sign-up/", TemplateView.as_view(template_name="account/signup_closed.html"),
          name="account_signup"),
     path("sign-out/", LogoutView.as_view(), name="logout"),
@@ -62,9 +61,9 @@ ACCOUNTS = [
         account.password_reset_from_key_done,
         name="account_reset_password_from_key_done",
     ),
-    path("account/", own_account.your_account, name="your_account"),
-    path("account/address/", own_account.change_address, name="your_address"),
-    path("account/address/confirm/<str:token>/", own_account.confirm_address,
+    path("account/", users.your_account, name="your_account"),
+    path("account/address/", users.change_address, name="your_address"),
+    path("account/address/confirm/<str:token>/", users.confirm_address,
          name="your_address_confirm"),
     path("account/confirm/", account.reauthenticate, name="account_reauthenticate"),
     path("account/confirm/code/", mfa.reauthenticate, name="mfa_reauthenticate"),

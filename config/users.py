@@ -1,29 +1,58 @@
-"""The administrators' page of accounts: invite, close and open again, help with signing in."""
+"""Accounts: the administrators' page, the first one of an empty server, one's own.
 
+Administrators invite, close and open again, and help with signing in. Whoever can read what an
+empty server prints creates its first account: each worker prints the same code, which is made of
+SECRET_KEY and the id of the database, so none is stored, and it is worth nothing once the row of
+the installation says that it was used. A new address of one's own counts when the link is followed
+that was mailed to it; the old address is told. On a server that sends no mail it counts at once, as
+nothing is ever sent to it.
+"""
+
+import base64
+import hashlib
+import hmac
+import sys
 from itertools import chain
 from typing import Any
 
 from allauth.account.adapter import get_adapter
 from allauth.account.decorators import reauthentication_required
 from allauth.account.forms import default_token_generator
+from allauth.account.signals import password_changed, password_reset, password_set
 from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
+from django.core import signing
+from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef
-from django.http import Http404, HttpResponse
+from django.dispatch import receiver
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from annotation.access import ResearcherRequest
-from annotation.models import AuditEntry, Invitation, Topic
-from annotation.pages.researcher.accounts import InvitationForm, UserForm
+from annotation.models import AuditEntry, Invitation, Preferences, Topic
+from annotation.pages.fields import is_shown_again
+from annotation.pages.researcher.accounts import (
+    AddressForm,
+    FirstOwnerForm,
+    InvitationForm,
+    TimeZoneForm,
+    UserForm,
+)
 from annotation.study import accounts, team
+from config.sessions import TIME_ZONE
 from tasks import mail
+from tasks.clock import database_now
+from tasks.models import Installation
 
 
 @require_http_methods(["GET", "POST"])
@@ -108,3 +137,182 @@ def _page(request: ResearcherRequest, status: int = 200, **more: Any) -> HttpRes
     waiting = Invitation.objects.open().filter(study=None)
     context = {"rows": rows, "waiting": waiting, "invitation_form": InvitationForm()} | more
     return render(request, "account/users.html", context, status=status)
+
+
+GROUP = 4  # characters of the code between two hyphens
+
+
+class NoMore(Exception):
+    """The first account was created meanwhile."""
+
+
+def first_owner_code() -> str:
+    """80 bits in capitals and digits: "ABCD-EFGH-IJKL-MNOP"."""
+    message = f"first owner of {Installation.objects.get().folder_id}".encode()
+    digest = hmac.new(settings.SECRET_KEY.encode(), message, hashlib.sha256).digest()
+    text = base64.b32encode(digest[:10]).decode()
+    return "-".join(text[start : start + GROUP] for start in range(0, len(text), GROUP))
+
+
+def is_first_owner_code(typed: str) -> bool:
+    """Is it the code, however its letters and hyphens were typed?"""
+    plain = "".join(character for character in typed.upper() if character.isalnum())
+    return constant_time_compare(plain, first_owner_code().replace("-", ""))
+
+
+def awaits_first_owner() -> bool:
+    """Has nobody an account yet, and has nobody had the first one?"""
+    return not User.objects.exists() and Installation.objects.filter(owned_since=None).exists()
+
+
+def create_first_owner(user: User) -> None:
+    """Store the first account, which may do everything. Raises NoMore."""
+    with transaction.atomic():
+        # Two first visits at once: the row is locked by the first, and no longer the second's.
+        mine = Installation.objects.filter(owned_since=None).update(owned_since=database_now())
+        if not mine or User.objects.exists():
+            raise NoMore
+        user.is_staff = user.is_superuser = True
+        user.save()
+
+
+def say_first_owner_code() -> None:
+    """Called when a server starts: print the code where the first account is awaited."""
+    try:
+        if not awaits_first_owner():
+            return
+        sentence = (
+            "Nobody has an account yet. Open /first-owner/ and enter this code, which works once:"
+            f" {first_owner_code()}"
+        )
+    except DatabaseError:
+        sentence = "The database has no tables yet: run python manage.py migrate."
+    print(sentence, file=sys.stderr, flush=True)
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+@sensitive_post_parameters()
+def first_visit(request: HttpRequest) -> HttpResponse:
+    """GET asks for the code that the server printed; POST creates the first account.
+
+    404 once there is one: so it is for whoever comes second of two at once.
+    """
+    if not awaits_first_owner():
+        raise Http404
+    form = FirstOwnerForm(is_first_owner_code, request.POST or None)
+    if not form.is_valid():
+        context = {"form": form}
+        return render(
+            request, "account/first_owner.html", context, status=422 if request.POST else 200
+        )
+    user = form.save(commit=False)
+    try:
+        create_first_owner(user)
+    except NoMore:
+        raise Http404 from None
+    login(request, user)
+    return redirect("studies")
+
+
+DAYS = 3  # that a link to confirm an address works
+SALT = "address of an account"
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@never_cache
+def your_account(request: ResearcherRequest) -> HttpResponse:
+    """GET shows the account; POST stores the time zone, at once for this browser."""
+    chosen = Preferences.objects.filter(user=request.user).first() or Preferences(user=request.user)
+    form = TimeZoneForm(request.POST or None, instance=chosen)
+    if request.method == "POST" and form.is_valid() and not is_shown_again(request):
+        form.save()
+        request.session[TIME_ZONE] = chosen.time_zone
+        messages.success(request, f"Times are shown in {chosen.time_zone} now.")
+        return redirect("your_account")
+    status = 422 if form.errors else 200
+    return render(request, "account/your_account.html", {"form": form}, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@reauthentication_required
+@never_cache
+def change_address(request: ResearcherRequest) -> HttpResponse:
+    """GET shows the form; POST mails a link to the new address, or stores it without mail."""
+    form = AddressForm(request.POST or None, initial={"email": request.user.email})
+    if request.method == "GET" or is_shown_again(request) or not form.is_valid():
+        context = {"form": form, "sends_mail": bool(settings.EMAIL_HOST)}
+        return render(request, "account/address.html", context, status=422 if form.errors else 200)
+    address = form.cleaned_data["email"]
+    if not settings.EMAIL_HOST or not address:
+        _store(request.user, address)
+        messages.success(request, "The address is stored." if address else "The address is gone.")
+    elif _send_link(request, address):
+        messages.success(
+            request, f"A link was sent to {address}. The address counts once you follow the link."
+        )
+    else:
+        messages.error(request, "The mail server does not answer: nothing was changed. Try again.")
+    return redirect("your_account")
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@never_cache
+def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
+    """GET asks; POST stores the address. 404 for a link that has ended, or of another account."""
+    found = _read(token)
+    if found is None or found[0] != request.user:
+        return render(request, "account/address_confirm.html", status=404)
+    user, address = found
+    if request.method == "GET":
+        return render(request, "account/address_confirm.html", {"address": address, "of": user})
+    _store(user, address)
+    messages.success(request, f"{address} is the address of {user} now.")
+    return redirect("your_account")
+
+
+@receiver(password_changed)
+@receiver(password_set)
+@receiver(password_reset)
+def end_tokens(request: HttpRequest, user: User, **_signal: object) -> None:
+    """A new password also ends tokens that were made by a stranger with the old one."""
+    if ended := accounts.revoke_tokens(user, by=user):
+        messages.info(request, f"API tokens of this account were revoked: {ended}.")
+
+
+def _send_link(request: ResearcherRequest, address: str) -> bool:
+    """Mail the link to the new address; False where the mail server is away."""
+    user = request.user
+    token = signing.dumps([user.pk, user.email, address], salt=SALT)
+    link = request.build_absolute_uri(reverse("your_address_confirm", args=[token]))
+    text = (
+        f"{user} wants mails of Handful to be sent to this address. If that is you, open this link"
+        f" within {DAYS} days; else do nothing.\n\n{link}\n"
+    )
+    return mail.send("[Handful] Is this your address?", text, address)
+
+
+def _read(token: str) -> tuple[User, str] | None:
+    """Whose address the link changes and to what; None once it was used, or for another reason."""
+    try:
+        key, old, address = signing.loads(token, salt=SALT, max_age=DAYS * 86400)
+    except signing.BadSignature:
+        return None
+    user = User.objects.filter(pk=key, email=old, is_active=True).first()
+    return (user, address) if user and address != old else None
+
+
+def _store(user: User, address: str) -> None:
+    """Change the address, and tell the old one."""
+    old, user.email = user.email, address
+    user.save(update_fields=["email"])
+    AuditEntry.objects.record("e-mail address changed", Topic.ACCOUNT, about=str(user), by=user)
+    if old and settings.EMAIL_HOST:
+        text = (
+            f"The address of {user} at Handful was changed. If that was not you, ask the"
+            " administrator of the server to help.\n"
+        )
+        mail.send("[Handful] Your address was changed", text, old)

@@ -12,7 +12,7 @@ from django.db import connections  # noqa: E402
 from django.urls import get_resolver  # noqa: E402
 
 from annotation import guards, key_check  # noqa: E402
-from config import first_owner  # noqa: E402
+from config import users  # noqa: E402
 from tasks import installation, retired  # noqa: E402
 
 # Tables of an earlier time are refused before anything reads them.
@@ -22,7 +22,7 @@ installation.require()
 # Keys that do not fit the data do harm that nobody sees.
 key_check.require()
 guards.say_what_is_missing()
-first_owner.say_code()
+users.say_first_owner_code()
 connections.close_all()
 
 # Load all views now rather than in the first request, while others wait for it.

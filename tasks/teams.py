@@ -8,7 +8,8 @@ the command line without --owner, or before tasks had teams) is for superusers, 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 
-from tasks.models import Task, TaskMember
+from tasks.clock import database_now
+from tasks.models import LanguageModel, Task, TaskMember
 
 
 class NotInTeam(Exception):
@@ -62,3 +63,16 @@ def add(name: str, username: str, by: User) -> None:
     if user is None:
         raise TeamError(f"There is no account {username!r}.")
     TaskMember.objects.get_or_create(task_name=name, user=user, defaults={"added_by": by})
+
+
+def set_archived(row: Task | LanguageModel, is_archived: bool) -> None:
+    """Archive it, or take it back; a second time changes nothing."""
+    if (row.archived_at is not None) != is_archived:
+        row.archived_at = database_now() if is_archived else None
+        row.save(update_fields=["archived_at"])
+
+
+def archive_task(task: Task, is_archived: bool, by: User) -> None:
+    """The same of a version of a task, by its team. Raises teams.NotInTeam."""
+    check(task.name, by)
+    set_archived(task, is_archived)

@@ -23,7 +23,7 @@ from annotation.api.problems import Conflict, Unprocessable
 from annotation.api.tasks import JobBegun
 from annotation.api.views import ApiView, may_run, tagged
 from annotation.study import design_file
-from tasks import archive
+from tasks import teams
 from tasks.columns import Column
 from tasks.models import Job, LanguageModel, Prediction, PredictionFile
 from tasks.predictions import store as prediction_store
@@ -153,7 +153,7 @@ class ArchiveModel(ApiView):
     def post(self, request: Request, name: str) -> Response:
         may_run(request)
         model = own_model(request, name)
-        archive.set_archived(model, self.is_archived)
+        teams.set_archived(model, self.is_archived)
         return Response(as_record(model))
 
 

@@ -26,7 +26,7 @@ from analysis.tables import (
 from analysis.tables import models as model_tables
 from annotation.access import ResearcherRequest, own_model, predictions_job_of, scores_of
 from annotation.models import Kind
-from tasks import archive, listing, uploads
+from tasks import listing, teams, uploads
 from tasks.columns import Column, cells, on_page
 from tasks.downloads import download
 from tasks.models import Job, LanguageModel, PredictionFile, PredictionFileQuerySet
@@ -193,7 +193,7 @@ def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 @require_POST
 def archive_model(request: ResearcherRequest, name: str, is_archived: bool) -> HttpResponse:
     """Take one's own model out of the list, or back into it."""
-    archive.set_archived(own_model(request, name), is_archived)
+    teams.set_archived(own_model(request, name), is_archived)
     return redirect("model", name)
 
 

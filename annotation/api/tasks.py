@@ -23,7 +23,7 @@ from annotation.pages.researcher.tasks import ChecksForm
 from annotation.pages.researcher.team import TaskMemberForm
 from annotation.steps import attention_checks
 from annotation.study import team
-from tasks import archive, checking, data_report, teams, upload_jobs, uploads
+from tasks import checking, data_report, teams, upload_jobs, uploads
 from tasks import jobs as all_jobs
 from tasks.columns import Column
 from tasks.formats import FormatError
@@ -237,7 +237,7 @@ class TaskArchive(TaskTwin):
         return None
 
     def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        archive.archive_task(about, self.is_archived, request.user)
+        teams.archive_task(about, self.is_archived, request.user)
         return {"done": f"{about} is {'archived' if self.is_archived else 'in the list again'}."}
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tasks.datasets import json_files
+from tasks.datasets import texts
 from tasks.datasets.table import (
     MAX_BYTES,
     MAX_COLUMNS,
@@ -57,7 +57,7 @@ def read_folder(path: Path, *, part: str = "") -> Table:
                 path.name, "", "",
                 f"no {wanted} in it: expected a folder that save_to_disk of datasets has written",
             )  # fmt: skip
-    features = _features(json_files.document(path / INFO), INFO)
+    features = _features(texts.document(path / INFO), INFO)
     tables = []
     for name in _data_files(path):
         with _by_arrow(f"{path.name}/{name}"):
@@ -84,7 +84,7 @@ def _by_arrow(name: str) -> Iterator[None]:
 
 
 def _part(path: Path, wanted: str) -> str:
-    splits = json_files.document(path / SPLITS)
+    splits = texts.document(path / SPLITS)
     names = splits.get("splits") if isinstance(splits, dict) else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise DatasetError(f"{path.name}/{SPLITS}", "", "splits", "expected a list of names")
@@ -97,7 +97,7 @@ def _part(path: Path, wanted: str) -> str:
 
 
 def _data_files(path: Path) -> list[str]:
-    state = json_files.document(path / STATE)
+    state = texts.document(path / STATE)
     entries = state.get("_data_files") if isinstance(state, dict) else None
     named = [entry.get("filename") for entry in entries or [] if isinstance(entry, dict)]
     names = [name for name in named if isinstance(name, str) and _is_plain(name)]

@@ -13,7 +13,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from tasks.datasets import json_files
+from tasks.datasets import texts
 from tasks.datasets.table import DatasetError, Row, Table, from_objects
 
 PREDICTED, CHOICES, TARGET, NUMBER = "predicted", "choices", "target", "doc_id"
@@ -26,7 +26,7 @@ def read(path: Path, *, encoding: str = "", kept: str = "") -> Table:
     `kept` is the filter whose answers are taken, needed where the log has several. Raises
     FormatError.
     """
-    table = json_files.read_lines(path, encoding=encoding)
+    table = texts.read_json_lines(path, encoding=encoding)
     for column in WANTED:
         if column not in table.columns:
             raise DatasetError(
@@ -53,7 +53,7 @@ def shots_of(path: Path) -> int | None:
     beside = path.with_name(f"results_{date}.json")
     if not beside.is_file():
         return None
-    data = json_files.document(beside)
+    data = texts.document(beside)
     counts = data.get("n-shot") if isinstance(data, dict) else None
     shots = counts.get(stem) if isinstance(counts, dict) else None
     return shots if type(shots) is int else None

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tasks.datasets import arrow, delimited, harness, json_files, spreadsheet, tagged
+from tasks.datasets import arrow, harness, spreadsheet, tagged, texts
 from tasks.datasets.table import MAX_BYTES, DatasetError, Table
 
 READERS: dict[str, Callable[..., Table]] = {
-    "csv": partial(delimited.read, usual=delimited.CSV),
-    "tsv": partial(delimited.read, usual=delimited.TSV),
+    "csv": partial(texts.read_delimited, usual=texts.CSV),
+    "tsv": partial(texts.read_delimited, usual=texts.TSV),
     "xlsx": spreadsheet.read,
-    "json": json_files.read,
-    "jsonl": json_files.read_lines,
+    "json": texts.read_json,
+    "jsonl": texts.read_json_lines,
     "parquet": arrow.read_parquet,
     "datasets": arrow.read_folder,
     "conll": tagged.read_conll,

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tasks.datasets import json_files
-from tasks.datasets.delimited import decoded
+from tasks.datasets import texts
 from tasks.datasets.table import DatasetError, Row, Table, from_objects
+from tasks.datasets.texts import decoded
 
 TAG = re.compile(r"O|(?P<place>[BIESLUM])-(?P<label>\S+)")
 STARTS = ("start", "start_offset", "from")
@@ -182,7 +182,7 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
 
     Older and newer exports call it label, labels or entities. Raises FormatError.
     """
-    table = json_files.read_lines(path, encoding=encoding)
+    table = texts.read_json_lines(path, encoding=encoding)
     found = [key for key in ("label", "labels", "entities") if key in table.columns]
     if "text" not in table.columns or not found:
         hint = "; the older annotations has numbers only" if "annotations" in table.columns else ""
@@ -202,7 +202,7 @@ def read_label_studio(path: Path, *, encoding: str = "", records: str = "") -> T
 
     Regions become spans with labels, choices a text (or a list of several). Raises FormatError.
     """
-    table = json_files.read(path, encoding=encoding, records=records)
+    table = texts.read_json(path, encoding=encoding, records=records)
     if not any("data" in row.values for row in table.rows):
         return table  # JSON_MIN
     return from_objects(

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Member, Study
-from tasks import archive
+from tasks import teams
 from tests import factories
 
 
@@ -45,7 +45,7 @@ def test_a_new_study_starts_from_the_design_of_another_and_nothing_is_stored(ada
 
 def test_what_a_new_study_is_not_offered_is_named(ada, task, study):
     assert "Filled in from real; nothing" in page(ada, "study_new", query="?like=real")
-    archive.set_archived(task, True)
+    teams.set_archived(task, True)
     shown = page(ada, "study_new", query="?like=real")
     assert f"Filled in from real, without {task} (archived); nothing is saved yet." in shown
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotation.models import Kind, Participation, Study
 from annotation.steps import qualification
 from annotation.study import design, design_file, lifecycle
-from tasks import archive
+from tasks import teams
 from tasks.models import Job, LanguageModel
 from tests import factories
 
@@ -235,7 +235,7 @@ def test_the_api_archives_studies_tasks_and_models(client, study, task, research
 
 
 def test_an_archived_version_of_a_task_gives_place_to_the_one_before(ada, task, researcher):
-    archive.archive_task(
+    teams.archive_task(
         factories.make_task(title="Later", by=None), is_archived=True, by=_root(researcher)
     )
     listed = page(ada, "tasks")
@@ -248,7 +248,7 @@ def test_an_archived_version_of_a_task_gives_place_to_the_one_before(ada, task, 
 def test_an_archived_version_is_offered_to_no_new_study_and_kept_by_a_draft(ada, task, researcher):
     later = factories.make_task(title="Later", by=None)
     draft = factories.make_study(researcher, later, name="draft-of-it", status="draft")
-    archive.archive_task(later, is_archived=True, by=_root(researcher))
+    teams.archive_task(later, is_archived=True, by=_root(researcher))
 
     def offered(address: str) -> list[str]:
         field = ada.get(address).context["form"]["tasks"]
@@ -260,7 +260,7 @@ def test_an_archived_version_is_offered_to_no_new_study_and_kept_by_a_draft(ada,
     assert any("v2" in label and "archived" in label for label in own)
     assert design_file.task_named("toy-places") == task
     assert design_file.task_named("toy-places@2") == later
-    archive.archive_task(task, is_archived=True, by=researcher)
+    teams.archive_task(task, is_archived=True, by=researcher)
     with pytest.raises(design_file.DesignFileError, match="is archived"):
         design_file.task_named("toy-places")
 

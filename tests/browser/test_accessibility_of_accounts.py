@@ -12,7 +12,7 @@ from annotation.models import Kind
 from annotation.notices import collecting
 from annotation.steps import erasure, qualification
 from annotation.study import comments, lifecycle, team
-from config import first_owner
+from config import users
 from tests import factories
 from tests.browser.test_accessibility import is_accessible, signed_in
 from tests.config.test_two_factor import code_of
@@ -33,7 +33,7 @@ def test_the_first_account_of_an_empty_server(page, db):
     page.wait_for_selector("#problems")
     is_accessible(page, "the first account, refused")
     assert not User.objects.exists()
-    assert first_owner.is_awaited()
+    assert users.awaits_first_owner()
 
 
 @pytest.mark.timeout(300)

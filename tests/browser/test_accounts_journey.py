@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
-from config import first_owner
+from config import users
 from tests import factories
 from tests.config.test_two_factor import code_of
 
@@ -32,7 +32,7 @@ def test_first_owner_invitation_and_second_step(open_browser, db):
     owner = open_browser()
     owner.goto("/studies/")
     owner.wait_for_url("**/first-owner/")
-    owner.get_by_role("textbox", name="Code").fill(first_owner.code())
+    owner.get_by_role("textbox", name="Code").fill(users.first_owner_code())
     new_account(owner, "olga", "Create the account")
     owner.wait_for_url("**/studies/")
     olga = User.objects.get()

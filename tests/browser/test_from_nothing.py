@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from config import first_owner
+from config import users
 from tests.tasks.datasets import files
 
 ROWS = [
@@ -34,7 +34,7 @@ def create_the_first_account(page: Page) -> None:
     page.goto("/")
     page.get_by_role("button", name="Sign in as a researcher").click()
     page.wait_for_url("**/first-owner/")
-    page.get_by_label("Code").fill(first_owner.code())
+    page.get_by_label("Code").fill(users.first_owner_code())
     page.get_by_label("Name", exact=True).fill("ada")
     page.get_by_label("E-mail").fill("ada@example.org")
     page.get_by_label("Password", exact=True).fill("right horse")

@@ -8,14 +8,14 @@ from django.db import connection, connections
 from django.test import Client
 from django.urls import reverse
 
-from config import first_owner
+from config import users
 from tasks.models import Installation
 
 ADDRESS = "/first-owner/"
 
 
 def fields(**changed) -> dict[str, str]:
-    typed = {"code": first_owner.code(), "username": "ada", "email": "Ada@Example.org"}
+    typed = {"code": users.first_owner_code(), "username": "ada", "email": "Ada@Example.org"}
     return typed | {"password1": "right horse", "password2": "right horse"} | changed
 
 
@@ -26,7 +26,7 @@ def test_signing_in_on_an_empty_server_leads_to_the_first_account(client, db):
 
 
 def test_the_code_makes_one_account_that_may_do_everything(client, db):
-    typed = first_owner.code().lower().replace("-", " ")
+    typed = users.first_owner_code().lower().replace("-", " ")
     reply = client.post(ADDRESS, fields(code=typed))
     assert reply["Location"] == reverse("studies")
     assert client.get(reverse("studies")).status_code == 200
@@ -46,7 +46,7 @@ def test_a_wrong_code_or_password_makes_none(client, db, wrong):
 
 
 def test_the_code_works_once_even_when_that_account_is_gone(client, db):
-    first_owner.create(User(username="ada"))
+    users.create_first_owner(User(username="ada"))
     assert client.get(ADDRESS).status_code == 404
     User.objects.all().delete()
     assert client.post(ADDRESS, fields(username="eve")).status_code == 404
@@ -60,19 +60,19 @@ def test_where_somebody_has_an_account_there_is_no_first_one(client, researcher)
 
 
 def test_every_worker_prints_the_same_code_until_it_was_used(client, db, capsys):
-    first_owner.say_code()
-    first_owner.say_code()
+    users.say_first_owner_code()
+    users.say_first_owner_code()
     printed = capsys.readouterr().err
-    assert printed.count(first_owner.code()) == 2
+    assert printed.count(users.first_owner_code()) == 2
     client.post(ADDRESS, fields())
-    first_owner.say_code()
+    users.say_first_owner_code()
     assert capsys.readouterr().err == ""
 
 
 def test_the_code_is_not_stored(db):
     stored = str(Installation.objects.values().get())
-    assert first_owner.code() not in stored
-    assert first_owner.code().replace("-", "") not in stored
+    assert users.first_owner_code() not in stored
+    assert users.first_owner_code().replace("-", "") not in stored
 
 
 @pytest.mark.postgres
@@ -109,5 +109,5 @@ def test_before_migrate_a_page_says_what_to_do(db):
 
 
 def test_an_error_on_a_migrated_server_stays_an_error(client, db, monkeypatch):
-    monkeypatch.setattr(first_owner, "is_awaited", lambda: 1 / 0)
+    monkeypatch.setattr(users, "awaits_first_owner", lambda: 1 / 0)
     assert Client(raise_request_exception=False).get(reverse("login")).status_code == 500

@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation.models import AuditEntry, Invitation, Notice, WebhookEvent
 from annotation.notices import collecting
 from annotation.steps import erasure
-from config import pruning
+from config import sessions
 from tasks.clock import database_now
 from tests import factories
 
@@ -114,13 +114,13 @@ def test_what_is_left_of_signing_in_goes_on_its_day(researcher):
             event_id=str(number), resource="abc", handled_at=now - timedelta(days=days)
         )
     WebhookEvent.objects.create(event_id="waits", resource="abc")
-    assert pruning.prune() == "1 counts and 1 invitations deleted, 1 events emptied"
+    assert sessions.prune() == "1 counts and 1 invitations deleted, 1 events emptied"
     assert rows_of_cache() == before - 1
     assert cache.get("fresh") == 1
     assert Invitation.objects.count() == 1
     emptied = WebhookEvent.objects.filter(resource="").values_list("event_id", flat=True)
     assert list(emptied) == ["1"]
-    assert pruning.prune() == "0 counts and 0 invitations deleted, 0 events emptied"
+    assert sessions.prune() == "0 counts and 0 invitations deleted, 0 events emptied"
 
 
 def test_owners_are_told_a_week_before_and_the_log_says_what_was_deleted(researcher):

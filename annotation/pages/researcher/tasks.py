@@ -15,17 +15,7 @@ from annotation.pages.fields import PageForm, TextField, by_key
 from annotation.pages.researcher.team import TaskMemberForm
 from annotation.steps import attention_checks
 from annotation.study import team
-from tasks import (
-    archive,
-    checking,
-    data_report,
-    disk,
-    exporting,
-    listing,
-    teams,
-    upload_jobs,
-    uploads,
-)
+from tasks import checking, data_report, disk, exporting, listing, teams, upload_jobs, uploads
 from tasks.cards import Card, CardError, parse_card
 from tasks.columns import Column
 from tasks.datasets import layout
@@ -303,7 +293,7 @@ def task_archive(
     """Take a version out of the list, or back into it."""
     its = get_object_or_404(Task, name=name, version=version)
     try:
-        archive.archive_task(its, is_archived, request.user)
+        teams.archive_task(its, is_archived, request.user)
     except teams.NotInTeam as error:
         return _task_page(request, its, problem=str(error), status=403)
     return redirect("task", name, version)
