@@ -120,9 +120,8 @@ def test_migrate_makes_all_that_a_start_needs(migrated):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("server", ["wsgi", "asgi"])
-def test_a_server_does_not_start_with_keys_that_do_not_fit_its_data(tmp_path, migrated, server):
-    start = ("-c", f"import config.{server}")
+def test_a_server_does_not_start_with_keys_that_do_not_fit_its_data(tmp_path, migrated):
+    start = ("-c", "import config.wsgi")
     var = shutil.copytree(migrated, tmp_path / "var")
     assert process(var, *start).returncode == 0
     (var / "worker_key.txt").unlink()  # as after restoring the database alone
@@ -134,12 +133,11 @@ def test_a_server_does_not_start_with_keys_that_do_not_fit_its_data(tmp_path, mi
     assert process(var, *start).returncode == 0
 
 
-@pytest.mark.parametrize("server", ["wsgi", "asgi"])
-def test_a_server_says_at_its_start_which_guard_is_missing(tmp_path, migrated, server):
+def test_a_server_says_at_its_start_which_guard_is_missing(tmp_path, migrated):
     var = shutil.copytree(migrated, tmp_path / "var")
     with contextlib.closing(sqlite3.connect(var / "handful.sqlite3")) as database:
         database.execute("DROP TRIGGER annotation_answer_no_update")
-    reply = process(var, "-c", f"import config.{server}")
+    reply = process(var, "-c", "import config.wsgi")
     assert reply.returncode == 0
     assert "annotation_answer_no_update" in reply.stderr
 
