@@ -244,15 +244,14 @@ def at_random(known: Known, rng: random.Random) -> Choice:
     if known.card.no_answer and rng.random() < 0.5:
         return [], []
     if not known.card.is_highlighted:
-        return [], known.kind.at_random(known.card, known.options, known.segments, rng)
+        return [], known.kind.at_random(known, rng)
     return [_random_span(known, rng)], []
 
 
 def mistaken(known: Known, rng: random.Random) -> Choice:
     """A mistake as people make it: a slipped boundary, a missed or extra span, a wrong choice."""
     if not known.card.is_highlighted:
-        asked = known.card, known.options, known.segments
-        return [], known.kind.mistaken(*asked, known.gold, rng)
+        return [], known.kind.mistaken(known, rng)
     right, _typed = gold(known, rng)
     if not right:  # gold that cannot be highlighted leaves nothing to slip from
         return [_random_span(known, rng)], []

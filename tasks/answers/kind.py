@@ -28,11 +28,26 @@ class Asked(Protocol):
     def options(self) -> Sequence[str]: ...
 
 
+class Known(Protocol):
+    """What a simulated annotator knows of an example, from its own side."""
+
+    @property
+    def card(self) -> Card: ...
+
+    @property
+    def segments(self) -> Sequence[str]: ...
+
+    @property
+    def options(self) -> Sequence[str]: ...
+
+    @property
+    def gold(self) -> Sequence[str]: ...
+
+
 class Kind:
     """One way to answer: how its form is read, what its gold must be, and how it is simulated.
 
-    Answers are given as their texts; none of them is "no answer". What is simulated is known from
-    the simulated annotator's own side: the card, what can be chosen, the texts and the gold.
+    Answers are given as their texts; none of them is "no answer".
     """
 
     name: ClassVar[str]
@@ -60,24 +75,15 @@ class Kind:
         """The right answer: of one text the first alternative."""
         return list(gold[:1])
 
-    def at_random(
-        self, card: Card, options: Sequence[str], segments: Sequence[str], rng: random.Random
-    ) -> list[str]:
+    def at_random(self, known: Known, rng: random.Random) -> list[str]:
         """Any answer that the form takes."""
         raise NotImplementedError
 
-    def mistaken(
-        self,
-        card: Card,
-        options: Sequence[str],
-        segments: Sequence[str],
-        gold: Sequence[str],
-        rng: random.Random,
-    ) -> list[str]:
+    def mistaken(self, known: Known, rng: random.Random) -> list[str]:
         """A mistake: another answer than the right one."""
         for _attempt in range(10):
-            texts = self.at_random(card, options, segments, rng)
-            if texts[0] not in gold:
+            texts = self.at_random(known, rng)
+            if texts[0] not in known.gold:
                 break
         return texts
 

@@ -5,16 +5,25 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from tasks.answer_keys import LABEL
-from tasks.answers.kind import Asked, GoldError, Kind, another
+from tasks.answers.kind import Asked, GoldError, Kind, Known, another
 from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
+
+LISTED = 9  # labels that a question lists
+NO_EXAMPLE = "No example is given."
 
 
 class Label(Kind):
     """Field `label`: the name of the label."""
 
     name: ClassVar[str] = LABEL
+    words: ClassVar[Mapping[str, str]] = {
+        "description": "Read a text and choose the label that fits it.",
+        "instructions": "Read the text. Then choose the label that fits it best.",
+        "submit_hint": "Choose one, then submit.",
+        "question": "Which label fits the text?",
+    }
 
     def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
         """Raises AnswerError: nothing_chosen, unknown_label, bad_characters."""
@@ -41,17 +50,29 @@ class Label(Kind):
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {"label": texts[0]}
 
-    def at_random(
-        self, card: Card, options: Sequence[str], segments: Sequence[str], rng: random.Random
-    ) -> list[str]:
-        return [rng.choice(card.labels).name]
+    def at_random(self, known: Known, rng: random.Random) -> list[str]:
+        return [rng.choice(known.card.labels).name]
 
-    def mistaken(
-        self,
-        card: Card,
-        options: Sequence[str],
-        segments: Sequence[str],
-        gold: Sequence[str],
-        rng: random.Random,
-    ) -> list[str]:
-        return another([label.name for label in card.labels], gold, rng)
+    def mistaken(self, known: Known, rng: random.Random) -> list[str]:
+        return another([label.name for label in known.card.labels], known.gold, rng)
+
+
+def words_of(names: Sequence[str]) -> dict[str, str]:
+    """The words of a card with these labels: it lists them where they are few."""
+    if len(names) > LISTED:
+        return dict(Label.words)
+    what = alternatives(names)
+    described = {"description": f"Read a text and choose what fits it: {what}."}
+    return {**Label.words, **described, "question": f"{what}?"}
+
+
+def alternatives(names: Sequence[str]) -> str:
+    """a; a or b; a, b or c."""
+    return " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+def defined(name: str, definition: str | None = None, example: str = NO_EXAMPLE) -> dict[str, str]:
+    """A label as a card has it; with a definition that says little where none is given."""
+    if definition is None:
+        definition = f"Choose this where “{name}” fits best."
+    return {"name": name, "definition": definition, "example": example}

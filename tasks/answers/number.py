@@ -12,6 +12,7 @@ from tasks.answers.kind import (
     Asked,
     GoldError,
     Kind,
+    Known,
     enough_gold,
     nothing,
     says_no_answer,
@@ -85,10 +86,9 @@ class Number(Kind):
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {"number": texts[0]}
 
-    def at_random(
-        self, card: Card, options: Sequence[str], segments: Sequence[str], rng: random.Random
-    ) -> list[str]:
+    def at_random(self, known: Known, rng: random.Random) -> list[str]:
         """Any number of the range."""
+        card = known.card
         lowest = Decimal(written(card.lowest or 0))
         if card.highest is None:
             highest = lowest + OPEN_RANGE

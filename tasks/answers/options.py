@@ -10,6 +10,7 @@ from tasks.answers.kind import (
     Asked,
     GoldError,
     Kind,
+    Known,
     another,
     enough_gold,
     nothing,
@@ -59,20 +60,11 @@ class Option(Kind):
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {"option": str(list(options).index(texts[0]))}
 
-    def at_random(
-        self, card: Card, options: Sequence[str], segments: Sequence[str], rng: random.Random
-    ) -> list[str]:
-        return [rng.choice(options)]
+    def at_random(self, known: Known, rng: random.Random) -> list[str]:
+        return [rng.choice(known.options)]
 
-    def mistaken(
-        self,
-        card: Card,
-        options: Sequence[str],
-        segments: Sequence[str],
-        gold: Sequence[str],
-        rng: random.Random,
-    ) -> list[str]:
-        return another(options, gold, rng)
+    def mistaken(self, known: Known, rng: random.Random) -> list[str]:
+        return another(known.options, known.gold, rng)
 
 
 class Options(Kind):
@@ -137,29 +129,20 @@ class Options(Kind):
         """All of the gold."""
         return list(dict.fromkeys(gold))
 
-    def at_random(
-        self, card: Card, options: Sequence[str], segments: Sequence[str], rng: random.Random
-    ) -> list[str]:
-        different = list(dict.fromkeys(options))
+    def at_random(self, known: Known, rng: random.Random) -> list[str]:
+        different = list(dict.fromkeys(known.options))
         return rng.sample(different, rng.randint(1, len(different) - 1))
 
-    def mistaken(
-        self,
-        card: Card,
-        options: Sequence[str],
-        segments: Sequence[str],
-        gold: Sequence[str],
-        rng: random.Random,
-    ) -> list[str]:
+    def mistaken(self, known: Known, rng: random.Random) -> list[str]:
         """An option too many or too few."""
-        chosen = [text for text in dict.fromkeys(options) if text in gold]
-        others = [text for text in dict.fromkeys(options) if text not in gold]
+        chosen = [text for text in dict.fromkeys(known.options) if text in known.gold]
+        others = [text for text in dict.fromkeys(known.options) if text not in known.gold]
         if len(chosen) > 1 and (rng.random() < 0.5 or not others):
             chosen.remove(rng.choice(chosen))
             return chosen
         extra = rng.choice(others) if others else ""
-        if len(others) > 1 or card.all_options:
-            return [text for text in dict.fromkeys(options) if text in {*chosen, extra}]
+        if len(others) > 1 or known.card.all_options:
+            return [text for text in dict.fromkeys(known.options) if text in {*chosen, extra}]
         return [extra]
 
 

@@ -10,6 +10,7 @@ from tasks.answers.kind import (
     Asked,
     GoldError,
     Kind,
+    Known,
     enough_gold,
     nothing,
     says_no_answer,
@@ -47,15 +48,13 @@ class LongText(Kind):
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {"text": texts[0]}
 
-    def at_random(
-        self, card: Card, options: Sequence[str], segments: Sequence[str], rng: random.Random
-    ) -> list[str]:
+    def at_random(self, known: Known, rng: random.Random) -> list[str]:
         """Some words of the texts."""
-        words = rng.choice(segments).split()
+        words = rng.choice(known.segments).split()
         first = rng.randrange(len(words))
-        fewest = card.words[0] if card.words else 1
+        fewest = known.card.words[0] if known.card.words else 1
         chosen = words[first : first + max(fewest, rng.randint(1, 3))]
-        return [" ".join(chosen)[: card.longest_text]]
+        return [" ".join(chosen)[: known.card.longest_text]]
 
 
 class ShortText(LongText):

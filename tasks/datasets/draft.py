@@ -5,15 +5,15 @@ from typing import Any
 
 from tasks.answer_keys import LABEL, LONG_TEXT, LONGEST_TEXTS, OPTIONS, SPANS
 from tasks.answers import KINDS
+from tasks.answers.label import LISTED, NO_EXAMPLE, alternatives, defined, words_of
 from tasks.answers.texts import guide, longest
 from tasks.cards import Card, CardError, parse_card
 from tasks.datasets.kinds import ANSWERS
-from tasks.datasets.mapping import LISTED, Item, Mapped, question_of
+from tasks.datasets.mapping import Item, Mapped, question_of
 from tasks.formats import Record
 
 RTL = ("ar", "dv", "fa", "he", "ps", "ur", "yi")  # languages written from right to left
 LONGEST_EXAMPLE = 300  # characters of a text that a help window quotes
-NO_EXAMPLE = "No example is given."
 
 
 def asked(mapped: Mapped, ask: str) -> str:
@@ -23,7 +23,7 @@ def asked(mapped: Mapped, ask: str) -> str:
     if ask or mapped.question_types:
         return ask
     if answer == LABEL:
-        return f"{_or(names)}?" if len(names) <= LISTED else ""
+        return f"{alternatives(names)}?" if len(names) <= LISTED else ""
     if answer != SPANS:
         return KINDS[answer].words["question"]
     return "Which part of the text is the answer?"
@@ -44,7 +44,7 @@ def card_of(
     unknown = sorted(set(definitions) - set(names))
     if unknown:
         raise CardError(
-            f"there is no label {unknown[0]} to define (--define); there are: {_or(names)}"
+            f"there is no label {unknown[0]} to define (--define); there are: {alternatives(names)}"
         )
     data = _usual(name, mapped, names)
     if ANSWERS[columns.kind] == LONG_TEXT:
@@ -56,11 +56,7 @@ def card_of(
     answer, examples = ANSWERS[columns.kind], _examples(mapped, list(rest))
     if answer == LABEL:
         data["labels"] = [
-            {
-                "name": label,
-                "definition": definitions.get(label, f"Choose this where “{label}” fits best."),
-                "example": examples.get(label, NO_EXAMPLE),
-            }
+            defined(label, definitions.get(label), examples.get(label, NO_EXAMPLE))
             for label in names
         ]
     elif names and answer == SPANS:
@@ -82,20 +78,13 @@ def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
     answer = ANSWERS[columns.kind]
     data: dict[str, Any] = {"name": name, "title": name, "answer": answer}
     if answer == LABEL:
-        data |= {
-            "family": "classification",
-            "description": f"Read a text and choose what fits it: {_or(names)}."
-            if len(names) <= LISTED
-            else "Read a text and choose the label that fits it.",
-            "instructions": "Read the text. Then choose the label that fits it best.",
-            "submit_hint": "Choose one, then submit.",
-        }
-        if len(names) > LISTED and not (columns.question or columns.ask):
-            data["question"] = "Which label fits the text?"
+        data |= {"family": "classification", **words_of(names)}
+        if len(names) <= LISTED or columns.question or columns.ask:
+            del data["question"]
     elif answer != SPANS:
         data |= _beside_the_text(mapped, answer)
     else:
-        what = f"every part that is {_or(names)}" if names else "the answer"
+        what = f"every part that is {alternatives(names)}" if names else "the answer"
         empty = " If there is none, choose “No answer”." if names or columns.no_answer else ""
         data |= {
             "family": "sequence_labelling" if names else "reading_comprehension",
@@ -141,13 +130,6 @@ def _segment(column: str) -> str:
     if word.isdigit() or word == "tokens":  # a column without a name of its own
         return "Text"
     return word[:1].upper() + word[1:]
-
-
-def _or(names: list[str]) -> str:
-    """a; a or b; a, b or c."""
-    return " or ".join(
-        [part for part in (", ".join(names[:-1]), names[-1] if names else "") if part]
-    )
 
 
 def _examples(mapped: Mapped, rest: list[Item]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from tasks.datasets.table import Row, Table, Unlabelled
 from tasks.formats import Record, canonical
 
 MAX_LABELS = 100
-LISTED = 9  # labels that a question lists; also row numbers that a note lists
+LISTED = 9  # row numbers that a note lists
 
 
 @dataclass(frozen=True)

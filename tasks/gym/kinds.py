@@ -20,6 +20,7 @@ from tasks.answer_keys import (
     SPANS,
 )
 from tasks.answers import KINDS
+from tasks.answers.label import defined, words_of
 from tasks.answers.number import canonical
 from tasks.answers.texts import guide, longest
 from tasks.cards import LONGEST_LABEL, Card, parse_card
@@ -112,10 +113,6 @@ def is_typed(name: str, lines: Sequence[Line]) -> bool:
 # The card and its examples ----------------------------------------------------------------------
 
 
-LISTED = 9  # labels that a question lists
-NO_EXAMPLE = "No example is given."
-
-
 def record_of(line: Line, shape: Shape, kind: Kind) -> Record:
     """The example of that line; its id is where it stands, such as glue-rte_16_13_train:5."""
     texts, question = shape.texts(line.input), ""
@@ -166,7 +163,9 @@ def card_of(
         "training_seeds": task.seeds,
         "segments": _segments(shape.names[1:] if asks(shape, kind) else shape.names),
     }
-    words = WORDS[kind.name](kind, lines)
+    words: dict[str, Any] = dict(KINDS[kind.name].words)
+    if kind.name in MORE:
+        words |= MORE[kind.name](kind, lines)
     if asks(shape, kind):
         words.pop("question", None)
     card = parse_card({**data, "answer": kind.name, **words}, task.name)
@@ -192,24 +191,7 @@ def _segments(names: Sequence[str]) -> list[str]:
 
 def _label(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     names = sorted({gold for line in lines for gold in line.golds})
-    is_short = len(names) <= LISTED
-    listed = " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
-    return {
-        "description": f"Read a text and choose what fits it: {listed}."
-        if is_short
-        else "Read a text and choose the label that fits it.",
-        "instructions": "Read the text. Then choose the label that fits it best.",
-        "submit_hint": "Choose one, then submit.",
-        "question": f"{listed}?" if is_short else "Which label fits the text?",
-        "labels": [
-            {
-                "name": name,
-                "definition": f"Choose this where “{name}” fits best.",
-                "example": NO_EXAMPLE,
-            }
-            for name in names
-        ],
-    }
+    return {**words_of(names), "labels": [defined(name) for name in names]}
 
 
 def _spans(kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
@@ -227,26 +209,17 @@ def _spans(kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     return data | ({"gold_rule": "set"} if is_set else {"max_spans": 1})
 
 
-def _option(_kind: Kind, _lines: Sequence[Line]) -> dict[str, Any]:
-    return dict(KINDS[OPTION].words)
-
-
 def _options(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     are_all = any(
         {text.strip() for gold in line.golds for text in gold.split(SEPARATOR)}
         >= set(split_options(line.input)[1])
         for line in lines
     )
-    return {**KINDS[OPTIONS].words, "all_options": are_all}
-
-
-def _number(_kind: Kind, _lines: Sequence[Line]) -> dict[str, Any]:
-    return dict(KINDS[NUMBER].words)
+    return {"all_options": are_all}
 
 
 def _short_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     return {
-        **KINDS[SHORT_TEXT].words,
         "description": "Read a question and type a short answer.",
         "instructions": "Read the text. Then type the answer in a few words, from what you know"
         " yourself: do not search for it.",
@@ -257,18 +230,16 @@ def _short_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
 def _long_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     trained = [line for line in lines if line.file.endswith("_train.tsv")]
     return {
-        **KINDS[LONG_TEXT].words,
         **guide([gold for line in trained for gold in line.golds]),
         **longest(LONG_TEXT, [gold for line in lines for gold in line.golds]),
     }
 
 
-WORDS: dict[str, Callable[[Kind, Sequence[Line]], dict[str, Any]]] = {
+# What the lines of a task add to the words of its kind of answer.
+MORE: dict[str, Callable[[Kind, Sequence[Line]], dict[str, Any]]] = {
     LABEL: _label,
     SPANS: _spans,
-    OPTION: _option,
     OPTIONS: _options,
-    NUMBER: _number,
     SHORT_TEXT: _short_text,
     LONG_TEXT: _long_text,
 }
