@@ -27,7 +27,7 @@ KINDS = {
 
 def report(*arguments: str) -> str:
     out = io.StringIO()
-    call_command("check_gym", *arguments, stdout=out)
+    call_command("import_gym", *arguments, "--dry-run", stdout=out)
     return out.getvalue()
 
 

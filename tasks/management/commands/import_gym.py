@@ -5,26 +5,32 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError
+from django.core.management.base import BaseCommand, CommandError
 
 from tasks.cards import CardError
 from tasks.formats import FormatError
-from tasks.gym import findings
+from tasks.gym import catalogue, findings, making, reader
 from tasks.gym.making import Made, Sample, Seen, make
 from tasks.importing import import_task
-from tasks.management.commands import check_gym
 from tasks.management.commands.import_clues import account, add_owner, tell
 from tasks.management.commands.make_task import pairs
 
 
-class Command(check_gym.Command):
+class Command(BaseCommand):
     help = (
         "Import the tasks in DIR (NAME/NAME_K_SEED_{train,dev,test}.tsv). How each is answered is"
-        " inferred and printed; --kind says otherwise. check_gym says the same and stores nothing."
+        " inferred and printed; --kind says otherwise. --dry-run says what is odd in the files, by"
+        " line, and stores nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
+        parser.add_argument("folder", type=Path)
+        chosen = parser.add_mutually_exclusive_group()
+        chosen.add_argument("--tasks", nargs="+", metavar="NAME", help="only these")
+        chosen.add_argument(
+            "--partition", choices=sorted(catalogue.partitions()), help="only the tasks of this one"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="say all and store nothing")
         parser.add_argument(
             "--kind", nargs="+", default=[], metavar="TASK=KIND", help="how a task is answered"
         )
@@ -36,14 +42,21 @@ class Command(check_gym.Command):
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
         owner, sample = account(options["owner"]), self._sample(options)
-        seen = self.read(folder, options["tasks"], options["partition"])
-        made = self._make(seen, pairs(options["kind"], "--kind"), sample)
-        for task, one in made:
-            self.describe(task)
-            tell(self, import_task(one.card, one.files, owner=owner, made_from=one.made_from))
+        seen = self._read(folder, options["tasks"], options["partition"])
+        if options["dry_run"]:
+            for each in seen:
+                self._describe(each)
+                for sentence in each.told:
+                    self.stdout.write(f"  - {sentence}")
+        else:
+            for each, made in self._make(seen, pairs(options["kind"], "--kind"), sample):
+                self._describe(each)
+                done = import_task(made.card, made.files, owner=owner, made_from=made.made_from)
+                tell(self, done)
         for sentence in findings.shared_inputs([each.task for each in seen]):
             self.stdout.write(sentence)
-        self.stdout.write(f"{len(made)} {'task' if len(made) == 1 else 'tasks'} imported.")
+        what = "read" if options["dry_run"] else "imported"
+        self.stdout.write(f"{len(seen)} {'task' if len(seen) == 1 else 'tasks'} {what}.")
 
     def _sample(self, options: dict[str, Any]) -> Sample | None:
         size, seed = options["test"], options["seed"]
@@ -70,3 +83,42 @@ class Command(check_gym.Command):
             except (FormatError, CardError) as error:
                 raise CommandError(f"Nothing was imported: {error}") from None
         return made
+
+    def _read(self, folder: Path, tasks: list[str] | None, partition: str | None) -> list[Seen]:
+        """All chosen tasks of the folder. Raises CommandError."""
+        if not folder.is_dir():
+            raise CommandError(f"{folder} is no folder.")
+        here = {path.name for path in folder.iterdir() if path.is_dir()}
+        names = sorted(tasks or here)
+        if partition:
+            names = self._of_partition(catalogue.partitions()[partition], here)
+        try:
+            return [self._see(folder, name) for name in names]
+        except FormatError as error:
+            raise CommandError(str(error)) from None
+
+    def _of_partition(self, partition: catalogue.Partition, here: set[str]) -> list[str]:
+        """Say which of its tasks are here; their names."""
+        for sentence in findings.of_partition(partition, here):
+            self.stdout.write(sentence)
+        return [name for name in partition.all if name in here]
+
+    def _see(self, folder: Path, name: str) -> Seen:
+        """Read one task; raises FormatError."""
+        if name in catalogue.tasks() and not (folder / name).is_dir():
+            raise CommandError(f"{name}: no such folder in {folder.name}.")
+        return making.see(folder / name)
+
+    def _describe(self, seen: Seen) -> None:
+        """What it is, in a few lines."""
+        task, published, kind = seen.task, seen.published, seen.kind
+        sizes = " / ".join(str(len(task.lines[task.seeds[0], part])) for part in reader.PARTS)
+        self.stdout.write(
+            f"{task.name}: {published.ontology}, {published.metric}; K = {task.k},"
+            f" {len(task.seeds)} seeds, {sizes} lines to train, develop and test"
+        )
+        typed = ", or typed" if kind.typed else ""
+        self.stdout.write(f"  answered by {kind.name}{typed} ({kind.why})")
+        if any(seen.shape.names):
+            names = (name or "text" for name in seen.shape.names)
+            self.stdout.write("  texts: " + ", ".join(names))
