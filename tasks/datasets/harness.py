@@ -20,10 +20,10 @@ PREDICTED, CHOICES, TARGET, NUMBER = "predicted", "choices", "target", "doc_id"
 WANTED = (NUMBER, "doc", TARGET, "arguments", "filtered_resps")
 
 
-def read(path: Path, *, encoding: str = "", kept: str = "") -> Table:
+def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
     """doc (its fields as doc.NAME), target and predicted as texts, and choices where there are any.
 
-    `kept` is the filter whose answers are taken, needed where the log has several. Raises
+    `filter` is the one whose answers are taken, needed where the log has several. Raises
     FormatError.
     """
     table = texts.read_json_lines(path, encoding=encoding)
@@ -34,16 +34,18 @@ def read(path: Path, *, encoding: str = "", kept: str = "") -> Table:
                 "is missing: expected samples_*.jsonl as lm-evaluation-harness logs them",
             )  # fmt: skip
     filters = list(dict.fromkeys(str(row.values.get("filter", "none")) for row in table.rows))
-    if kept and kept not in filters:
+    if filter and filter not in filters:
         raise DatasetError(
-            path.name, "", "filter", f"there is no {kept!r}; there are: {', '.join(filters)}"
+            path.name, "", "filter", f"there is no {filter!r}; there are: {', '.join(filters)}"
         )
-    if len(filters) > 1 and not kept:
+    if len(filters) > 1 and not filter:
         raise DatasetError(
             path.name, "", "filter",
             f"the answers went through several: name one (--filter): {', '.join(filters)}",
         )  # fmt: skip
-    rows = [row for row in table.rows if not kept or str(row.values.get("filter", "none")) == kept]
+    rows = [
+        row for row in table.rows if not filter or str(row.values.get("filter", "none")) == filter
+    ]
     return from_objects(path.name, "line", ((row.number, _sample(table, row)) for row in rows))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
 from tasks.datasets import tagged
 from tasks.datasets.table import DatasetError, Row, Table
-from tasks.gym.shapes import split_options
+from tasks.gym.reader import split_options
 
 # How the gold names an option: by its text, by its place from 0 or from 1, or by its letter.
 GOLD_IS = ("text", "index", "number", "letter")

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -27,17 +27,14 @@ ENDINGS = {
     ".ndjson": "jsonl", ".parquet": "parquet", ".conll": "conll", ".bio": "conll", ".iob": "conll",
     ".iob2": "conll", ".conll03": "conll",
 }  # fmt: skip
-# Which option of a reader each option of the command is; the page of the browser has them too.
-OPTIONS = {
-    "encoding": "encoding", "delimiter": "delimiter", "quoted": "quoted",
-    "no_header": "header_line", "sheet": "sheet", "records": "records", "part": "part",
-    "filter": "kept",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is to be read, where its name does not say it; "" and False are as usual."""
+    """How a file is to be read, where its name does not say it; "" and False are as usual.
+
+    Apart from `format` these are the parameters of the readers, and the options of the command.
+    """
 
     format: str = ""
     encoding: str = ""
@@ -86,14 +83,10 @@ def read(path: Path, how: Reading) -> Table:
         )
     reader = READERS[name]
     known = inspect.signature(reader).parameters
-    options = {}
-    for option, parameter in OPTIONS.items():
-        value = getattr(how, option)
-        if not value:
-            continue
-        if parameter not in known:
+    options = {key: value for key, value in asdict(how).items() if value and key != "format"}
+    for option in options:
+        if option not in known:
             raise DatasetError(
                 path.name, "", "", f"--{option.replace('_', '-')} is not for the format {name}"
             )
-        options[parameter] = value if option != "no_header" else False
     return reader(path, **options)

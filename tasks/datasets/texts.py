@@ -62,9 +62,9 @@ def decoded(path: Path, encoding: str = "") -> str:
 
 def read_delimited(
     path: Path, *, usual: Dialect, encoding: str = "", delimiter: str = "", quoted: bool = False,
-    header_line: bool = True,
+    no_header: bool = False,
 ) -> Table:  # fmt: skip
-    """The rows of a file with one line of names first, or without where `header_line` is false.
+    """The rows of a file with one line of names first, or without where there is `no_header`.
 
     Columns without names are called 1, 2, 3. Raises DatasetError.
     """
@@ -84,7 +84,7 @@ def read_delimited(
         raise DatasetError(name, "", "", "the file is empty")
     number, names = first
     _check_delimiter(name, names, dialect)
-    if not header_line:
+    if no_header:
         names, lines = [str(place + 1) for place in range(len(names))], _lines(text, dialect, name)
     columns = header(name, names, f"line {number}")
     rows = [Row(number, values) for number, values in _rows(name, lines, columns)]

@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from tasks.gym.catalogue import Partition
 from tasks.gym.kinds import Kind
-from tasks.gym.reader import SEPARATOR, GymTask, Line
-from tasks.gym.shapes import Shape
+from tasks.gym.reader import SEPARATOR, GymTask, Line, Shape
 
 SHOWN = 5  # places named in one sentence
 

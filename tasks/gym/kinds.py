@@ -26,8 +26,7 @@ from tasks.answers.texts import guide, longest
 from tasks.cards import LONGEST_LABEL, Card, parse_card
 from tasks.formats import Record
 from tasks.gym.catalogue import Published
-from tasks.gym.reader import SEPARATOR, GymTask, Line
-from tasks.gym.shapes import Shape, split_options
+from tasks.gym.reader import SEPARATOR, GymTask, Line, Shape, split_options
 
 MAX_LABELS = 200  # discovery, the longest of the Gym, has 174
 LONG_TEXTS = ("qa/long-form qa", "cg/summarization", "cg/dialogue", "other/generate explanation")

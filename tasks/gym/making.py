@@ -14,12 +14,11 @@ from typing import Any
 from tasks.cards import Card
 from tasks.datasets import layout
 from tasks.formats import FormatError, Record, SplitFile, read_folder
-from tasks.gym import catalogue, kinds, shapes
+from tasks.gym import catalogue, kinds, reader
 from tasks.gym.catalogue import Published
 from tasks.gym.findings import findings
 from tasks.gym.kinds import Kind, card_of, record_of
-from tasks.gym.reader import GymTask, Line, read_task
-from tasks.gym.shapes import Shape
+from tasks.gym.reader import GymTask, Line, Shape, read_task
 
 METHOD = "gym-sha256-1"  # how `drawn` draws; another way of drawing gets another name
 
@@ -76,7 +75,7 @@ def see(folder: Path) -> Seen:
     if published is None:
         raise FormatError(folder.name, None, None, "is none of the Gym's 160 tasks")
     task = read_task(folder)
-    shape = shapes.shape_of([line.input for line in task.all_lines() if not line.is_lost])
+    shape = reader.shape_of([line.input for line in task.all_lines() if not line.is_lost])
     return Seen(task, published, shape, kinds.infer(task, shape, published), _digest(folder))
 
 

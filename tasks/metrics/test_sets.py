@@ -22,7 +22,6 @@ from tasks.metrics.sets import score
 from tasks.metrics.texts import normalise
 
 JOIN = " [SEP] "  # between the texts of one answer, as in the Gym's files
-CONSTANT = "constant prediction"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tasks.formats import FormatError
-from tasks.gym import catalogue, findings, kinds, reader, shapes
+from tasks.gym import catalogue, findings, kinds, reader
 from tasks.metrics import METRICS
 from tests.conftest import SHARED
 
@@ -43,7 +43,7 @@ def write(folder: Path, name: str, files: dict[str, str | bytes]) -> Path:
 
 
 def inspect(task: reader.GymTask) -> tuple[kinds.Kind, list[str]]:
-    shape = shapes.shape_of([line.input for line in task.all_lines()])
+    shape = reader.shape_of([line.input for line in task.all_lines()])
     kind = kinds.infer(task, shape, catalogue.tasks()[task.name])
     return kind, findings.findings(task, shape, kind)
 
@@ -95,7 +95,7 @@ def test_tasks_with_the_same_texts_and_a_leak_of_a_partition_are_told():
 @pytest.mark.real_data
 def test_texts_and_options_are_told_apart():
     task = reader.read_task(GYM / "superglue-multirc")
-    shape = shapes.shape_of([line.input for line in task.all_lines()])
+    shape = reader.shape_of([line.input for line in task.all_lines()])
     assert shape.names == ("question", "context")
     for line in task.all_lines():
         options = shape.options(line.input)
@@ -193,4 +193,4 @@ def test_a_folder_that_is_no_task_of_the_gym_is_refused(tmp_path):
     ],
 )
 def test_options_are_cut_in_the_order_of_their_letters(text, expected):
-    assert shapes.split_options(text) == expected
+    assert reader.split_options(text) == expected
