@@ -262,9 +262,7 @@ def told(study: Study) -> list[str]:
     That some are judged and others not, or that zero-shot annotators have a screening set.
     """
     rule = (study.qualification, study.shots, study.screening_examples)
-    return [
-        sentence for sentence in (gates.warning(*rule), gates.screened(*rule)) if sentence
-    ]
+    return [sentence for sentence in (gates.warning(*rule), gates.screened(*rule)) if sentence]
 
 
 # The table of the sample, counted in annotation/monitoring.

@@ -204,7 +204,7 @@ def five(module_researcher) -> dict[str, int]:
     """Name -> key of each study."""
     keys = {name: build(module_researcher).pk for name, build in BUILDERS.items()}
     if connection.vendor == "postgresql":
-        # Rows that earlier tests rolled back may have been counted as none: plans then take minutes.
+        # Rows that were rolled back may have been counted as none: plans then take minutes.
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
     return keys
