@@ -5,28 +5,22 @@ written of who withdrew. Answers of an upstream step and to attention checks are
 of other tasks, and of none.
 """
 
-import hashlib
-import importlib.util
-import json
-import math
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.conf import settings
 from django.db.models import QuerySet
 
 from annotation.models import ANALYSED, Answer, Participation, Status, Step, Study
 from tasks.cards import Card
-from tasks.datasets import layout
-from tasks.exporting import record_of
 from tasks.models import Example
-from tasks.predictions.completions import as_completion
-from tasks.spans import GivenAnswer
+from tasks.spans import QUESTION, GivenAnswer
 
 STEPS = (Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
+ANY_ANSWER = "answer"  # the name of a span where the card tells no kinds of questions apart
+BETWEEN = "\n\n"  # texts of an example that a tool shows as one
 
 
 class NothingAnswered(Exception):
@@ -46,6 +40,15 @@ class Answered:
     submitted_at: datetime
     active_seconds: float
     channel: str
+
+
+class Place(NamedTuple):
+    """A span in the texts of an example joined to one, in code points; `name` is what it is of."""
+
+    start: int
+    end: int
+    name: str
+    text: str
 
 
 def participations(study: Study) -> QuerySet[Participation]:
@@ -72,6 +75,14 @@ def tested(study: Study) -> Iterator[tuple[Participation, list[Answered]]]:
             yield participation, rows
     if is_empty:
         raise NothingAnswered("Nobody has answered a test example yet: there is nothing to write.")
+
+
+def by_task(
+    study: Study,
+) -> Iterator[tuple[Card, Iterator[tuple[Participation, list[Answered]]]]]:
+    """The same, task by task. Raises NothingAnswered."""
+    groups = itertools.groupby(tested(study), key=lambda row: row[0].scenario.task)
+    return ((task.card, people) for task, people in groups)
 
 
 def answers(participation: Participation) -> Iterator[Answered]:
@@ -111,182 +122,27 @@ def place_name(participation: Participation) -> str:
     return f"{scenario.task.name}@{scenario.task.version}_{scenario.shots}{number}"
 
 
-# Answers as logs of Inspect (inspect.aisi.org.uk), one for each participation: needs inspect-ai. A
-# log's model is KIND/PSEUDONYM, so that no list of logs shows a person as a model; its task is
-# named as a file of predictions is. Written by Inspect's own library, to be opened by its
-# `read_eval_log` and viewer.
+def joined(card: Card, answered: Answered) -> tuple[str, list[Place]]:
+    """The texts of the example as one, the question first if it can be highlighted, and the spans.
 
-INSPECT = "inspect-ai"
-
-
-def has_inspect() -> bool:
-    """Whether Inspect is installed."""
-    return importlib.util.find_spec("inspect_ai") is not None
-
-
-def write_inspect(study: Study, folder: Path) -> dict[str, int]:
-    """Write the logs; return the samples of each file. Raises NothingAnswered."""
-    from inspect_ai.log import write_eval_log
-
-    counts = {}
-    for participation, rows in tested(study):
-        name = f"{place_name(participation)}_{participation.pseudonym}.eval"
-        write_eval_log(_inspect_log(participation, rows), folder / name)
-        counts[name] = len(rows)
-    return counts
+    Raises nothing: spans are stored with offsets of their own texts, which are only shifted here.
+    """
+    example = answered.example
+    question = card.selectable_question(example.question)
+    texts = {} if question is None else {QUESTION: question}
+    texts |= dict(enumerate(example.context))
+    starts, at = {}, 0
+    for number, text in texts.items():
+        starts[number] = at
+        at += len(text) + len(BETWEEN)
+    name = card.question_type(example.question) or ANY_ANSWER
+    places = [
+        Place(starts[span.segment] + span.start, starts[span.segment] + span.end, name, span.text)
+        for span in answered.given.spans
+    ]
+    return BETWEEN.join(texts.values()), places
 
 
-def _inspect_log(participation: Participation, rows: list[Answered]) -> Any:
-    """An EvalLog; "success" means that the whole test was answered."""
-    from inspect_ai import log
-
-    metadata = about(participation)
-    card = participation.scenario.task.card
-    model = f"{participation.kind}/{participation.pseudonym}"
-    mean = math.fsum(row.s1 for row in rows) / len(rows)
-    metrics = {"mean": log.EvalMetric(name="mean", value=mean)}
-    times = {
-        "started_at": rows[0].shown_at.isoformat(),
-        "completed_at": rows[-1].submitted_at.isoformat(),
-    }
-    done = participation.status == Status.COMPLETED
-    identity = f"{participation.study.name}-{participation.pseudonym}"
-    return log.EvalLog(
-        status="success" if done else "cancelled",
-        eval=log.EvalSpec(
-            eval_id=identity,
-            run_id=identity,
-            task_id=identity,
-            created=times["started_at"],
-            task=place_name(participation),
-            task_version=participation.scenario.task.version,
-            task_display_name=card.title,
-            task_args={key: metadata[key] for key in ("shots", "split", "arm")},
-            tags=[participation.kind],
-            dataset=log.EvalDataset(
-                name=card.name,
-                samples=len(rows),
-                sample_ids=[row.example.source_id for row in rows],
-                shuffled=True,
-            ),
-            model=model,
-            config=log.EvalConfig(),
-            packages={"handful": settings.VERSION},
-            metadata=metadata,
-        ),
-        results=log.EvalResults(
-            total_samples=len(rows),
-            completed_samples=len(rows),
-            scores=[log.EvalScore(name="s1", scorer="s1", metrics=metrics)],
-        ),
-        stats=log.EvalStats(**times),
-        samples=[_inspect_sample(card, model, row) for row in rows],
-    )
-
-
-def _inspect_sample(card: Card, model: str, row: Answered) -> Any:
-    """An EvalSample: the texts and the question as they were shown, and the answer."""
-    from inspect_ai.log import EvalSample
-    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
-    from inspect_ai.scorer import Score
-
-    example, texts = row.example, row.given.texts
-    asked = "\n\n".join([*example.context, card.wording(example.question)])
-    said = as_completion(texts)
-    choices = [label.name for label in card.labels] or list(example.options)
-    return EvalSample(
-        id=example.source_id,
-        epoch=1,
-        input=asked,
-        choices=choices or None,
-        target=list(example.gold),
-        messages=[ChatMessageUser(content=asked), ChatMessageAssistant(content=said)],
-        output=ModelOutput.from_content(model, said),
-        scores={"s1": Score(value=row.s1, answer=said)},
-        metadata={
-            "predicted": texts,
-            "spans": [span._asdict() for span in row.given.spans],
-            "gold_rule": card.gold_rule,
-            "hash": example.content_hash,
-            "position": row.position,
-            "channel": row.channel,
-        },
-        started_at=row.shown_at.isoformat(),
-        completed_at=row.submitted_at.isoformat(),
-        total_time=(row.submitted_at - row.shown_at).total_seconds(),
-        working_time=row.active_seconds,
-    )
-
-
-# Answers as the samples that EleutherAI's lm-evaluation-harness logs (--log_samples). A folder for
-# each participation, called KIND_PSEUDONYM as the harness calls that of a model, with
-# samples_TASK_TIME.jsonl and results_TIME.json. The task is named as a file of predictions is.
-# Samples have one field that the harness lacks: `channel`, as in answers.csv. Source:
-# lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py of its repository.
-
-
-def write_harness(study: Study, folder: Path) -> dict[str, int]:
-    """Write the folders; return the samples of each file. Raises NothingAnswered."""
-    counts = {}
-    for participation, rows in tested(study):
-        own = folder / f"{participation.kind}_{participation.pseudonym}"
-        own.mkdir()
-        time = rows[-1].submitted_at.strftime("%Y-%m-%dT%H-%M-%S.%f")
-        task = place_name(participation)
-        card = participation.scenario.task.card
-        file = own / f"samples_{task}_{time}.jsonl"
-        lines = (json.dumps(_harness_sample(card, row), ensure_ascii=False) + "\n" for row in rows)
-        file.write_text("".join(lines), encoding="utf-8", newline="\n")
-        results = json.dumps(
-            _harness_results(participation, task, rows), ensure_ascii=False, indent=2
-        )
-        (own / f"results_{time}.json").write_text(results + "\n", encoding="utf-8")
-        counts[f"{own.name}/{file.name}"] = len(rows)
-    return counts
-
-
-def _harness_results(
-    participation: Participation, task: str, rows: list[Answered]
-) -> dict[str, Any]:
-    metadata = about(participation)
-    version = participation.scenario.task.version
-    mean = math.fsum(row.s1 for row in rows) / len(rows)
-    return {
-        "results": {task: {"alias": task, "s1,none": mean, "s1_stderr,none": "N/A"}},
-        "configs": {task: {"task": task, "output_type": "generate_until", "metadata": metadata}},
-        "versions": {task: version},
-        "n-shot": {task: metadata["shots"]},
-        "higher_is_better": {task: {"s1": True}},
-        "n-samples": {task: {"original": len(rows), "effective": len(rows)}},
-        "config": {"model": participation.kind, "model_args": metadata},
-        "model_name": f"{participation.kind}/{participation.pseudonym}",
-        "model_name_sanitized": f"{participation.kind}_{participation.pseudonym}",
-        "handful_version": settings.VERSION,
-    }
-
-
-def _harness_sample(card: Card, row: Answered) -> dict[str, Any]:
-    """A sample; `doc_id` is the place of the example in the test file, `doc` its line there."""
-    example = row.example
-    doc = layout.line(record_of(example))
-    prompt = "\n\n".join([*example.context, card.wording(example.question)])
-    target, said = as_completion(example.gold), as_completion(row.given.texts)
-    return {
-        "doc_id": example.position,
-        "doc": doc,
-        "target": target,
-        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": []}}},
-        "resps": [[said]],
-        "filtered_resps": [said],
-        "filter": "none",
-        "metrics": ["s1"],
-        "doc_hash": _hash(json.dumps(doc, ensure_ascii=False, indent=2)),
-        "prompt_hash": _hash(prompt),
-        "target_hash": _hash(target),
-        "s1": row.s1,
-        "channel": row.channel,
-    }
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def beside(answered: Answered) -> list[str]:
+    """The answer as texts where it is no span: a label, options, a number, what was typed."""
+    return [answered.given.label] if answered.given.label else list(answered.given.values)

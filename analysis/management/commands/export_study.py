@@ -7,17 +7,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.export import answered, hugging_face
-from analysis.export.files import SUMS, snapshot, whole_folder, write_export
+from analysis.export import other_tools
+from analysis.export.answered import NothingAnswered
+from analysis.export.files import SUMS, write_export
 from annotation.models import Study
 from annotation.steps import blinding
-
-# The answers of a study in the formats of other tools: name -> writer into an empty folder.
-FORMATS = {
-    "inspect": answered.write_inspect,
-    "lm-eval": answered.write_harness,
-    "hf": hugging_face.write,
-}
 
 
 class Command(BaseCommand):
@@ -27,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("name", help="name of the study")
         parser.add_argument("folder", type=Path, help="a new or empty folder")
         parser.add_argument(
-            "--as", dest="form", choices=FORMATS,
+            "--as", dest="form", choices=other_tools.FORMATS,
             help="the answers alone, in the format of another tool",
         )  # fmt: skip
 
@@ -39,12 +33,9 @@ class Command(BaseCommand):
             raise CommandError(f"There is no study {name!r}.")
         if blinding.are_covered(study):
             raise CommandError(blinding.UNTIL_CLOSED)
-        if form == "inspect" and not answered.has_inspect():
-            needed = answered.INSPECT
-            raise CommandError(f"--as inspect needs {needed}: pip install {needed}")
         try:
-            counts = _as(form, study, folder) if form else write_export(study, folder)
-        except (OSError, answered.NothingAnswered) as error:
+            counts = other_tools.write(study, folder, form) if form else write_export(study, folder)
+        except (OSError, NothingAnswered, other_tools.NotInstalled) as error:
             raise CommandError(str(error)) from None
         for file, count in counts.items():
             self.stdout.write(f"{file}: {count} rows")
@@ -53,13 +44,3 @@ class Command(BaseCommand):
         self.stdout.write(f"Verify them: python {folder / 'verify.py'}")
         digest = hashlib.sha256((folder / SUMS).read_bytes()).hexdigest()
         self.stdout.write(f"SHA-256 of {SUMS}, to be kept elsewhere: {digest}")
-
-
-def _as(form: str, study: Study, folder: Path) -> dict[str, int]:
-    """Write the answers in that format; return the rows of each file.
-
-    The folder appears complete or not at all. Raises FileExistsError if it is there and not empty,
-    NothingAnswered.
-    """
-    with whole_folder(folder) as building, snapshot():
-        return FORMATS[form](study, building)

@@ -1,0 +1,85 @@
+"""Answers as CoNLL files, of tasks that are answered by spans: one for each participation.
+
+A token a line: the token, the place of its first character and behind its last one in the text of
+its block, and its tag (BIO) last. The questions about one text are one block, as their spans are of
+different kinds. A span that overlaps one of another kind has no place in such a file.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from analysis.export import answered
+from analysis.export.answered import Answered, NothingAnswered, Place
+from annotation.models import Study
+from tasks.cards import Card
+from tasks.tokens import tokens
+
+ONLY_SPANS = (
+    "Tags are of highlighted texts: in this study nobody has answered a test example of a task that"
+    " is answered so. Choose another format."
+)
+
+
+class Block(NamedTuple):
+    """A text, its spans without overlaps, and how many were left out for theirs."""
+
+    text: str
+    places: list[Place]
+    left_out: int
+
+
+def write(study: Study, folder: Path) -> dict[str, int]:
+    """Write the files; return the blocks of each. Raises NothingAnswered."""
+    counts, left_out = {}, []
+    for participation, rows in answered.tested(study):
+        card = participation.scenario.task.card
+        if not card.is_highlighted:
+            continue
+        name = f"{answered.place_name(participation)}_{participation.pseudonym}.conll"
+        found = blocks(card, rows)
+        text = "".join(f"{line}\n" for block in found for line in lines(card, block))
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        counts[name] = len(found)
+        if number := sum(block.left_out for block in found):
+            left_out.append(f"{name}: {number} spans overlap others and have no tags\n")
+    if not counts:
+        raise NothingAnswered(ONLY_SPANS)
+    if left_out:
+        (folder / "LEFT_OUT.txt").write_text("".join(left_out), encoding="utf-8")
+    return counts
+
+
+def blocks(card: Card, rows: list[Answered]) -> list[Block]:
+    """The texts in the order of the test file, each with the spans of all questions about it."""
+    found: dict[tuple[int, str], list[Place]] = {}
+    for row in sorted(rows, key=lambda row: row.example.position):
+        text, places = answered.joined(card, row)
+        own = 0 if card.question_types else row.example.pk
+        found.setdefault((own, text), []).extend(places)
+    return [_block(text, places) for (_own, text), places in found.items()]
+
+
+def _block(text: str, places: list[Place]) -> Block:
+    kept: list[Place] = []
+    for place in places:
+        if all(place.end <= other.start or other.end <= place.start for other in kept):
+            kept.append(place)
+    return Block(text, kept, len(places) - len(kept))
+
+
+def lines(card: Card, block: Block) -> Iterator[str]:
+    """The lines of a block, an empty one at its end; none of a text without tokens."""
+    found = tokens(block.text, card.granularity)
+    for start, end in found:
+        yield f"{block.text[start:end]}\t{start}\t{end}\t{_tag(block, start, end)}"
+    if found:
+        yield ""
+
+
+def _tag(block: Block, start: int, end: int) -> str:
+    for place in block.places:
+        if place.start < end and start < place.end:
+            name = "-".join(place.name.split())
+            return f"{'B' if start <= place.start else 'I'}-{name}"
+    return "O"

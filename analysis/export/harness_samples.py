@@ -1,0 +1,86 @@
+"""Answers as the samples that EleutherAI's lm-evaluation-harness logs (--log_samples).
+
+A folder for each participation, called KIND_PSEUDONYM as the harness calls that of a model, with
+samples_TASK_TIME.jsonl and results_TIME.json. The task is named as a file of predictions is.
+Samples have one field that the harness lacks: `channel`, as in answers.csv.
+Source: lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py of its repository.
+"""
+
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from analysis.export import answered
+from analysis.export.answered import Answered
+from annotation.models import Participation, Study
+from tasks.cards import Card
+from tasks.datasets import layout
+from tasks.exporting import record_of
+from tasks.predictions.completions import as_completion
+
+
+def write(study: Study, folder: Path) -> dict[str, int]:
+    """Write the folders; return the samples of each file. Raises NothingAnswered."""
+    counts = {}
+    for participation, rows in answered.tested(study):
+        own = folder / f"{participation.kind}_{participation.pseudonym}"
+        own.mkdir()
+        time = rows[-1].submitted_at.strftime("%Y-%m-%dT%H-%M-%S.%f")
+        task = answered.place_name(participation)
+        card = participation.scenario.task.card
+        file = own / f"samples_{task}_{time}.jsonl"
+        lines = (json.dumps(_sample(card, row), ensure_ascii=False) + "\n" for row in rows)
+        file.write_text("".join(lines), encoding="utf-8", newline="\n")
+        results = json.dumps(_results(participation, task, rows), ensure_ascii=False, indent=2)
+        (own / f"results_{time}.json").write_text(results + "\n", encoding="utf-8")
+        counts[f"{own.name}/{file.name}"] = len(rows)
+    return counts
+
+
+def _results(participation: Participation, task: str, rows: list[Answered]) -> dict[str, Any]:
+    about = answered.about(participation)
+    version = participation.scenario.task.version
+    mean = math.fsum(row.s1 for row in rows) / len(rows)
+    return {
+        "results": {task: {"alias": task, "s1,none": mean, "s1_stderr,none": "N/A"}},
+        "configs": {task: {"task": task, "output_type": "generate_until", "metadata": about}},
+        "versions": {task: version},
+        "n-shot": {task: about["shots"]},
+        "higher_is_better": {task: {"s1": True}},
+        "n-samples": {task: {"original": len(rows), "effective": len(rows)}},
+        "config": {"model": participation.kind, "model_args": about},
+        "model_name": f"{participation.kind}/{participation.pseudonym}",
+        "model_name_sanitized": f"{participation.kind}_{participation.pseudonym}",
+        "handful_version": settings.VERSION,
+    }
+
+
+def _sample(card: Card, row: Answered) -> dict[str, Any]:
+    """A sample; `doc_id` is the place of the example in the test file, `doc` its line there."""
+    example = row.example
+    doc = layout.line(record_of(example))
+    prompt = "\n\n".join([*example.context, card.wording(example.question)])
+    target, said = as_completion(example.gold), as_completion(row.given.texts)
+    return {
+        "doc_id": example.position,
+        "doc": doc,
+        "target": target,
+        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": []}}},
+        "resps": [[said]],
+        "filtered_resps": [said],
+        "filter": "none",
+        "metrics": ["s1"],
+        "doc_hash": _hash(json.dumps(doc, ensure_ascii=False, indent=2)),
+        "prompt_hash": _hash(prompt),
+        "target_hash": _hash(target),
+        "s1": row.s1,
+        "channel": row.channel,
+    }
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

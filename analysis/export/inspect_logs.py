@@ -1,0 +1,120 @@
+"""Answers as logs of Inspect (inspect.aisi.org.uk), one for each participation: needs inspect-ai.
+
+A log's model is KIND/PSEUDONYM, so that no list of logs shows a person as a model; its task is
+named as a file of predictions is. Written by Inspect's own library, to be opened by its
+`read_eval_log` and viewer.
+"""
+
+import importlib.util
+import math
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from analysis.export import answered
+from analysis.export.answered import Answered
+from annotation.models import Participation, Status, Study
+from tasks.cards import Card
+from tasks.predictions.completions import as_completion
+
+NEEDS = "inspect-ai"
+
+
+def can_write() -> bool:
+    """Whether Inspect is installed."""
+    return importlib.util.find_spec("inspect_ai") is not None
+
+
+def write(study: Study, folder: Path) -> dict[str, int]:
+    """Write the logs; return the samples of each file. Raises NothingAnswered."""
+    from inspect_ai.log import write_eval_log
+
+    counts = {}
+    for participation, rows in answered.tested(study):
+        name = f"{answered.place_name(participation)}_{participation.pseudonym}.eval"
+        write_eval_log(_log(participation, rows), folder / name)
+        counts[name] = len(rows)
+    return counts
+
+
+def _log(participation: Participation, rows: list[Answered]) -> Any:
+    """An EvalLog; "success" means that the whole test was answered."""
+    from inspect_ai import log
+
+    about = answered.about(participation)
+    card = participation.scenario.task.card
+    model = f"{participation.kind}/{participation.pseudonym}"
+    mean = math.fsum(row.s1 for row in rows) / len(rows)
+    metrics = {"mean": log.EvalMetric(name="mean", value=mean)}
+    times = {
+        "started_at": rows[0].shown_at.isoformat(),
+        "completed_at": rows[-1].submitted_at.isoformat(),
+    }
+    done = participation.status == Status.COMPLETED
+    identity = f"{participation.study.name}-{participation.pseudonym}"
+    return log.EvalLog(
+        status="success" if done else "cancelled",
+        eval=log.EvalSpec(
+            eval_id=identity,
+            run_id=identity,
+            task_id=identity,
+            created=times["started_at"],
+            task=answered.place_name(participation),
+            task_version=participation.scenario.task.version,
+            task_display_name=card.title,
+            task_args={key: about[key] for key in ("shots", "split", "arm")},
+            tags=[participation.kind],
+            dataset=log.EvalDataset(
+                name=card.name,
+                samples=len(rows),
+                sample_ids=[row.example.source_id for row in rows],
+                shuffled=True,
+            ),
+            model=model,
+            config=log.EvalConfig(),
+            packages={"handful": settings.VERSION},
+            metadata=about,
+        ),
+        results=log.EvalResults(
+            total_samples=len(rows),
+            completed_samples=len(rows),
+            scores=[log.EvalScore(name="s1", scorer="s1", metrics=metrics)],
+        ),
+        stats=log.EvalStats(**times),
+        samples=[_sample(card, model, row) for row in rows],
+    )
+
+
+def _sample(card: Card, model: str, row: Answered) -> Any:
+    """An EvalSample: the texts and the question as they were shown, and the answer."""
+    from inspect_ai.log import EvalSample
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
+    from inspect_ai.scorer import Score
+
+    example, texts = row.example, row.given.texts
+    asked = "\n\n".join([*example.context, card.wording(example.question)])
+    said = as_completion(texts)
+    choices = [label.name for label in card.labels] or list(example.options)
+    return EvalSample(
+        id=example.source_id,
+        epoch=1,
+        input=asked,
+        choices=choices or None,
+        target=list(example.gold),
+        messages=[ChatMessageUser(content=asked), ChatMessageAssistant(content=said)],
+        output=ModelOutput.from_content(model, said),
+        scores={"s1": Score(value=row.s1, answer=said)},
+        metadata={
+            "predicted": texts,
+            "spans": [span._asdict() for span in row.given.spans],
+            "gold_rule": card.gold_rule,
+            "hash": example.content_hash,
+            "position": row.position,
+            "channel": row.channel,
+        },
+        started_at=row.shown_at.isoformat(),
+        completed_at=row.submitted_at.isoformat(),
+        total_time=(row.submitted_at - row.shown_at).total_seconds(),
+        working_time=row.active_seconds,
+    )

@@ -1,0 +1,42 @@
+"""The answers of a study in the formats of the tools that labs use: name -> writer."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from analysis.export import conll, files, harness_samples, hugging_face, inspect_logs, label_studio
+from annotation.models import Study
+
+
+class Format(NamedTuple):
+    """How it is written, the rows of each file; whether it can be, and what it needs."""
+
+    write: Callable[[Study, Path], dict[str, int]]
+    can_write: Callable[[], bool] = lambda: True
+    needs: str = ""
+
+
+FORMATS = {
+    "inspect": Format(inspect_logs.write, inspect_logs.can_write, inspect_logs.NEEDS),
+    "lm-eval": Format(harness_samples.write),
+    "hf": Format(hugging_face.write),
+    "label-studio": Format(label_studio.write),
+    "conll": Format(conll.write),
+}
+
+
+class NotInstalled(Exception):
+    """A format needs a library that is not there; the text is for people."""
+
+
+def write(study: Study, folder: Path, name: str) -> dict[str, int]:
+    """Write the answers in that format into an empty folder; return the rows of each file.
+
+    The folder appears complete or not at all. Raises FileExistsError if it is there and not empty,
+    NotInstalled, answered.NothingAnswered.
+    """
+    form = FORMATS[name]
+    if not form.can_write():
+        raise NotInstalled(f"--as {name} needs {form.needs}: pip install {form.needs}")
+    with files.whole_folder(folder) as building, files.snapshot():
+        return form.write(study, building)
