@@ -1,8 +1,9 @@
-"""Write what a refactoring must leave as it is: `python tests/byte_comparison.py FOLDER`.
+"""Write the output that a refactoring must not change.
 
-Exports of the demo and of a study with every kind of answer, their manifests, the document of the
-API and the HTML of pages. The database is a new one; clock and randomness are fixed, so that two
-runs write the same bytes. Run it before and after a change, then `diff -r BEFORE AFTER`.
+Usage: `python tests/byte_comparison.py FOLDER`. Writes the exports and manifests of the demo and of
+a study with every kind of answer, the OpenAPI document and the HTML of pages. The database is new;
+clock and randomness are fixed, so that two runs write the same bytes. Run it before and after a
+change, then `diff -r BEFORE AFTER`.
 """
 
 import io
@@ -21,7 +22,7 @@ os.environ |= {
 }  # fmt: skip
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-# Tokens, pseudonyms and nonces: everything that the operating system makes random.
+# Tokens, pseudonyms and nonces: every value from the operating system's random source.
 chance = random.Random(1)
 os.urandom = lambda size: chance.randbytes(size)
 random._urandom = os.urandom  # type: ignore[attr-defined]  # of secrets and SystemRandom
@@ -47,7 +48,7 @@ from annotation.steps import exclusion, training_step, withdrawal  # noqa: E402
 from annotation.study import lifecycle  # noqa: E402
 from tests import factories  # noqa: E402
 
-# Of each study; NAME is replaced.
+# Pages of each study; NAME is replaced by its name.
 PAGES = {
     "study": "/studies/NAME/",
     "table": "/studies/NAME/human-performance/",
@@ -62,14 +63,14 @@ WHOLE = {"studies": "/", "tasks": "/tasks/", "new-study": "/new-study/", "sign-i
 
 
 def passes(seconds: float) -> None:
-    """Time passes, and what is random afterwards depends on the time alone."""
+    """Advance the clock and seed the random numbers with the new time."""
     global clock
     clock += timedelta(seconds=seconds)
     chance.seed(clock.isoformat())
 
 
 def demo() -> Study:
-    """Two tasks of the demo, with simulated annotators."""
+    """Create a study on two demo tasks with simulated annotators."""
     for task in ("sentiment", "entities"):
         call_command(
             "import_task", f"tasks/demo/{task}", owner="ada", verbosity=0, stdout=io.StringIO()
@@ -90,7 +91,10 @@ def demo() -> Study:
 
 
 def every_kind(owner) -> Study:
-    """A task for each kind of answer: people, right and wrong in turn, and a model."""
+    """Create a study with a task for each kind of answer, annotated by people and a model.
+
+    The people alternate between right and wrong answers.
+    """
     tasks = [factories.make_kind(kind) for kind in factories.KINDS]
     study = factories.make_study(
         owner, *tasks, name="kinds", shots=[0, 2], annotators=3, equivalence_margin=5,

@@ -1,4 +1,4 @@
-"""Catalogues made for a test: every sentence of the scripts in brackets, form by form."""
+"""Translation catalogues for tests: each sentence of the browser scripts in brackets."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Fixtures named as the domain, built on one another: task -> study -> participation."""
+"""Fixtures named after the domain, each built on the previous one: task, study, participation."""
 
 import functools
 import os
@@ -31,7 +31,7 @@ FLAGS = [
     "--disable-sync",
 ]
 
-# All tests come from one address, and so do the servers that they start.
+# All requests of tests, and the servers that tests start, share one address.
 django_settings.STARTS_PER_HOUR = 0
 os.environ.setdefault("STARTS_PER_HOUR", "0")
 
@@ -39,17 +39,17 @@ SHARED = Path(os.environ.get("HANDFUL_SHARED", Path(__file__).parents[2] / "shar
 CLUES = SHARED / "data" / "clues"
 
 
-# New examples in every run, and the same ones in CI; no failure because a machine is busy.
-# A failure prints what `@reproduce_failure` needs to see it again.
+# New examples in every run, the same ones in CI; no deadline, because a busy machine must not fail
+# a test. A failure prints the blob for `@reproduce_failure`.
 hypothesis.settings.register_profile("handful", deadline=None, print_blob=True)
 hypothesis.settings.register_profile(
     "handful-ci", deadline=None, print_blob=True, derandomize=True, database=None
 )
 hypothesis.settings.load_profile("handful-ci" if os.environ.get("CI") else "handful")
 
-# Every test that was collected, with the names of its markers, before any is left out.
+# Every collected test with the names of its markers, before deselection.
 COLLECTED = pytest.StashKey[dict[str, set[str]]]()
-# What runs on one database alone.
+# Markers of tests that run on one database only.
 ONLY_ON = {"postgresql": "postgres", "sqlite": "sqlite"}
 
 _static_root = tempfile.TemporaryDirectory(prefix="handful-static-")
@@ -63,12 +63,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """What lies in this clone (static files, var/) must not decide any test, nor be touched."""
+    """Make tests independent of this clone's static files and var/ folder."""
     django_settings.STATIC_ROOT = _static_root.name
     django_settings.VAR_DIR = Path(_var.name)
-    # Else each client of each test would look through all static files.
+    # Without this, each client of each test would scan all static files.
     django_settings.WHITENOISE_AUTOREFRESH = True
-    # Argon2 is slow by design; tests sign in often.
+    # Argon2 is slow by design, and tests sign in often.
     django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
@@ -83,7 +83,7 @@ def pytest_report_header() -> list[str]:
 
 @functools.cache
 def _can_mount() -> bool:
-    """May this run mount a small file system?"""
+    """Return whether this run can mount a small file system."""
     with tempfile.TemporaryDirectory() as folder:
         mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]
         if os.geteuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
@@ -93,7 +93,7 @@ def _can_mount() -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what this run cannot say anything about; CI must have the real data."""
+    """Deselect the tests that this run cannot support; CI must have the real data."""
     config.stash[COLLECTED] = {
         item.nodeid: {marker.name for marker in item.iter_markers()} for item in items
     }
@@ -103,7 +103,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _deselect(config, items, "real_data")
     if not _can_mount():
         _deselect(config, items, "small_disk")
-    # `make test-all` has suites on both databases: test_suites.py sees that nothing stays out.
+    # `make test-all` runs both databases; test_suites.py checks that every test is covered.
     for vendor, marker in ONLY_ON.items():
         if vendor != connection.vendor:
             _deselect(config, items, marker)
@@ -116,7 +116,7 @@ def _deselect(config: pytest.Config, items: list[pytest.Item], marker: str) -> N
 
 
 def forget() -> None:
-    """Rows that are rolled back give their keys back to SQLite: the next ones are others."""
+    """Clear the caches of rows by key: SQLite reuses the keys of rows that were rolled back."""
     frozen.clear()
     caches["process"].clear()
 
@@ -128,7 +128,7 @@ def _nothing_is_remembered():
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_modify_db_settings, request, tmp_path_factory, django_db_blocker):
-    """The database of this worker, or of the whole run."""
+    """Create the database of this worker, or of the whole run."""
     if not hasattr(request.config, "workerinput"):
         request.getfixturevalue("django_db_setup")
         yield
@@ -151,10 +151,10 @@ def django_db_setup(django_db_modify_db_settings, request, tmp_path_factory, dja
 
 @pytest.fixture(scope="module")
 def module_rows(django_db_setup, django_db_blocker):
-    """Rows that take long and that many tests only read are stored once for a module.
+    """Store slow, read-only rows once for each module.
 
-    What fixtures of the module's scope store after this one stays until the module ends; what a
-    test stores or changes is rolled back to them. Such a fixture returns keys, not objects.
+    Rows that module-scoped fixtures store after this one last until the module ends; what a test
+    stores or changes is rolled back. Such a fixture returns keys, not objects.
     """
     forget()
     with django_db_blocker.unblock(), transaction.atomic():
@@ -164,15 +164,15 @@ def module_rows(django_db_setup, django_db_blocker):
 
 @pytest.fixture(scope="module")
 def module_researcher(module_rows):
-    """Who owns them: the same as `researcher`."""
+    """The owner of these rows: the same user as `researcher`."""
     return get_user_model().objects.create_user("ada", password="right horse")
 
 
 @pytest.fixture(autouse=True)
 def _lift_guards_before_the_flush(request):
-    """A transactional test ends by emptying the tables, which the guards would rightly refuse.
+    """Lift the guards before a transactional test flushes the tables, which they would refuse.
 
-    The flush sends post_migrate, which puts the guards back for the next test.
+    The flush sends post_migrate, which restores the guards for the next test.
     """
     marker = request.node.get_closest_marker("django_db")
     transactional = bool(marker and marker.kwargs.get("transaction")) or bool(
@@ -183,18 +183,18 @@ def _lift_guards_before_the_flush(request):
     yield
     if transactional:
         guards.lift(connection)
-        cache.clear()  # no model's table, so no flush empties it
-        # The flush empties the database, which is a new one then: the folder is free for it.
+        cache.clear()  # has no model, so no flush empties it
+        # A flushed database counts as a new one, so release the folder for it.
         (Path(django_settings.VAR_DIR) / installation.FILE).unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="session")
 def chromium():
-    """The one real browser of this run."""
+    """The one Chromium process of this run."""
     path = screenshots.browser()
     if not path:
         raise pytest.UsageError("Install Chromium: apt-get install chromium")
-    # Its synchronous interface runs an event loop in this thread; Django would refuse the ORM.
+    # Playwright's sync API runs an event loop in this thread, in which Django refuses the ORM.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
@@ -220,6 +220,6 @@ def other_researcher(db):
 
 @pytest.fixture
 def ada(client, researcher):
-    """The test client with the researcher signed in."""
+    """A test client signed in as the researcher."""
     client.force_login(researcher)
     return client

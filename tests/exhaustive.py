@@ -1,4 +1,4 @@
-"""Claims on hundreds of cases: `make test` runs some of them, the long suites run all."""
+"""Claims with hundreds of cases: `make test` runs a sample, the long suites run all."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 
 def one_in(step: int, cases: Iterable[Any]) -> list[Any]:
-    """The parameters of these cases; all but the first of each `step` are marked long."""
+    """Return the cases as parameters; mark all but the first of each `step` as long."""
     return [
         pytest.param(
             *(case if isinstance(case, tuple) else (case,)),

@@ -1,4 +1,4 @@
-"""Made-up data, always through the real steps: import, design, join, consent, begin, submit."""
+"""Test data, created through the real steps: import, design, join, consent, begin, submit."""
 
 import itertools
 import json
@@ -30,7 +30,7 @@ PLACES = ["Oslo", "Lima", "Cairo", "Kyoto", "Quito", "Turin", "Perth", "Hanoi", 
 
 
 def card_data(**changes: Any) -> dict[str, Any]:
-    """The card of a small span task; `labels=LABELS` makes it a label task."""
+    """Return the card of a small span task; `labels=LABELS` makes it a label task."""
     data: dict[str, Any] = {
         "name": "toy-places",
         "title": "Places",
@@ -54,7 +54,7 @@ def card_data(**changes: Any) -> dict[str, Any]:
 
 
 def place_records(prefix: str, number: int) -> list[Record]:
-    """Sentences with one place, two places or none, in turn."""
+    """Return sentences with one place, two places or no place, in turn."""
     records = []
     for index in range(number):
         places = [PLACES[(index + step) % len(PLACES)] for step in range(index % 3)]
@@ -89,7 +89,7 @@ def _record(prefix: str, index: int, text: str, question: str, *gold: str, optio
 
 
 def option_records(prefix: str, number: int) -> list[Record]:
-    """One of three places, which differ from example to example; some texts stand twice."""
+    """Return questions with three places as options; the second question lists one twice."""
     records = []
     for index in range(number):
         options = [PLACES[(index + step) % len(PLACES)] for step in range(3)]
@@ -101,7 +101,7 @@ def option_records(prefix: str, number: int) -> list[Record]:
 
 
 def several_records(prefix: str, number: int) -> list[Record]:
-    """One or two of four places."""
+    """Return questions whose answer is one or two of four places."""
     records = []
     for index in range(number):
         options = [PLACES[(index + step) % len(PLACES)] for step in range(4)]
@@ -112,7 +112,7 @@ def several_records(prefix: str, number: int) -> list[Record]:
 
 
 def number_records(prefix: str, number: int) -> list[Record]:
-    """Whole and half marks out of five."""
+    """Return marks from 0 to 4.5, in steps of one half."""
     return [
         _record(
             prefix,
@@ -126,7 +126,7 @@ def number_records(prefix: str, number: int) -> list[Record]:
 
 
 def short_records(prefix: str, number: int) -> list[Record]:
-    """A place, in either of two spellings."""
+    """Return questions answered by a place, with two accepted spellings."""
     return [
         _record(
             prefix,
@@ -141,7 +141,7 @@ def short_records(prefix: str, number: int) -> list[Record]:
 
 
 def long_records(prefix: str, number: int) -> list[Record]:
-    """A sentence to be said again."""
+    """Return sentences to be paraphrased."""
     return [
         _record(
             prefix,
@@ -155,7 +155,7 @@ def long_records(prefix: str, number: int) -> list[Record]:
 
 
 def typed_records(prefix: str, number: int) -> list[Record]:
-    """A place of the text, and one beside it that only who knows it can name."""
+    """Return a place to highlight and one to type that the text does not contain."""
     return [
         _record(
             prefix,
@@ -169,7 +169,7 @@ def typed_records(prefix: str, number: int) -> list[Record]:
     ]
 
 
-# A kind of answer -> what its card says besides the usual, and its made-up examples.
+# Kind of answer -> additional fields of its card, and its examples.
 KINDS: dict[str, tuple[dict[str, Any], Any]] = {
     "spans": ({}, place_records),
     "typed": ({"typed": True, "no_answer": False}, typed_records),
@@ -195,20 +195,20 @@ KINDS: dict[str, tuple[dict[str, Any], Any]] = {
 
 
 def make_kind(kind: str, **changes: Any) -> Task:
-    """The small task that is answered in that way (KINDS), changed where said."""
+    """Import the small task for that kind of answer (KINDS), with changes to its card."""
     said, _records = KINDS[kind]
     return make_task(**{"name": f"toy-{kind.replace(' ', '-')}", "title": kind, **said, **changes})
 
 
 def right_texts(example: Example) -> list[str]:
-    """An answer that is right."""
+    """Return the texts of a correct answer."""
     gold = list(dict.fromkeys(example.gold))
     card = example.split.task.card
     return gold if card.is_highlighted or card.answered_by == "options" else gold[:1]
 
 
 def wrong_texts(example: Example) -> list[str]:
-    """An answer that fits the card of the example and is not right."""
+    """Return the texts of a valid answer that is incorrect."""
     card = example.split.task.card
     if card.labels:
         return [label.name for label in card.labels if label.name not in example.gold][:1]
@@ -229,9 +229,10 @@ def make_task(
     by: Any = None,
     **card: Any,
 ) -> Task:
-    """Import a task: nested training files of these sizes (numbers 1 to `splits`), a test file.
+    """Import a task with nested training files of these sizes and a test file.
 
-    `by` is who imports it; None is the command line.
+    The training files are numbered from 1 to `splits`. `by` is the importing user; None means the
+    command line.
     """
     data = card_data(**card)
     kind = data.get("answer", "label" if "labels" in data else "spans")
@@ -247,15 +248,15 @@ def make_task(
 
 
 def make_study(owner, *tasks: Task, status: str = "open", **fields: Any) -> Study:
-    """A study of these tasks with its scenarios; open unless said otherwise."""
+    """Create a study of these tasks with its scenarios, open by default."""
     defaults = {
         "name": f"study-{secrets.token_hex(4)}",
         "title": "A small study",
         "shots": [0, 2],
         "annotators": 2,
         "seed": 7,
-        "estimated_minutes": 60,  # tests/annotation/test_minutes.py has those of each task
-        # What most tests look at; tests/annotation/test_scores_hidden.py has the default.
+        "estimated_minutes": 60,  # tests/annotation/test_minutes.py covers the time of each task
+        # Most tests read scores; tests/annotation/test_scores_hidden.py covers the default.
         "hide_test_scores": False,
     }
     study = Study(owner=owner, **(defaults | fields))
@@ -268,12 +269,12 @@ def make_study(owner, *tasks: Task, status: str = "open", **fields: Any) -> Stud
 
 
 def opening(study: Study) -> dict[str, str]:
-    """What the button that opens a draft sends: the action, and the sum that stands beside it."""
+    """Return what the button that opens a draft sends: the action and the total shown."""
     return {"action": "open", "agreed": consequences.for_study(study).sum_in_words}
 
 
 def publishing(draft: Any) -> dict[str, str]:
-    """What the button that publishes on Prolific sends: the action, and the sum beside it."""
+    """Return what the button that publishes on Prolific sends: the action and the total shown."""
     return {"action": "publish", "agreed": studies.sum_in_words(draft)}
 
 
@@ -281,24 +282,24 @@ _identities = itertools.count()
 
 
 def join(study: Study, kind: str = Kind.PERSON, identity: str = "") -> Participation:
-    """Somebody new takes a seat."""
+    """Seat a new participant."""
     platform = "link" if kind == Kind.PERSON else "simulated"
     identity = identity or f"somebody-{next(_identities)}-{secrets.token_hex(4)}"
     return seats.join(study.pk, identities.worker_key(platform, identity), platform, kind)
 
 
 def confirm_password(client) -> None:
-    """Type the password of the account again, as pages ask that change accounts and tokens."""
+    """Enter the account's password again, as pages that change accounts and tokens require."""
     client.post(reverse("account_reauthenticate"), {"password": "right horse"})
 
 
 def may_spend(user) -> None:
-    """Give an account the permission to spend."""
+    """Grant a user the permission to spend."""
     user.user_permissions.add(Permission.objects.get(codename="spend"))
 
 
 def seat(scenario: Scenario, kind: str = Kind.PERSON) -> Participation:
-    """Somebody new on a seat of this very scenario, at its first example."""
+    """Seat a new participant in this scenario, at its first example."""
     platform = "link" if kind == Kind.PERSON else "simulated"
     worker = Worker.objects.create(key=secrets.token_hex(32), platform=platform, kind=kind)
     participation = seats.take_seat(scenario.study, scenario, worker)
@@ -309,7 +310,7 @@ def seat(scenario: Scenario, kind: str = Kind.PERSON) -> Participation:
 
 
 def fields_for(example: Example, texts: Sequence[str]) -> dict[str, str]:
-    """The form fields of an answer of these texts, of spans the first occurrence of each."""
+    """Return the form fields of an answer; spans mark the first occurrence of each text."""
     card = example.split.task.card
     if card.answered_by == "label":
         return {"label": texts[0]}
@@ -341,7 +342,7 @@ def _fields_beside(kind: str, example: Example, texts: Sequence[str]) -> dict[st
 
 
 def go_on(token: str) -> tuple[Participation, Turn | None]:
-    """Continue after a reveal, and after the review at the end of the training step, if any."""
+    """Continue after a reveal, and after the review that may end the training step."""
     left, turn = training_step.go_on(token, "reveal")
     if left.status == Status.WORKING and turn is not None and turn.given is not None:
         left, turn = training_step.go_on(token, "review")
@@ -349,9 +350,9 @@ def go_on(token: str) -> tuple[Participation, Turn | None]:
 
 
 def work_through(participation: Participation, answer=None, limit: int = 10_000) -> int:
-    """Answer everything that is put before this participation; return how many were answered.
+    """Answer every remaining example of this participation; return the number of answers.
 
-    `answer(turn)` gives the texts of the answer (the gold, unless it is given).
+    `answer(turn)` returns the texts of the answer, by default the gold.
     """
     answer = answer or (lambda turn: right_texts(turn.example))
     for count in range(limit):
@@ -366,7 +367,7 @@ def work_through(participation: Participation, answer=None, limit: int = 10_000)
 
 
 def prediction_lines(task: Task, predict=None) -> bytes:
-    """A file of predictions; `predict(example)` gives the texts (the gold, unless it is given)."""
+    """Return a file of predictions; `predict(example)` returns the texts, by default the gold."""
     predict = predict or (lambda example: example.gold)
     lines = [
         json.dumps({"id": example.source_id, "predicted": predict(example)})
@@ -376,7 +377,7 @@ def prediction_lines(task: Task, predict=None) -> bytes:
 
 
 def predict(owner, model: str, task: Task, shots: int, number: int | None = None, predict=None):
-    """Store predictions of a model for one task, shots and split; as `prediction_lines` says."""
+    """Store a model's predictions for one task, number of shots and split."""
     name = f"{task.name}_{shots}{f'_{number}' if number else ''}.jsonl"
     upload = PredictionUpload(name, prediction_lines(task, predict), task, shots, number)
     (file,) = add(model, [upload], owner)
@@ -384,7 +385,7 @@ def predict(owner, model: str, task: Task, shots: int, number: int | None = None
 
 
 def bearer(owner, *scopes: str, study=None, days: float = 1) -> dict[str, str]:
-    """The header of a request by a new token; scope "read" unless others are given."""
+    """Return the header of a request with a new token; its scope is "read" by default."""
     token, row = ApiToken.draw()
     row.owner, row.name, row.study = owner, "script", study
     for scope in ("read", "run", "pay"):

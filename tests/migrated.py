@@ -1,4 +1,4 @@
-"""The workers of one run share one migration: the first one migrates, the others copy that."""
+"""Share one migrated database between the workers of a run: the first migrates, others copy."""
 
 import fcntl
 import sqlite3
@@ -10,11 +10,11 @@ MEMORY = "file:memorydb_default?mode=memory&cache=shared"  # Django's name for i
 
 
 class Migrated:
-    """The migrated database that lies ready, on SQLite as a file; the lock is held around all."""
+    """The shared migrated database (a file on SQLite); using it holds the lock."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.file = folder / "migrated"  # with PostgreSQL it says that there is one
+        self.file = folder / "migrated"  # on PostgreSQL it records that the database exists
         self.name = f"{connection.settings_dict['NAME']}_migrated"
 
     @contextmanager
@@ -28,7 +28,7 @@ class Migrated:
         if connection.vendor == "postgresql":
             source = connection.settings_dict["NAME"]
             connection.close()
-            self._order(f'DROP DATABASE IF EXISTS "{self.name}"')  # of a run that was killed
+            self._order(f'DROP DATABASE IF EXISTS "{self.name}"')  # left by a run that was killed
             self._order(f'CREATE DATABASE "{self.name}" TEMPLATE "{source}"')
             self.file.touch()
         else:
@@ -38,12 +38,12 @@ class Migrated:
 
     @contextmanager
     def copied(self):
-        """Django finds a database in which there is nothing left to migrate."""
+        """Give Django a copy of the database with nothing left to migrate."""
         if connection.vendor == "postgresql":
             connection.settings_dict["TEST"]["TEMPLATE"] = self.name
             yield
             return
-        # It is there as long as somebody is connected.
+        # A database in memory exists only while a connection to it is open.
         with closing(sqlite3.connect(MEMORY, uri=True)) as memory:
             with closing(sqlite3.connect(self.file)) as ready:
                 ready.backup(memory)

@@ -1,7 +1,7 @@
-"""A language in which every sentence stands in ⟦brackets⟧, and the letters of a page without them.
+"""A pseudo-language with every sentence in ⟦brackets⟧, and the untranslated letters of a page.
 
-Texts of a task, of a study and of its researcher are written in Greek letters (`greek`), so that a
-Latin letter outside the brackets belongs to a sentence that nobody has marked for translation.
+Texts of tasks, studies and researchers are written in Greek letters (`greek`), so that a Latin
+letter outside brackets belongs to a sentence that was not marked for translation.
 """
 
 import importlib.util
@@ -26,9 +26,9 @@ TOOL = Path(__file__).parents[1] / ".ci" / "catalogues.py"
 LANGUAGE = "de"
 LATIN, GREEK = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ΑΒΨΔΕΦΓΗΙΞΚΛΜΝΟΠΘΡΣΤΥΩϢΧϞΖ"
 LETTERS = str.maketrans(LATIN + LATIN.lower(), GREEK + GREEK.lower())
-# What is read or heard besides the text of an element.
+# Attributes that are displayed or spoken.
 SPOKEN = ("title", "aria-label", "alt", "placeholder", "aria-description", "data-where")
-# What is no sentence: a name, a currency; codes and names of keys.
+# What needs no translation: a name, a currency, codes and names of keys.
 NAMES = re.compile(r"\b(?:Handful|USD)\b")
 NO_SENTENCES = ("script", "style", "output", "kbd", "code")
 
@@ -39,7 +39,7 @@ def greek(text: str) -> str:
 
 @cache
 def marked() -> tuple[polib.POEntry, ...]:
-    """Every marked sentence, as the tool of `make lint` finds them."""
+    """Return every sentence marked for translation, found with the tool of `make lint`."""
     spec = importlib.util.spec_from_file_location("catalogues", TOOL)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -47,14 +47,14 @@ def marked() -> tuple[polib.POEntry, ...]:
 
 
 def install(settings, folder: Path) -> None:
-    """Let LANGUAGE say every sentence in brackets."""
+    """Translate every sentence to LANGUAGE by putting it in brackets."""
     catalogues.write(settings, folder, LANGUAGE, marked())
 
 
 def unmarked(page: str) -> list[str]:
-    """The stretches of a page, text and spoken attributes, that have a Latin letter unbracketed."""
+    """Return text and spoken attributes of a page that have Latin letters outside brackets."""
     root = lxml.html.fromstring(page)
-    for bar in root.xpath('//nav[@class="preview-bar"]'):  # a researcher's, in English
+    for bar in root.xpath('//nav[@class="preview-bar"]'):  # researchers' pages are English
         bar.drop_tree()
     texts = ["\n".join(_texts(root))]
     texts += [value for name in SPOKEN for value in root.xpath(f"//@{name}")]
@@ -71,7 +71,7 @@ def _texts(element: lxml.html.HtmlElement) -> Iterator[str]:
 
 
 def _outside(text: str) -> str:
-    """The text without everything in brackets, at any depth."""
+    """Return the text outside brackets of any depth."""
     depth, kept = 0, []
     for character in text:
         depth += (character == "⟦") - (character == "⟧")
@@ -81,7 +81,7 @@ def _outside(text: str) -> str:
 
 
 def localised_attributes(page: str) -> list[str]:
-    """Attributes that are no sentence and hold a decimal comma."""
+    """Return attributes for programs that contain a decimal comma."""
     root = lxml.html.fromstring(page)
     return [
         f"{name}={value}"
@@ -92,11 +92,11 @@ def localised_attributes(page: str) -> list[str]:
     ]
 
 
-# A made-up study in Greek letters, and who walks through it.
+# A study in Greek letters, and the annotator who completes it.
 
 
 class Reader:
-    """An annotator whose every page is read for what was not marked."""
+    """An annotator's client that checks each page for untranslated text."""
 
     def __init__(self):
         self.client = Client()
@@ -115,7 +115,7 @@ class Reader:
 
 
 def in_greek(value):
-    """The texts of a card, but for what programs read."""
+    """Write the texts of a card in Greek letters, except those that programs read."""
     if isinstance(value, dict):
         plain = ("name", "family", "gold_rule", "language", "direction", "granularity")
         plain += ("answer",)
@@ -133,7 +133,7 @@ def card_of(name: str) -> dict:
 
 
 def records(card: dict, prefix: str, number: int) -> list[Record]:
-    """So many contexts, each with its questions; the first has an answer."""
+    """Return contexts with several questions each; the first question has an answer."""
     made = []
     for index in range(number):
         text = greek(f"{prefix} {index}: Ada Lund met Kim Weir of Acme in Porto and Rome today .")
@@ -166,7 +166,7 @@ def made_task(card: dict, shots: int = 2):
 
 
 def task_of_kind(kind: str, **changes):
-    """The small task of that kind of answer, in Greek."""
+    """Import the small task for that kind of answer, in Greek letters."""
     said, make = factories.KINDS[kind]
     card = in_greek(factories.card_data(**{**said, **changes}))
     files = {
@@ -186,7 +186,7 @@ def task_of_kind(kind: str, **changes):
 
 
 def arrive(reader, study) -> Participation:
-    """Landing, Start, consent."""
+    """Open the landing page, press Start and consent."""
     code = study.link_code
     reader.get(reverse("landing", args=[code]), "landing")
     reader.post(reverse("start", args=[code]), {}, "consent")

@@ -1,1 +1,1 @@
-"""A made-up next release with one more migration (test_upgrade.py)."""
+"""A simulated next release with one more migration (test_upgrade.py)."""

@@ -1,4 +1,4 @@
-"""Settings of that release: BREAK=kill or BREAK=fail stops its migration in the middle."""
+"""Settings of that release; BREAK=kill or BREAK=fail stops its migration in the middle."""
 
 from config.settings import *  # noqa: F403
 
