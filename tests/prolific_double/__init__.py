@@ -1,6 +1,7 @@
-"""A double of Prolific for tests: the part of its API that Handful calls, its people and its money.
+"""A test double of Prolific: the API that Handful calls, its participants and its payments.
 
-Prolific's OpenAPI document decides what it takes and replies (tests/annotation/
-test_prolific_openapi.py). Begin with platform.py: what a program does there. people.py is what
-participants do, books.py what follows, rules.py what is refused, site.py the addresses.
+Prolific's OpenAPI document defines its requests and replies
+(tests/annotation/test_prolific_openapi.py). Start with platform.py, the calls of a researcher's
+program. people.py has what participants do, books.py what follows from it, rules.py the checks, and
+site.py the addresses.
 """

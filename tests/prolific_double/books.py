@@ -1,4 +1,4 @@
-"""What the double keeps, and what follows from a status, a completion code or a payment."""
+"""State of the double, and the effects of a status, a completion code or a payment."""
 
 import base64
 import hashlib
@@ -17,12 +17,12 @@ from tests.prolific_double.rules import FakeError
 TAKES_A_PLACE = {"ACTIVE", "AWAITING REVIEW", "APPROVED"}
 AUTO_APPROVAL = 21 * 24 * 3600  # seconds that a submission may wait for review
 MODES = {
-    "fail_next": 0,  # replies that fail, nothing done
-    "fail_after_next": 0,  # replies that fail although it is done: the lost reply
+    "fail_next": 0,  # replies that fail without effect
+    "fail_after_next": 0,  # replies that fail although the call took effect (a lost reply)
     "fail_with": 503,  # the status of both
-    "lag": 0,  # looks of the API until it sees the status after a completion
-    "lists": True,  # False: the API knows no submission yet, as right after an arrival
-    "signing": "refused",  # on, where the workspace has it
+    "lag": 0,  # requests until the API shows the status after a completion
+    "lists": True,  # False: the API does not list a submission yet, as right after an arrival
+    "signing": "refused",  # "on" where the workspace has it
     "audience": "url",  # of a token: the resolved study URL, its origin, or a list of both
     "organisation": False,  # True: the workspace belongs to an organisation, which tokens name
     "screen_out": True,  # False: the workspace has no FIXED_SCREEN_OUT_PAYMENT
@@ -66,7 +66,7 @@ class Books:
     def _places_taken(self, study_id):
         return sum(each["status"] in TAKES_A_PLACE for each in self._of(study_id))
 
-    # What follows from what ----------------------------------------------------------------------
+    # Effects -------------------------------------------------------------------------------------
 
     def _set_status(self, submission, status):
         before, submission["status"] = submission["status"], status
@@ -77,10 +77,10 @@ class Books:
         self._settle(self._studies[submission["study"]], before)
 
     def _settle(self, study, before):
-        """What a submission's change does to its study; `before` is the status that it had.
+        """Update a study after a change of a submission, whose status was `before`.
 
-        When all places are filled by work that is done, the study awaits review, and is completed
-        when all of it is reviewed. A place that is freed after that pauses it.
+        When submissions fill all places, the study awaits review; it is completed when all are
+        reviewed. A place that becomes free after that pauses the study.
         """
         statuses = [each["status"] for each in self._of(study["id"])]
         is_full = self._places_taken(study["id"]) >= study["total_available_places"]
@@ -101,7 +101,7 @@ class Books:
         self._paid.append((submission["participant"], {**entry, "submission": submission["id"]}))
 
     def _carry_out(self, submission, code):
-        """What a completion code does; a code that nobody set up leads to review."""
+        """Apply a completion code; an unknown code leads to review."""
         study = self._studies[submission["study"]]
         submission |= {"entered_code": code, "completed_at": self._clock()}
         actions = {
@@ -121,18 +121,18 @@ class Books:
                 study["status"] = "PAUSED"
             return
         if "REQUEST_RETURN" in actions:
-            # It only asks: whoever does not return is approved in the end, as all who wait are.
+            # A request only: a participant who does not return is approved after the usual time.
             submission["return_requested"] = iso(self._clock())
         self._set_status(submission, "AWAITING REVIEW")
 
-    # What is shown -------------------------------------------------------------------------------
+    # Replies -------------------------------------------------------------------------------------
 
     def _shown_study(self, study):
         taken, came = self._places_taken(study["id"]), len(self._of(study["id"]))
         return {**study, "places_taken": taken, "number_of_submissions": came}
 
     def _shown(self, submission, looked=True):
-        """One submission as the API tells it, which may lag behind a completion."""
+        """Return one submission as the API shows it, which may lag behind a completion."""
         is_late = looked and submission["unseen"] > 0
         submission["unseen"] -= is_late
         names = ("id", "participant", "return_requested", "status", "entered_code")
@@ -147,7 +147,7 @@ class Books:
         }
 
     def _shown_short(self, submission):
-        """The same in a list, where Prolific names two fields differently."""
+        """Return a submission for a list, where Prolific names two fields differently."""
         shown = self._shown(submission)
         names = ("id", "status", "started_at", "completed_at", "return_requested")
         return {
@@ -160,12 +160,12 @@ class Books:
     # For tests -----------------------------------------------------------------------------------
 
     def mode(self, **changes):
-        """Change how it behaves: MODES says what there is."""
+        """Change the behaviour; see MODES."""
         assert changes.keys() <= MODES.keys()
         self.modes |= changes
 
     def advance(self, seconds):
-        """Let this much time pass: what nobody has reviewed for 21 days is approved."""
+        """Advance the clock; submissions unreviewed for 21 days are approved."""
         self._ahead += seconds
         for each in self._submissions.values():
             waits = each["status"] == "AWAITING REVIEW"
@@ -173,7 +173,7 @@ class Books:
                 self._approve(each)
 
     def books(self):
-        """Who was paid what: {participant: {"paid_cents", "entries"}}."""
+        """Return the payments: {participant: {"paid_cents", "entries"}}."""
         books = {}
         for participant, entry in self._paid:
             person = books.setdefault(participant, {"paid_cents": 0, "entries": []})
@@ -182,7 +182,7 @@ class Books:
         return books
 
     def send_webhooks(self):
-        """Send what has happened to each confirmed subscription, signed as it is documented."""
+        """Send the events to each confirmed subscription, signed as documented."""
         events, self._events = self._events, []
         confirmed = [each for each in self._subscriptions.values() if each["is_enabled"]]
         for event in events:
@@ -202,12 +202,12 @@ class Books:
 
 
 def new_id() -> str:
-    """24 hex characters, as Prolific's ids are."""
+    """Return 24 hexadecimal characters, like Prolific's ids."""
     return secrets.token_hex(12)
 
 
 def iso(seconds):
-    """UTC to the millisecond, written as Prolific does: 2026-11-21T10:32:00.457Z."""
+    """Return a time in Prolific's format, UTC in milliseconds: 2026-11-21T10:32:00.457Z."""
     if seconds is None:
         return None
     text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

@@ -1,4 +1,4 @@
-"""Study links of the double: placeholders filled in, signed where the workspace may sign."""
+"""Study links of the double: filled-in placeholders, and signatures where enabled."""
 
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -10,7 +10,7 @@ TOKEN_LIFE = 120  # seconds
 
 
 class Signer:
-    """Signs study links with a key of its own, whose public half it publishes."""
+    """Sign study links with a private key and publish the public key."""
 
     def __init__(self, key_id: str):
         self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -21,8 +21,11 @@ class Signer:
         return {"keys": [{**key, "kid": self._key_id, "alg": "RS256", "use": "sig"}]}
 
     def signed(self, url: str, session: str, owners: dict[str, str], at: float, aud: str) -> str:
-        """The link with its token: `owners` are the ids of workspace and organisation, `aud` says
-        what the audience is: the url as documented, its origin, or a list of both."""
+        """Return the link with its token.
+
+        `owners` are the ids of workspace and organisation. `aud` selects the audience: the url as
+        documented, its origin, or a list of both.
+        """
         site = urlsplit(url)
         origin = f"{site.scheme}://{site.netloc}"
         claims = {
@@ -31,18 +34,18 @@ class Signer:
             "iat": int(at),
             "exp": int(at) + TOKEN_LIFE,
             "sub": session,
-            # The keys are the names that the study's own URL gives its parameters.
+            # The claims use the parameter names of the study's URL.
             "prolific": {**dict(parse_qsl(site.query, keep_blank_values=True)), **owners},
         }
         return f"{url}{'&' if site.query else '?'}prolific_token={self.token(claims)}"
 
     def token(self, claims: dict) -> str:
-        """Any claims, signed."""
+        """Return a signed token with any claims."""
         return jwt.encode(claims, self._key, "RS256", headers={"kid": self._key_id})
 
 
 def filled_in(template: str, ids: dict[str, str]) -> str:
-    """A study URL with the placeholders {{%NAME%}} replaced."""
+    """Replace the placeholders {{%NAME%}} of a study URL."""
     for name, value in ids.items():
         template = template.replace("{{%" + name + "%}}", quote(value, safe=""))
     return template

@@ -1,4 +1,4 @@
-"""What participants do on the double: take a place, come back with a code, leave."""
+"""Actions of participants on the double: take a place, return with a code, leave."""
 
 from tests.prolific_double.books import Books, new_id
 from tests.prolific_double.links import filled_in
@@ -6,13 +6,13 @@ from tests.prolific_double.rules import BY_GROUP, FakeError
 
 
 class People(Books):
-    """Participants, over the books."""
+    """Participants, as methods on the books."""
 
     def arrive(self, study_id, participant_id, again=False) -> dict[str, str]:
-        """Take a place; `session_id`, and the `url` that Prolific would lead to.
+        """Take a place; return its `session_id` and the `url` that Prolific would open.
 
-        `again` is for somebody who returned the study before. A FakeError's `reason` is one of
-        not_active, full, not_eligible, already.
+        Set `again` for a participant who returned the study before. The `reason` of a FakeError is
+        not_active, full, not_eligible or already.
         """
         study = self._one("studies", study_id)
         self._may_arrive(study, participant_id, again)
@@ -47,7 +47,7 @@ class People(Books):
             raise FakeError(409, "no place is left", "full")
 
     def link(self, session_id, at=None) -> str:
-        """The address of `arrive`, signed now or at that moment if the study asks for it."""
+        """Return the address of `arrive`, signed now or at that time if the study requires it."""
         submission = self._one("submissions", session_id)
         study = self._studies[submission["study"]]
         ids = {"PROLIFIC_PID": submission["participant"], "STUDY_ID": study["id"]}
@@ -61,7 +61,7 @@ class People(Books):
         return self._signer.signed(url, session_id, owners, now, self.modes["audience"])
 
     def complete(self, session_id, code):
-        """The browser comes back with a code: do what the code says, once."""
+        """Return to Prolific with a code, which takes effect once."""
         submission = self._one("submissions", session_id)
         if submission["status"] == "ACTIVE":
             submission["unseen"] = self.modes["lag"]
@@ -69,11 +69,11 @@ class People(Books):
         return self._shown(submission, looked=False)
 
     def return_submission(self, session_id):
-        """The participant gives the place back, as they may until they are paid."""
+        """Give up the place, which participants can do until they are paid."""
         self._leave(session_id, "RETURNED", {"ACTIVE", "AWAITING REVIEW"})
 
     def time_out(self, session_id):
-        """The maximum time of this submission is over."""
+        """Let the maximum time of this submission pass."""
         self._leave(session_id, "TIMED-OUT", {"ACTIVE"})
 
     def _leave(self, session_id, status, allowed):

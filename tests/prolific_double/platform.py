@@ -1,4 +1,4 @@
-"""What a researcher's program does on the double: the calls of its API, each a method."""
+"""API calls of a researcher's program on the double, one method each."""
 
 import secrets
 import time
@@ -25,7 +25,7 @@ CATEGORIES = {
 
 
 class FakeProlific(People):
-    """The platform; `app` is its site as a WSGI callable, `now` the wall clock (seconds)."""
+    """The platform; `app` is its WSGI site, `now` the wall clock in seconds."""
 
     def __init__(self, token="fake-token", now=time.time):
         super().__init__(token, now)
@@ -34,7 +34,7 @@ class FakeProlific(People):
         self.create_project(self.first_workspace, "Project")
 
     def serve(self) -> Server:
-        """Answer on 127.0.0.1 in threads of its own, at once."""
+        """Serve on 127.0.0.1 in background threads."""
         return Server(self.app)
 
     # Account -------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ class FakeProlific(People):
         return self._signer.jwks()
 
     def token_of(self, claims):
-        """A token with these claims, signed as those of study links are."""
+        """Return a token with these claims, signed like those of study links."""
         return self._signer.token(claims)
 
     # Audience ------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class FakeProlific(People):
         return rules.listed_filters({key: each["name"] for key, each in self._groups.items()})
 
     def eligible(self, body):
-        """How many people pass every filter, each of which half of them pass."""
+        """Return the number of eligible people; each filter halves it."""
         filters = body.get("filters", [])
         if told := list(rules.about_filters(filters, self._groups)):
             raise FakeError(400, {"filters": told})
@@ -147,7 +147,7 @@ class FakeProlific(People):
         return self._shown_study(self._one("studies", study_id))
 
     def change_study(self, study_id, body):
-        """Places of a published study can grow, which sets one that had ended going again."""
+        """Change a study; adding places to a completed study makes it active again."""
         study, places = self._one("studies", study_id), body.get("total_available_places", 0)
         if {*body} != {"total_available_places"} or places < study["total_available_places"]:
             raise FakeError(400, {"total_available_places": ["can only be increased"]})
@@ -176,14 +176,14 @@ class FakeProlific(People):
     # Submissions ---------------------------------------------------------------------------------
 
     def submissions(self, study_id):
-        """Those of a study, as the API lists them: it thereby looked at each."""
+        """Return a study's submissions as the API lists them; each counts as looked at."""
         self._one("studies", study_id)
         return (
             [self._shown_short(each) for each in self._of(study_id)] if self.modes["lists"] else []
         )
 
     def list_submissions(self, query):
-        """A page of them, with the links to the others; a page past the end is 404."""
+        """Return a page of submissions with links to the others; 404 past the end."""
         rows = self.submissions(query.get("study"))
         number, size = (
             int(query.get(name, least)) for name, least in (("page", 1), ("page_size", 20))
@@ -214,7 +214,7 @@ class FakeProlific(People):
         return self._shown(self._one("submissions", submission_id))
 
     def transition_submission(self, submission_id, body):
-        """Approve or reject, which may be asked for twice; or take a rejection back."""
+        """Approve or reject, which can be repeated, or undo a rejection."""
         submission, action = self._one("submissions", submission_id), body.get("action")
         seen = self._shown(submission)["status"]
         goal = {"APPROVE": "APPROVED", "REJECT": "REJECTED", "UNREJECT": "AWAITING REVIEW"}[action]
@@ -241,7 +241,7 @@ class FakeProlific(People):
         return "The request to bulk approve is being processed."
 
     def request_return(self, submission_id, body):
-        """Ask the participant to return; whether they do is `return_submission`."""
+        """Ask the participant to return; `return_submission` is the participant's reply."""
         submission = self._one("submissions", submission_id)
         if not body.get("request_return_reasons"):
             raise FakeError(400, {"request_return_reasons": ["is required"]})
@@ -251,7 +251,7 @@ class FakeProlific(People):
     # Money ---------------------------------------------------------------------------------------
 
     def create_bonuses(self, body):
-        """Check a batch of bonuses, line by line; nothing is paid yet."""
+        """Check a batch of bonuses line by line, without paying."""
         study, lines = self._one("studies", body["study_id"])["id"], []
         for line in body["csv_bonuses"].splitlines():
             who, _comma, amount = line.partition(",")
@@ -265,7 +265,7 @@ class FakeProlific(People):
         return {**money, "id": batch, "study": study, "total_amount": sum(money.values())}
 
     def pay_bonuses(self, batch_id):
-        """Move the money of a batch: again if asked again, as the document warns."""
+        """Pay a batch; a repeated request pays again, as Prolific's documentation warns."""
         for submission, cents in self._one("batches", batch_id):
             submission["bonus_payments"].append(cents)
             self._pay("bonus", cents, submission)
@@ -297,7 +297,7 @@ class FakeProlific(People):
         return named["workspace_id"]
 
     def create_secret(self, body):
-        """The one secret of a workspace; a new one replaces the old one."""
+        """Create the secret of a workspace, replacing the previous one."""
         secret = {"id": new_id(), "value": secrets.token_urlsafe(32)}
         self._secrets[self._workspace(body)] = {**secret, "workspace_id": body["workspace_id"]}
         return self._secrets[body["workspace_id"]]
@@ -306,14 +306,14 @@ class FakeProlific(People):
         return list(self._secrets.values())
 
     def subscribe(self, body):
-        """A subscription that sends nothing until it is confirmed with its `hook_secret`."""
+        """Create a subscription, which is inactive until confirmed with its `hook_secret`."""
         if self._workspace(body) not in self._secrets:
             raise FakeError(400, {"workspace_id": ["create a secret for this workspace first"]})
         names = ("event_type", "target_url", "workspace_id")
         subscription = {"id": new_id(), **{name: body[name] for name in names}, "is_enabled": False}
         subscription["hook_secret"] = secrets.token_urlsafe(24)
         self._subscriptions[subscription["id"]] = subscription
-        return dict(subscription)  # its secret travels in a header: site.py
+        return dict(subscription)  # its secret is sent in a header: site.py
 
     def confirm(self, subscription_id, body):
         subscription = self._one("subscriptions", subscription_id)

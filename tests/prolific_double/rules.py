@@ -1,18 +1,18 @@
-"""What the double refuses of a study beyond what the OpenAPI document says; its filters; money."""
+"""Checks of the double beyond the OpenAPI document, its filters and its prices."""
 
 import math
 import re
 from decimal import Decimal
 
 LONGEST = 24 * 60 - 1  # minutes: less than a day
-# Cents: an hour at least, an hour recommended, the smallest reward for being screened out.
+# Cents: minimum per hour, recommended per hour, minimum reward for a screen-out.
 PAY = {"GBP": (600, 900, 10), "USD": (800, 1200, 14)}
 REQUIRED = (
     "name", "description", "prolific_id_option", "completion_codes", "total_available_places",
     "estimated_completion_time", "reward",
 )  # fmt: skip
 BY_GROUP = ("participant_group_allowlist", "participant_group_blocklist")
-# Filter -> title, and the choices or the least and the greatest number.
+# Filter -> title, and its choices or its minimum and maximum.
 FILTERS = {
     "age": ("Age", (18, 100)),
     "approval_rate": ("Approval rate", (0, 100)),
@@ -24,11 +24,11 @@ FILTERS = {
     ),
     "fluent-languages": ("Fluent languages", {"19": "English", "22": "French", "26": "German"}),
 }
-POPULATION, FEWEST = 130_000, 25  # people; a smaller count is told as 0
+POPULATION, FEWEST = 130_000, 25  # people; a smaller count is reported as 0
 
 
 class FakeError(Exception):
-    """What the double refuses: HTTP status, what is wrong (a text, or texts by field), reason."""
+    """An error reply: HTTP status, message (a text, or texts by field) and reason."""
 
     def __init__(self, status, detail, reason=""):
         super().__init__(detail)
@@ -36,7 +36,7 @@ class FakeError(Exception):
 
 
 def complaints_about(study, groups, currency) -> dict[str, list[str]]:
-    """What keeps a study from being created, by field; `groups` are the ids that exist."""
+    """Return the errors that prevent creating a study, by field; `groups` are the existing ids."""
     wrong = {name: ["is required"] for name in REQUIRED if not study.get(name)}
     if wrong:
         return wrong
@@ -84,7 +84,7 @@ def about_filters(filters, groups):
 
 
 def listed_filters(groups) -> list[dict]:
-    """The filters, with what can be chosen now; `groups` are names by id."""
+    """Return the filters with their current choices; `groups` are names by id."""
     shown = [
         {"filter_id": name, "title": name.replace("_", " ").capitalize(), "type": "select",
          "data_type": "ParticipantGroupID", "choices": groups}
@@ -99,11 +99,11 @@ def listed_filters(groups) -> list[dict]:
 
 
 def cents_of(amount: str) -> int | None:
-    """Cents of a decimal amount such as 1.50 or 30; None for anything else, 0 included."""
+    """Return a decimal amount such as 1.50 or 30 in cents; None for anything else, including 0."""
     is_amount = re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,2})?", amount)
     return int(Decimal(amount) * 100) or None if is_amount else None
 
 
 def fee_on(cents: int) -> int:
-    """The platform's fee, a third of what is paid, in cents."""
+    """Return the platform's fee in cents, a third of the payment."""
     return -(-cents // 3)

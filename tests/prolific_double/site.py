@@ -1,4 +1,4 @@
-"""The double over HTTP: the addresses that Handful calls, each a method of the platform."""
+"""The double over HTTP: each address that Handful calls maps to a method of the platform."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 
 from tests.prolific_double.rules import FakeError
 
-# Method and address -> the platform's method, what it takes besides ids, and the status.
+# Method and address -> the platform's method, its arguments besides ids, and the status.
 ADDRESSES = {
     "GET users/me/": ("me", "", 200),
     "GET workspaces/": ("workspaces", "", 200),
@@ -27,7 +27,7 @@ ADDRESSES = {
     "DELETE studies/ID/": ("delete_study", "", 200),
     "POST studies/ID/transition/": ("transition_study", "body", 200),
     "GET submissions/": ("list_submissions", "query", 200),
-    # Before the addresses with an id: these words are none.
+    # Before the addresses with an id, which would match these words.
     "POST submissions/bonus-payments/": ("create_bonuses", "body", 201),
     "POST submissions/bulk-approve/": ("bulk_approve", "body", 200),
     "GET submissions/ID/": ("submission", "", 200),
@@ -45,11 +45,11 @@ ADDRESSES = {
 }
 PATTERNS = {re.compile(name.replace("ID", "([^/]+)")): name for name in ADDRESSES}
 API, KEYS = "/api/v1/", "/.well-known/study/jwks.json"
-BARE_LISTS = {"reward-recommendations/"}  # the others have their rows in `results`
+BARE_LISTS = {"reward-recommendations/"}  # other replies have their rows in `results`
 
 
 class Site:
-    """WSGI callable; modes (failing, lost replies) concern the API alone."""
+    """WSGI callable; modes (failing, lost replies) affect only the API."""
 
     def __init__(self, fake):
         self.fake = fake
@@ -100,7 +100,7 @@ class Site:
 
 
 def address_of(method, path):
-    """The name of an address in ADDRESSES, and the ids in it."""
+    """Return the name of an address in ADDRESSES, and the ids in it."""
     for pattern, name in PATTERNS.items():
         if found := pattern.fullmatch(f"{method} {path}"):
             return name, found.groups()
@@ -108,7 +108,7 @@ def address_of(method, path):
 
 
 def error_body(error):
-    """Prolific's envelope; the reason of a refused arrival is in additional_information."""
+    """Return Prolific's error body; additional_information has the reason of a refused arrival."""
     return {
         "error": {
             "status": error.status,
@@ -121,25 +121,25 @@ def error_body(error):
 
 
 class _Quiet(WSGIRequestHandler):
-    # Head and body are sent apart: without this the body waits 40 ms for the other side's word.
+    # Head and body are sent apart: without this, the body waits 40 ms for an acknowledgement.
     disable_nagle_algorithm = True
 
     def log_message(self, format, *args):
-        """Tests have their own output."""
+        """Print nothing."""
 
 
 class _Threaded(ThreadedWSGIServer):
     request_queue_size = 128
 
     def server_bind(self):
-        # Not HTTPServer's: that asks the name service for this machine's name, which may be slow.
+        # HTTPServer's method looks up this machine's name, which may be slow.
         TCPServer.server_bind(self)
         self.server_name, self.server_port = self.server_address[:2]
         self.setup_environ()
 
 
 class Server:
-    """Serves a WSGI callable until `close()`; also a context manager."""
+    """Serve a WSGI callable until `close()`; also a context manager."""
 
     def __init__(self, app):
         self._server = _Threaded(("127.0.0.1", 0), _Quiet)
