@@ -100,7 +100,7 @@ def test_an_unknown_study_is_a_sentence_and_no_traceback(logged_in, capsys):
 
 
 def test_a_task_and_a_study_from_the_terminal(logged_in, client, capsys):
-    """Imported, designed, opened, watched to its end, scored, exported and verified."""
+    """Import, design, open, watch to the end, score, export and verify."""
     assert main(["tasks", "import", str(DEMO / "inference")]) == 0
     assert "demo-inference v1: imported" in capsys.readouterr().out
     design = logged_in / "study.toml"

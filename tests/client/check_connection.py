@@ -1,4 +1,4 @@
-"""Retries, paging and errors, against replies that are set up one by one."""
+"""Retries, paging and errors of the client, against prepared replies."""
 
 import time
 from email.utils import formatdate
@@ -11,7 +11,7 @@ from handful.connection import Connection
 
 
 class Server:
-    """Replies in their order; what was asked and how long the client paused is kept."""
+    """Send prepared replies in order; record the requests and the client's pauses."""
 
     def __init__(self, *replies):
         self.replies, self.asked, self.pauses = list(replies), [], []

@@ -1,4 +1,4 @@
-"""Every Python block of the client's document runs, as a reader would run it."""
+"""Run every Python block of the client's documentation as a reader would."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "researchers" / "client.md"
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
-SCRIPT = "# rehearsal.py\n"  # tests/seats runs it, as it needs Inspect
+SCRIPT = "# rehearsal.py\n"  # tests/seats runs it: it needs Inspect
 
 
 def blocks() -> list[str]:
@@ -17,7 +17,7 @@ def blocks() -> list[str]:
 
 @pytest.fixture
 def in_its_folder(server, home, monkeypatch):
-    """A folder to work in, and the login in the environment."""
+    """Change to a working folder and put the login into the environment."""
     monkeypatch.setenv("HANDFUL_SERVER", server[0])
     monkeypatch.setenv("HANDFUL_TOKEN", server[3])
     monkeypatch.chdir(home)

@@ -1,4 +1,4 @@
-"""Taking part by program, with the client alone."""
+"""Participation by a program that uses only the client."""
 
 import pytest
 from handful import ApiError, Participation
@@ -10,7 +10,7 @@ def link(client):
 
 
 def go_through(seat):
-    """Every step until there is none; the steps in order."""
+    """Complete every step; return the steps in order."""
     steps = []
     for _step in range(2000):
         steps.append(seat.step)

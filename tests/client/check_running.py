@@ -1,4 +1,4 @@
-"""What may change while a study runs, by the client against a server over HTTP."""
+"""Changes to a running study, through the client and a server over HTTP."""
 
 import pytest
 from check_participation import go_through
@@ -7,7 +7,7 @@ from handful import ApiError, Participation
 
 @pytest.fixture(scope="module")
 def draft():
-    """A design of which each test makes a study of its own."""
+    """A design from which each test creates a study."""
     return {
         "tasks": ["demo-sentiment"], "shots": [0], "annotators": 1, "hide_test_scores": False,
         "programs_as_people": True,
@@ -28,7 +28,7 @@ def test_seats_are_added(study):
 
 
 def somebody_finishes(server, study) -> str:
-    """A program takes part in a person's seat, to the end; its pseudonym."""
+    """Complete a seat for a person by program; return its pseudonym."""
     with Participation.join(server[0], study.link) as seat:
         assert go_through(seat)[-1] == "finished"
     (one,) = study.participations(kind="person", status="completed")
@@ -67,7 +67,7 @@ def test_personal_links(study, client):
     made = study.make_links(["Ada L.", "Grace H."])
     assert [row["name"] for row in made] == ["Ada L.", "Grace H."]
     assert {row["link"] for row in study.links()} == {row["link"] for row in made}
-    with pytest.raises(ApiError) as refused:  # names are for who pays
+    with pytest.raises(ApiError) as refused:  # names require the pay permission
         list(client.studies[study.name].links())
     assert refused.value.status == 403
 
@@ -78,7 +78,7 @@ def test_webhooks(study):
     (listed,) = study.webhooks()
     assert (listed["id"], listed["events"]) == (made["id"], ["study.paused"])
     assert "secret" not in listed
-    assert list(study.deliveries(made["id"], "failed")) == []  # run_jobs sends
+    assert list(study.deliveries(made["id"], "failed")) == []  # run_jobs sends it
     study.end_webhook(made["id"])
     assert list(study.webhooks()) == []
     with pytest.raises(ApiError) as refused:

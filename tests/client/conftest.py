@@ -1,4 +1,4 @@
-"""The client as it is installed from its wheel, and a server of Handful's own environment."""
+"""The client installed from its wheel, and a server in Handful's environment."""
 
 import os
 import subprocess
@@ -11,19 +11,19 @@ import handful
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# How long a server may take to start or to stop, in seconds.
+# Limit for a server's start and stop, in seconds.
 PATIENCE = 120
 
 
 @pytest.fixture(scope="session", autouse=True)
 def from_the_wheel():
-    """What is tested is what pip installed, not the folder beside."""
+    """Import the installed package, not the source folder."""
     assert "site-packages" in handful.__file__
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """Address of a server, and the three tokens of serve.py."""
+    """The address of a server, and the three tokens of serve.py."""
     own = tmp_path_factory.mktemp("server")
     (own / "var").mkdir(mode=0o700)
     places = {"HANDFUL_VAR": str(own / "var"), "STATIC_ROOT": str(own / "static")}
@@ -45,25 +45,25 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def served(server):
-    """Address of the server and the token that reads and runs."""
+    """The address of the server and the token with the read and run scopes."""
     return server[:2]
 
 
 @pytest.fixture
 def payer(server):
-    """A client whose token may pay."""
+    """A client whose token has the pay scope."""
     with handful.Client(server[0], server[2]) as client:
         yield client
 
 
 def wait_for(server, process):
-    """Until it answers: half a minute where other work takes the processors."""
+    """Wait until the server replies, at most half a minute because other jobs may use the CPU."""
     end = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < end:
         try:
             urllib.request.urlopen(f"{server}/api/v1/studies/", timeout=PATIENCE)
         except urllib.error.HTTPError:
-            return  # it answers
+            return  # it replies
         except OSError:
             time.sleep(0.1)
     raise AssertionError("the server does not answer")
@@ -77,7 +77,7 @@ def client(served):
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A configuration folder of the test's own, and no login in the environment."""
+    """A configuration folder for this test, and no login in the environment."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("HANDFUL_TOKEN", raising=False)
     monkeypatch.delenv("HANDFUL_SERVER", raising=False)

@@ -1,6 +1,6 @@
-"""A server with a researcher, a token, two tasks and a rehearsal that was worked through.
+"""Serve a database with a researcher, two tasks and a completed rehearsal.
 
-Run in Handful's own environment; prints its address and three tokens, then serves.
+Runs in Handful's environment; prints its address and three tokens, then serves.
 """
 
 import io
@@ -16,8 +16,10 @@ QUIET = {"stdout": io.StringIO()}
 
 
 def prepare() -> list[str]:
-    """Fill the database; a token that reads and runs, one that may pay as well, and another of the
-    first kind for the documents, whose requests are limited for themselves.
+    """Fill the database and return three tokens.
+
+    The first can read and run, the second can also pay. The third has the scopes of the first; the
+    documents use it because request limits apply to each token.
     """
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     sys.path.insert(0, str(ROOT))
