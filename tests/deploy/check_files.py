@@ -1,4 +1,4 @@
-"""The files in deploy/ are what the programs that read them take."""
+"""The files in deploy/ are valid for the programs that read them."""
 
 import os
 import re
@@ -28,7 +28,7 @@ def compose() -> dict:
 
 
 def lost(given, kept, place: str = "") -> list[str]:
-    """The keys of `given` that are not in `kept`: those that the specification does not know."""
+    """Return the keys of `given` missing in `kept`: keys that the specification does not define."""
     if not isinstance(given, dict) or not isinstance(kept, dict):
         return []
     return [
@@ -79,7 +79,7 @@ def test_every_service_is_there_and_what_it_names():
 
 @pytest.fixture
 def units(tmp_path) -> list[str]:
-    """The units as this machine could start them: the programs of a clone are there, and empty."""
+    """Copy the units and create the programs of a clone, so that systemd can load the units."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("granian", "celery", "python"):
@@ -99,7 +99,7 @@ def test_systemd_finds_nothing_wrong_with_the_units(units):
 
 def test_systemd_calls_each_service_well_protected(units):
     for unit in (unit for unit in units if unit.endswith(".service")):
-        # From 0 (nothing can happen) to 10; most of a machine's own services get 9.
+        # systemd's exposure score, from 0 (safe) to 10; most services of a machine get 9.
         machine.run(
             ["systemd-analyze", "security", "--offline=true", "--threshold=25", unit],
             env=os.environ | {"SYSTEMD_COLORS": "0"},
@@ -108,7 +108,7 @@ def test_systemd_calls_each_service_well_protected(units):
 
 @pytest.fixture
 def certificate(tmp_path) -> Path:
-    """A folder with the certificate of annotate.example.org, signed by itself."""
+    """A folder with a self-signed certificate for annotate.example.org."""
     machine.run(
         ["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-days", "2",
          "-keyout", str(tmp_path / "privkey.pem"), "-out", str(tmp_path / "fullchain.pem"),
@@ -133,7 +133,7 @@ def test_nginx_takes_its_file(certificate):
 
 
 def test_nginx_takes_its_file_as_the_compose_file_makes_it(certificate):
-    """What its command writes with sed, with the names of containers known here."""
+    """The command edits the file with sed; container names are replaced by known hosts."""
     script = compose()["services"]["nginx"]["command"][2].replace("$$", "$")
     written = certificate / "written.conf"
     script = (

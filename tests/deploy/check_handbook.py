@@ -1,8 +1,8 @@
-"""docs/install.md followed word for word on an empty Debian, from nothing to an upgrade.
+"""Follow docs/install.md word for word on an empty Debian, from installation to an upgrade.
 
-The blocks marked `sh` are run in one shell, in order. What stands between them here is what a
-reader has and a folder lacks: an init (systemctl.py starts what units name), the name of the
-machine, a certificate, a newer version to upgrade to, and some answers.
+One shell runs the blocks marked `sh` in order. The test adds what a reader has and a folder lacks:
+an init (systemctl.py starts the units), the name of the machine, a certificate, a newer version,
+and some answers.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from tests.deploy import machine
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = ROOT / "docs" / "install.md"
-# A heading -> what is done before its first block.
+# Heading -> what runs before its first block.
 BEFORE = {
     "The program": """
         echo "127.0.0.1 localhost $NAME" > /etc/hosts
@@ -62,7 +62,7 @@ AFTER = """
 
 
 def blocks() -> list[tuple[str, str]]:
-    """(heading, text) of each block that is to be typed, in order."""
+    """Return (heading, text) of each block that a reader types, in order."""
     heading, typed = "", []
     heading_or_block = re.compile(r"^## ([^\n]*)$|^```sh\n(.*?)^```$", re.M | re.S)
     for match in heading_or_block.finditer(HANDBOOK.read_text()):
@@ -73,7 +73,7 @@ def blocks() -> list[tuple[str, str]]:
 
 
 def script() -> str:
-    """Everything that is typed, with a line before each block that says which it is."""
+    """Return all commands as one script that prints each block's heading before it."""
     lines = ["set -eo pipefail", "NAME=annotate.example.org", "SOURCE=/srv/source.git", "set -u"]
     begun = set()
     for number, (heading, text) in enumerate(blocks(), 1):
@@ -87,7 +87,7 @@ def script() -> str:
 
 @pytest.fixture
 def empty(tmp_path) -> Path:
-    """An empty machine, with this repository as it stands here at /srv/source.git."""
+    """An empty machine with this working copy of the repository at /srv/source.git."""
     tmp_path.chmod(0o755)
     root = machine.new(tmp_path / "root", "ca-certificates", "git", "openssl", "procps")
     init = root / "usr/local/bin/systemctl"

@@ -1,7 +1,6 @@
-"""Every step of the Containerfile runs in an empty Debian, and what it makes serves.
+"""Run every step of the Containerfile in an empty Debian, then serve from the result.
 
-It serves as its own user, on a root that nobody can write to, and every check of a deployment
-passes.
+It serves as an unprivileged user on a read-only root, and every check of a deployment passes.
 """
 
 import re
@@ -42,7 +41,7 @@ def volume(made, tmp_path_factory) -> Path:
 
 
 def contained(made: image.Image, volume: Path, *command: str) -> list[str]:
-    """As compose.yaml runs it: read-only, as the image's user, with one volume."""
+    """Run it as compose.yaml does: read-only, as the image's user, with one volume."""
     return machine.inside(
         made.root, list(command), environment=made.environment | VARIABLES, user=made.user,
         folder=made.folder, read_only=True, writable={"/var/lib/handful": volume},

@@ -1,7 +1,7 @@
-"""Runs a Containerfile step by step in empty machines: no container engine is needed.
+"""Run a Containerfile step by step in empty machines, without a container engine.
 
-Known are the instructions that deploy/ uses; another one is an error. Images of Debian are made by
-mmdebstrap, so that each RUN meets what it will meet in the real one.
+Supports the instructions that deploy/ uses and raises an error for others. mmdebstrap makes the
+Debian images, so that each RUN meets the same system as in the real image.
 """
 
 import json
@@ -18,7 +18,7 @@ DEBIAN = "docker.io/library/debian:bookworm-slim"
 
 @dataclass
 class Image:
-    """A file system with what a container of it is started with."""
+    """A file system, and how a container of it starts."""
 
     root: Path
     environment: dict[str, str] = field(default_factory=dict)
@@ -29,14 +29,14 @@ class Image:
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
-    """(instruction, the rest) in order, continued lines joined, comments left out."""
+    """Return (instruction, arguments) in order; join continued lines and skip comments."""
     lines = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     joined = re.sub(r"\\\n", " ", lines)
     return [tuple(line.strip().split(None, 1)) for line in joined.splitlines() if line.strip()]
 
 
 def build(containerfile: Path, context: Path, scratch: Path) -> Image:
-    """The last stage of that file, as folders under `scratch`."""
+    """Build that file as folders under `scratch`; return the last stage."""
     stages: dict[str, Image] = {}
     image = Image(scratch)
     for number, (name, rest) in enumerate(instructions(containerfile.read_text())):

@@ -1,7 +1,6 @@
 """Empty Debian machines in folders, made by mmdebstrap, and commands that run in them.
 
-What pip and apt need to reach their registries from here is taken from the ordinary configuration
-of this machine. Needs root, as mounting does.
+Requires root, for mounts. pip and apt in a machine use the registry settings of the host.
 """
 
 import contextlib
@@ -14,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 RELEASE = "bookworm"
-NAMES = "10.0.2.3"  # slirp4netns's own server of names
+NAMES = "10.0.2.3"  # slirp4netns's name server
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def run(command: list[str], **options) -> str:
-    """What it prints; AssertionError with all of that where it fails."""
+    """Run a command and return its output; AssertionError with the output if it fails."""
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
     )
@@ -28,12 +27,12 @@ def run(command: list[str], **options) -> str:
 
 
 def new(root: Path, *packages: str) -> Path:
-    """An empty machine there: Debian's essential packages, these, and no service."""
+    """Create an empty machine: Debian's essential packages, these packages, and no service."""
     include = [f"--include={','.join(packages)}"] if packages else []
-    # It is thrown away: nothing has to be safe on a disk after each package.
+    # The machine is temporary: skip writing each package safely to disk.
     quick = ["--dpkgopt=force-unsafe-io"]
     run(["mmdebstrap", "--quiet", "--variant=minbase", *quick, *include, RELEASE, str(root)])
-    # As in official images: packages start nothing.
+    # As in official images, packages start no services.
     policy = root / "usr/sbin/policy-rc.d"
     policy.write_text("#!/bin/sh\nexit 101\n")
     policy.chmod(0o755)
@@ -46,7 +45,7 @@ def copy(root: Path, other: Path) -> Path:
 
 
 def _pip() -> tuple[dict[str, str], list[Path]]:
-    """pip's configuration here as variables, and the folders that these name."""
+    """Return the host's pip configuration as variables, and the folders that they name."""
     lines = run(["python3", "-m", "pip", "config", "list"]).splitlines()
     settings = {}
     for line in lines:
@@ -61,7 +60,7 @@ def _pip() -> tuple[dict[str, str], list[Path]]:
         for word in value.split()
         if word.startswith(("/", "file:///"))
     ]
-    # An index of files links to what lies beside it.
+    # An index links to files in its parent folder.
     places = [place.parent if place.name == "simple" else place for place in places]
     return settings, sorted({place for place in places if place.exists()})
 
@@ -77,16 +76,17 @@ def inside(
     writable: Mapping[str, Path] = {},
     waits_for_network: bool = False,
 ) -> list[str]:
-    """A command line that runs `command` in that machine, in mounts and processes of its own.
+    """Return a command line that runs `command` in the machine, with separate mounts and processes.
 
-    With `read_only` it can write to /tmp and to `writable` (a path inside -> a folder here) alone.
+    With `read_only`, only /tmp and the folders in `writable` (path inside -> host folder) are
+    writable.
     """
     settings, places = _pip()
     steps = [f"mount --bind {root} {root}"]
     for number, place in enumerate(places):
         if place.is_dir():
             steps += [f"mkdir -p {root}{place}", f"mount --bind -o ro {place} {root}{place}"]
-        else:  # beside Debian's own files, which packages replace
+        else:  # apart from Debian's files, which packages replace
             copied = f"/run/pip/{number}"
             steps += [f"mkdir -p {root}/run/pip", f"cp {place} {root}{copied}"]
             settings = {k: v.replace(str(place), copied) for k, v in settings.items()}
@@ -108,7 +108,7 @@ def inside(
 
 
 def first_processes(process: subprocess.Popen) -> list[int]:
-    """The first process inside a running command line of `inside`, as numbered here."""
+    """Return the host's process id of the first process in a command line of `inside`."""
     return [
         int(child)
         for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -116,7 +116,7 @@ def first_processes(process: subprocess.Popen) -> list[int]:
 
 
 def stop(process: subprocess.Popen) -> None:
-    """End such a command line with all that it has started: the first process takes them along."""
+    """End such a command line; the end of its first process ends all others."""
     for sent in (signal.SIGTERM, signal.SIGKILL):
         for first in first_processes(process):
             os.kill(first, sent)
@@ -127,7 +127,7 @@ def stop(process: subprocess.Popen) -> None:
 
 @contextlib.contextmanager
 def with_own_network(command: list[str], log: Path) -> Iterator[subprocess.Popen]:
-    """Run `command`, of `inside(waits_for_network=True)`, with ports and a network of its own."""
+    """Run `command`, from `inside(waits_for_network=True)`, in a separate network."""
     with log.open("w") as file:
         process = subprocess.Popen(["unshare", "--net", *command], stdout=file, stderr=file)
         ours = os.readlink("/proc/self/ns/net")

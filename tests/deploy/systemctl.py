@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""What the handbook needs of systemctl, in a folder where no systemd runs.
+"""The part of systemctl that the handbook needs, for a folder without systemd.
 
-Services are started as their unit says (program, user, folder, variables), without what confines
-them; three of Debian's by their scripts. Timers are only looked for: time is not waited for.
+Starts services as their unit defines (program, user, folder, variables) but without its sandboxing,
+and three of Debian's by their init scripts. Checks that timers exist without running them.
 """
 
 import os
@@ -19,7 +19,7 @@ PIDS = Path("/run/handful-test")
 
 
 def unit(name: str) -> dict[str, list[str]]:
-    """The settings of a unit: name -> values, with %i filled in."""
+    """Return the settings of a unit: name -> values, with %i replaced."""
     base, at, instance = name.partition("@")
     file = next(
         file for folder in UNITS if (file := folder / (f"{base}@.service" if at else name)).exists()
@@ -54,7 +54,7 @@ def start(name: str) -> int:
 
 
 def running(name: str) -> int:
-    """The process of a service that runs, or 0."""
+    """Return the process id of a running service, or 0."""
     try:
         pid = int((PIDS / name).read_text())
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
