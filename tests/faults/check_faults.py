@@ -1,4 +1,4 @@
-"""Short forms of benchmarks/faults: what was acknowledged is there, once, and everybody goes on."""
+"""Short runs of benchmarks/faults: acknowledged answers are stored once and work continues."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ SIZE = ["--answers", "400", "--annotators", "8", "--seconds", "8"]
 
 
 def broken(*arguments: str) -> subprocess.CompletedProcess:
-    """One fault of that name and size."""
+    """Run one fault of that name and size."""
     return subprocess.run(
         [sys.executable, "-m", "benchmarks.faults", *arguments],
         cwd=ROOT, capture_output=True, text=True, check=False,

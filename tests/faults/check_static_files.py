@@ -1,4 +1,4 @@
-"""nginx between two releases: a file that one server lacks is asked of the other."""
+"""nginx between two releases: it requests a file missing on one server from the other."""
 
 import http.client
 import threading
@@ -11,7 +11,7 @@ from benchmarks.faults.installation import behind_nginx
 
 @contextmanager
 def serving(*files: str) -> Iterator[tuple[int, list[str]]]:
-    """A server that has these addresses and no other: its port, and what it was asked for."""
+    """Start a server with only these addresses; yield its port and the requests it received."""
     asked: list[str] = []
 
     class Server(BaseHTTPRequestHandler):
@@ -22,7 +22,7 @@ def serving(*files: str) -> Iterator[tuple[int, list[str]]]:
             self.end_headers()
 
         def log_message(self, *_args: object) -> None:
-            """Nothing."""
+            """Print nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -34,7 +34,7 @@ def serving(*files: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def statuses(port: int, path: str) -> list[int]:
-    """Of four visits, so that both servers are the first to be asked."""
+    """Return the statuses of four requests, so that each server is asked first."""
     told = []
     for _ in range(4):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
@@ -55,6 +55,6 @@ def test_a_file_of_the_other_release_is_found_and_a_page_is_asked_once(tmp_path)
         assert statuses(front, "/static/site.old.css") == [200] * 4
         assert statuses(front, "/static/site.none.css") == [404] * 4
         before = len(asked_new) + len(asked_old)
-        # What is no file is never sent twice: it may have been done.
+        # nginx must not repeat other requests: the first server may have acted on them.
         assert statuses(front, "/work/token/") == [404] * 4
         assert len(asked_new) + len(asked_old) == before + 4
