@@ -1,4 +1,4 @@
-"""The Croissant metadata of a bundle, by MLCommons' library: it validates, and its data load."""
+"""MLCommons' library validates a bundle's Croissant metadata and loads its data."""
 
 import csv
 import json
@@ -16,7 +16,10 @@ from tests import factories
 
 @pytest.fixture
 def bundle(researcher, tmp_path):
-    """Of people and a robot on a span task and a label task, with a licence and two authors."""
+    """A bundle of people and a simulated annotator on a span task and a label task.
+
+    It has a licence and two authors.
+    """
     study = factories.make_study(
         researcher, factories.make_task(), factories.make_task(name="toy-labels",
         labels=factories.LABELS), shots=[0, 2], annotators=2, title='A "study": of {people}',
@@ -36,7 +39,7 @@ def test_it_validates_without_an_error_or_a_warning(bundle, caplog):
     metadata = mlcroissant.Dataset(jsonld=bundle / "croissant.json").metadata
     assert not metadata.ctx.issues.errors
     assert not metadata.ctx.issues.warnings, metadata.ctx.issues.report()
-    assert "WARNING" not in caplog.text  # such as a context that is not the standard one
+    assert "WARNING" not in caplog.text  # such as a non-standard context
     assert {each.uuid for each in metadata.record_sets} == {
         name.removesuffix(".csv") for name in COLUMNS
     }
@@ -64,7 +67,7 @@ def test_every_record_set_loads_with_the_rows_and_values_of_its_file(bundle):
 
 
 def same(cell: str, value: object) -> bool:
-    """Is it the cell, as text, number or time? An empty cell is missing."""
+    """Return whether two cells are equal as text, number or time; an empty cell is missing."""
     if isinstance(value, bytes):
         return value.decode() == cell
     if value is None or (isinstance(value, float) and math.isnan(value)):

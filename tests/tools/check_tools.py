@@ -1,4 +1,4 @@
-"""Answers go out in the formats of other tools and come back, through the tools' own libraries."""
+"""Round trips of answers through the formats and libraries of other tools."""
 
 import json
 import os
@@ -32,7 +32,7 @@ ASTRAL = "🎉 Oslo e\u0301 and Lima, then Oslo."
 
 @pytest.fixture
 def study(researcher):
-    """A person and a robot in every scenario of a span task and a label task."""
+    """A person and a simulated annotator in every scenario of a span task and a label task."""
     places = factories.make_task(
         test=[
             Record("a", (ASTRAL,), "Which places are named?", ("Oslo", "Lima"), None),
@@ -93,13 +93,13 @@ def test_a_log_of_a_person_comes_back_with_the_same_scores(study, tmp_path):
 
 
 def test_a_run_of_inspect_comes_in_as_predictions(study, tmp_path):
-    """A model of Inspect's own answers the test file; only the name of the task is ours."""
+    """A built-in model of Inspect answers the test file; only the task's name is set here."""
     task = study.tasks.get(name="toy-labels")
     examples = list(task.test_split.examples.all())
     samples = [Sample(id=e.source_id, input=e.context[0], target=e.gold[0]) for e in examples]
     outputs = [ModelOutput.from_content("mockllm/model", "positive") for _ in samples]
     for output in outputs:
-        output.usage = ModelUsage()  # else Inspect counts tokens by a file from the network
+        output.usage = ModelUsage()  # otherwise Inspect downloads a file to count tokens
     model = get_model("mockllm/model", custom_outputs=outputs)
     (log,) = eval(
         Task(dataset=samples, name="toy-labels_2_1"), model=model, log_dir=str(tmp_path / "logs"),
@@ -124,7 +124,7 @@ def test_a_file_that_is_no_log_is_refused_by_name(study, tmp_path):
 
 
 class Positive(LM):
-    """A model of the harness that says the same to everything."""
+    """A model of the harness that always gives the same reply."""
 
     tokenizer_name = ""
 
@@ -157,7 +157,7 @@ CHOSEN = {
 
 @pytest.mark.parametrize("keys", [GENERATED, CHOSEN], ids=["generated", "chosen"])
 def test_a_run_of_the_harness_comes_in_as_predictions(study, tmp_path, keys, monkeypatch):
-    """On the test file of export_task; the harness writes its samples itself."""
+    """The harness runs on the test file of export_task and writes its samples."""
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     task = study.tasks.get(name="toy-labels")
     call_command("export_task", "toy-labels", str(tmp_path / "task"), stdout=StringIO())

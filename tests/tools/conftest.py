@@ -1,3 +1,3 @@
-"""The libraries of the tools that labs use, in an environment of their own (make test-tools)."""
+"""Libraries of other tools, in a separate environment (make test-tools)."""
 
 pytest_plugins = ["tests.conftest"]
