@@ -1,4 +1,4 @@
-"""analysis.R of a release bundle, run by R as anybody would, beside our own estimator."""
+"""Run the analysis.R of a release bundle and compare it with the estimator of the product."""
 
 import csv
 import random
@@ -18,11 +18,11 @@ from tasks.importing import read_clues
 from tests import factories
 from tests.annotation.test_cross_task import arrive, make_cross_task
 
-SKILLS = {0: [0.55, 0.7, 0.8], 2: [0.75, 0.8, 0.95]}  # chance of a right answer, by shots
+SKILLS = {0: [0.55, 0.7, 0.8], 2: [0.75, 0.8, 0.95]}  # probability of a correct answer, by shots
 
 
 def answer_all(study: Study) -> None:
-    """Three annotators at each number of shots, right as often as their skill says."""
+    """Annotate with three annotators at each number of shots, with the accuracies in SKILLS."""
     for scenario in study.scenarios.all():
         for skill in SKILLS[scenario.shots]:
             wrong = {"positive": ["negative"], "negative": ["positive"]}
@@ -30,7 +30,7 @@ def answer_all(study: Study) -> None:
 
             def answer(turn, seed=seed, skill=skill, wrong=wrong):
                 gold = list(dict.fromkeys(turn.example.gold))
-                # By the example: pseudonyms, and so orders, are others in each run.
+                # Seeded by the example: pseudonyms, and therefore orders, differ between runs.
                 if random.Random(f"{seed}:{turn.example.source_id}").random() < skill:
                     return gold
                 return wrong.get(gold[0], []) if gold else [turn.example.context[0].split()[0]]
@@ -51,7 +51,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess:
 
 
 def table(study: Study, folder: Path) -> dict[str, dict[str, float]]:
-    """What analysis.R writes: row by its name, numbers as numbers."""
+    """Return what analysis.R writes: row name -> numbers."""
     folder.mkdir()
     write_data(study, folder)
     done = run(folder)
@@ -69,7 +69,7 @@ def table(study: Study, folder: Path) -> dict[str, dict[str, float]]:
 
 
 def matrices(study: Study) -> tuple[dict[int, np.ndarray], list[str]]:
-    """Shots -> annotators x examples, and the context of each example."""
+    """Return shots -> annotators x examples, and the context of each example."""
     frame = findings.answered(study, Kind.PERSON)
     contexts = frame.drop_duplicates("example").set_index("example")["context"]
     found = {
@@ -88,7 +88,7 @@ def labels(researcher) -> Study:
 
 
 def test_the_model_gives_the_means_and_the_standard_error_of_the_difference(labels, tmp_path):
-    """In a balanced layout whose variances are not negative both estimators are the same."""
+    """Both estimators agree in a balanced layout without negative variances."""
     rows = table(labels, tmp_path / "bundle")
     found, contexts = matrices(labels)
     assert set(rows) == {"0 shots", "2 shots", "2 - 0 shots"}
@@ -105,7 +105,7 @@ def test_the_model_gives_the_means_and_the_standard_error_of_the_difference(labe
 
 @pytest.mark.real_data
 def test_questions_on_one_text_are_nested_in_it(researcher, clues, tmp_path):
-    """Fifteen published sentences with three questions each."""
+    """Uses fifteen published sentences with three questions each."""
     card, files = read_clues(clues, "CoNLL03")
     tested = next(file.records for file in files if file.kind == "test")[:45]
     task = factories.make_task(test=tested, **card.as_dict())
@@ -144,7 +144,7 @@ def test_one_number_of_shots_and_another_kind(researcher, tmp_path):
 
 
 def test_the_arms_of_a_cross_task_study_are_not_pooled(researcher, tmp_path):
-    """Each arm of each unseen task has the mean of its own people, as the page of the study has."""
+    """Each arm of each unseen task has the mean of its annotators, as on the study's page."""
     study = make_cross_task(researcher, targets=("unseen-a",), annotators=3)
     lifecycle.change_status(study, "open")
     wrong = {"upstream": 1, "sham": 2, "direct": 4}

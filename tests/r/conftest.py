@@ -1,3 +1,3 @@
-"""R, with lme4 and lmerTest, on what a release bundle holds."""
+"""R with lme4 and lmerTest, on the content of a release bundle."""
 
 pytest_plugins = ["tests.conftest"]
