@@ -1,6 +1,7 @@
-"""The acceptance cases of the highlighter that the drivers of Firefox and WebKit can express.
+"""Acceptance cases of the highlighter in Firefox and WebKit.
 
-What they cannot (touch, screen readers, forced colours) is named in docs/accessibility.md.
+docs/accessibility.md lists what their drivers cannot express: touch, screen readers and forced
+colours.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Firefox and WebKit before the same server and seats as tests/browser, each started once."""
+"""Firefox and WebKit on the server and seats of tests/browser, each started once."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ from annotation.models import Answer, Participation
 pytest_plugins = ["tests.conftest", "tests.browser.conftest"]
 
 HERE = Path(__file__).parent
-# What has to be there -> the line that says how to get it.
+# Requirement -> the command that installs it.
 NEEDED = {
     "firefox": ({"firefox-esr"}, "Install Firefox: apt-get install firefox-esr"),
     "webkit": (
@@ -26,7 +26,7 @@ NEEDED = {
 
 
 class Driven:
-    """A browser of driver.mjs."""
+    """A browser driven by driver.mjs."""
 
     def __init__(self, name: str):
         self.name = name
@@ -63,7 +63,7 @@ def driven(request) -> Iterator[Driven]:
 
 
 class Seat:
-    """The annotator's page in that browser, as a person uses it."""
+    """The annotator's page in that browser, with the actions of a user."""
 
     def __init__(self, browser: Driven, server: str, seat: Participation):
         self.browser, self.seat = browser, seat
@@ -80,7 +80,7 @@ class Seat:
             time.sleep(0.1)
 
     def place(self, selector: str, text: str = "") -> dict[str, float]:
-        """Where the element of that selector (and text) is on the screen."""
+        """Return the position of the element with that selector (and text) on the screen."""
         return self.js(
             """(selector, text) => {
                 const all = [...document.querySelectorAll(selector)];
@@ -108,7 +108,7 @@ class Seat:
         self.browser.do("mouse", steps=[*steps, *({"move": at} for at in path), {"press": False}])
 
     def press(self, *keys: str) -> None:
-        """One press for each, such as "Control+Enter"."""
+        """Press each of these keys or combinations, such as "Control+Enter"."""
         for combination in keys:
             self.browser.do("keys", keys=combination.split("+"))
 
@@ -131,7 +131,7 @@ class Seat:
 
 @pytest.fixture
 def sit(driven, live, server, put) -> Iterator[Callable[..., Seat]]:
-    """Sit down before these texts."""
+    """Open a seat with these texts."""
     yield lambda *texts, **options: Seat(driven, server, put(*texts, **options))
     driven.do("goto", url="about:blank")
     live.httpd.get_app().rest()

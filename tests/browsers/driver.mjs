@@ -1,9 +1,9 @@
 /**
- * One real browser that is driven by lines of JSON: `node driver.mjs firefox|webkit`.
+ * Drive one real browser with lines of JSON: `node driver.mjs firefox|webkit`.
  *
- * A line on its input is {do, ...}; a line on its output is {ok} or {error}. Firefox is driven by
- * WebDriver BiDi through puppeteer-core, WebKitGTK's MiniBrowser by Debian's WebKitWebDriver on a
- * screen of xvfb.
+ * Reads {do, ...} from each line of its input and writes {ok} or {error}. Firefox runs through
+ * WebDriver BiDi with puppeteer-core, WebKitGTK's MiniBrowser through Debian's WebKitWebDriver on
+ * an xvfb display.
  */
 
 import { spawn } from "node:child_process";
@@ -42,7 +42,7 @@ async function firefox() {
   };
 }
 
-// The names of keys as WebDriver writes them.
+// WebDriver's codes of keys.
 const KEYS = {
   Enter: "\uE007", Shift: "\uE008", Control: "\uE009", Escape: "\uE00C", Space: " ", Tab: "\uE004",
   End: "\uE010", Home: "\uE011", ArrowLeft: "\uE012", ArrowUp: "\uE013", ArrowRight: "\uE014",
