@@ -5,7 +5,7 @@ import { beforeEach, test } from "node:test";
 
 import { dropDrafts, hold, keepDraft, readDraft } from "../../static/js/drafts.js";
 
-/** A storage as the standard has it, for a page that runs in Node. */
+/** A standard Storage for a page that runs in Node. */
 function storage() {
   const hidden = { enumerable: false };
   return Object.defineProperties({}, {

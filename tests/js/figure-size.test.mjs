@@ -1,4 +1,4 @@
-/** How a figure fills the width of its page. Run: node --test tests/js */
+/** Fitting a figure to the width of its page. Run: node --test tests/js */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,11 +1,11 @@
-/** The window on what is asked now stands first. Run: node --test tests/js */
+/** The help about the current question comes first. Run: node --test tests/js */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { markAsked } from "../../static/js/turn-keys.js";
 
-/** Windows of a drawer as far as the module needs them. */
+/** The parts of a drawer's windows that the module uses. */
 function drawerOf(...titles) {
   const shown = [];
   const make = (title) => ({

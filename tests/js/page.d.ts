@@ -1,5 +1,5 @@
-// What static/js relies on beside the browser: Vega's one function, htmx's events, and that the
-// templates put the right element behind each selector (the browser tests check that).
+// Types that static/js needs in addition to the browser's: Vega's function, htmx's events, and the
+// element of each selector in the templates (checked by the browser tests).
 
 declare function vegaEmbed(element: Element, specification: object, options: object): Promise<any>;
 

@@ -1,4 +1,4 @@
-/** When an answer that could not be sent is sent again. Run: node --test tests/js */
+/** Retries of an answer that could not be sent. Run: node --test tests/js */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

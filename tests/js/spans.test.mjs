@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import * as pure from "../../static/js/spans.js";
 
-/** A box as the page would read it; tokens are runs of letters and digits, or single signs. */
+/** A box as read from the page; tokens are runs of letters and digits, or single characters. */
 function box(text, field = "context", index = 0) {
   const tokens = [];
   const pieces = [];
@@ -68,7 +68,7 @@ test("an end stops at the text's ends, at one word and at a neighbour, and says 
   assert.match(stopped([pure.span(0, 1, 1), pure.span(0, 2, 2)], "end-later"), /another/);
 });
 
-/** Tokens of these widths on lines of 20 px, 30 px apart, 5 px between any two. */
+/** Tokens of these widths on lines 20 px high, 30 px apart, with gaps of 5 px. */
 function laidOut(...lines) {
   let token = -1;
   return lines.flatMap((widths, line) => {
@@ -224,7 +224,7 @@ test("typing ahead goes over tokens that touch, as characters do", () => {
   assert.equal(pure.typeAhead(pure.textsFrom(u.pieces, 3), 0, "u.s"), at(u, "U"));
 });
 
-/** Two lines of three words each, 10 px wide with 10 px between; the second is 30 px lower. */
+/** Two lines of three words, 10 px wide with gaps of 10 px; the second is 30 px lower. */
 const rects = [0, 1].flatMap((line) =>
   [0, 1, 2].map((n) => ({
     left: n * 20,
