@@ -1,4 +1,4 @@
-"""What a model reads and what its replies become: pure functions, no server."""
+"""Prompts and parsed replies of a model: pure functions, without a server."""
 
 import pytest
 from handful.inspect import conversation

@@ -1,4 +1,4 @@
-"""Inspect's mock model takes part, over real HTTP with the server."""
+"""Inspect's mock model takes part over HTTP."""
 
 import json
 from collections import Counter
@@ -51,7 +51,7 @@ def test_half_a_reply_is_asked_for_again_and_invalid_outputs_are_a_rate(serve):
     files = served.exported()
     told = files["model_annotators.csv"]
     assert {row["examples"] for row in told} == {"shown"}
-    assert {row["answers"] for row in told} == {"4"}  # training examples are not asked
+    assert {row["answers"] for row in told} == {"4"}  # training examples ask nothing
     assert {row["invalid"] for row in told} == {"2"}
     given_up = [
         row for row in of_models(files, "answers.csv")
@@ -94,7 +94,7 @@ def test_a_run_that_broke_off_goes_on_without_a_second_answer(serve):
     assert {row["answer"] for row in after.values()} == {'["home"]', '["then"]'}
     told = files["model_annotators.csv"]
     assert {row["answers"] for row in told} == {"6"}
-    # A third time there is nothing left to do.
+    # The third call finds nothing left to do.
     assert served.annotate("mockllm/model", *options, custom_outputs=again) == 0
     assert served.exported()["answers.csv"] == files["answers.csv"]
 
@@ -117,7 +117,7 @@ def test_what_the_model_reads_is_what_people_see_and_no_gold_before_its_answer(s
     second = next(said for said in asked if len(said) == 4)
     assert second[2]["text"] == "Answer: positive"
     assert "The right answer is: " in second[3]["text"]
-    tested = [said for said in asked if len(said) == 6]  # two examples, and one of the test
+    tested = [said for said in asked if len(said) == 6]  # two training examples, one test example
     assert len(tested) == 2 * 4
     assert all("right answer is" not in said[-1]["text"].split("\n\n")[-1] for said in tested)
 

@@ -1,4 +1,4 @@
-"""The script of docs/researchers/client.md: the client alone, a model, the published files."""
+"""The script of docs/researchers/client.md with the client, a model and the published files."""
 
 import os
 import re
@@ -16,7 +16,7 @@ PLACES = [(task, shots) for task in ("SQuADv2", "SST-2") for shots in ("0", "10"
 
 @pytest.fixture
 def served(tmp_path):
-    """The variables of a login at a server of Handful's own environment."""
+    """The environment variables of a login to a server in Handful's environment."""
     (tmp_path / "var").mkdir(mode=0o700)
     places = {"HANDFUL_VAR": str(tmp_path / "var"), "STATIC_ROOT": str(tmp_path / "static")}
     environment = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"} | places

@@ -1,4 +1,4 @@
-"""A server of Handful as a process of its own environment; the client speaks HTTP with it alone."""
+"""A Handful server in a separate process and environment; the client uses HTTP only."""
 
 import csv
 import json
@@ -44,9 +44,9 @@ class Served:
         return cli.annotate(cli.parser().parse_args([*places, *options]), **model_args)
 
     def right_answer(self, messages, *_more: object) -> ModelOutput:
-        """`custom_outputs` of Inspect's mock model: the right answer, in the format it asks for."""
+        """Give Inspect's mock model the right answer, in the requested format."""
         asked = latest_question(messages)
-        if not asked:  # the questions about the instructions
+        if not asked:  # the comprehension questions
             return mock_output("Answer: [1]")
         right = next(
             texts for context, question, texts in self.examples
@@ -59,7 +59,7 @@ class Served:
         return mock_output(f"Answer: {json.dumps(values[0])}")
 
     def exported(self) -> dict[str, list[dict[str, str]]]:
-        """The CSVs of the study, which verify.py has found to agree."""
+        """Return the CSVs of the study, checked by verify.py."""
         folder = self.folder / "export"
         shutil.rmtree(folder, ignore_errors=True)
         environment = os.environ | {
@@ -78,12 +78,12 @@ class Served:
 
 
 def latest_question(messages) -> str:
-    """The message with the example that is asked, or asked again; empty before the first one."""
+    """Return the message with the current example; empty before the first one."""
     return next((one.text for one in reversed(messages) if "Question:" in one.text), "")
 
 
 def mock_output(text: str) -> ModelOutput:
-    """What the model says. Without its usage the mock model downloads a tokeniser to count it."""
+    """Return the model's reply. Without usage, the mock model downloads a tokenizer to count it."""
     output = ModelOutput.from_content("mockllm", text)
     output.usage = ModelUsage(input_tokens=7, output_tokens=2, total_tokens=9)
     return output

@@ -1,7 +1,7 @@
-"""A server of Handful with an open study, in Handful's own environment: for check_inspect*.py.
+"""Serve an open study in Handful's environment, for check_inspect*.py.
 
 Arguments: the folder of its database, and the names of the kinds of tasks. Prints one line of JSON
-once it answers: where, the study, a researcher's token, and the examples with right answers.
+once it is ready: address, study, a researcher's token, and the examples with right answers.
 """
 
 import json
@@ -27,7 +27,7 @@ class Threaded(socketserver.ThreadingMixIn, WSGIServer):
 
 class Silent(WSGIRequestHandler):
     def log_message(self, *args):
-        """The output is the line of JSON alone."""
+        """Print nothing: the output is the line of JSON only."""
 
 
 def main() -> None:
