@@ -1,4 +1,4 @@
-"""The app of the workers under test: config.celery, and a kind of job that says who ran what."""
+"""The Celery app of the workers under test, with a job that records which process ran it."""
 
 import os
 import secrets
@@ -16,7 +16,7 @@ from tasks.models import Job  # noqa: E402
 
 @jobs.job("naps")
 def _nap(job: Job, number: int) -> int:
-    """Leave a file NUMBER-PROCESS-RANDOM, sleep, and give the square of the number."""
+    """Create a file NUMBER-PROCESS-RANDOM, sleep, and return the square of the number."""
     name = f"{number}-{os.getpid()}-{secrets.token_hex(4)}"
     (Path(job.parameters["folder"]) / name).touch()
     time.sleep(job.parameters["seconds"])

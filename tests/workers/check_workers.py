@@ -1,4 +1,4 @@
-"""Jobs on Celery's workers with Debian's Redis: killed workers, a broker that is away, doubles."""
+"""Jobs on Celery workers with Debian's Redis: killed workers, a missing broker, duplicates."""
 
 import collections
 import os
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def naps(tmp_path):
-    """Starts a job of naps; another `name` is another job."""
+    """Start a job of naps; each `name` is a separate job."""
     folder = tmp_path / "runs"
     folder.mkdir()
 
@@ -41,7 +41,7 @@ def wait_until(condition, poll=lambda: None, seconds: float = 60) -> None:
 
 
 def finish(job: Job) -> None:
-    """Poll as a page does."""
+    """Poll the job as a page does, until it is finished."""
 
     def poll() -> None:
         job.refresh_from_db()
@@ -78,7 +78,7 @@ def test_a_chunk_that_is_delivered_many_times_is_run_and_stored_once(redis, work
 
 
 def test_kill_9_of_workers_in_their_chunks_loses_and_doubles_nothing(redis, worker, naps):
-    """One loses its process, the other dies as a whole; a third goes on."""
+    """One worker loses its process, the other is killed completely; a third continues."""
     redis.start()
     first, second = worker(), worker()
     two = [naps(4, 2, name) for name in ("one", "other")]
@@ -91,7 +91,7 @@ def test_kill_9_of_workers_in_their_chunks_loses_and_doubles_nothing(redis, work
     wait_until(lambda: running() == 2, poll)
     begun = naps.runs()
     kill(second)
-    # A process of the pool is a child of its worker; what it leaves is given to another one.
+    # A pool process is a child of its worker; another process takes over its chunk.
     for pid in {pid for _number, pid in begun}:
         if os.path.exists(f"/proc/{pid}"):
             os.kill(pid, signal.SIGKILL)
@@ -117,7 +117,7 @@ def test_without_its_broker_the_study_runs_on_and_jobs_wait_and_say_so(
     address = reverse("analysis_run", args=[study.name])
     assert "queue for such work does not answer" in poll()
     assert (Job.objects.get().state, Job.objects.get().done) == ("waiting", 0)
-    # People work on, and pages are served.
+    # Annotators continue, and pages are served.
     factories.work_through(factories.seat(others.scenarios.first()))
     assert client.get(reverse("analysis", args=[study.name])).status_code == 200
     redis.start()

@@ -1,4 +1,4 @@
-"""A Redis and Celery's workers, started and ended by each test, on the database of the test."""
+"""Redis and Celery workers, started and ended by each test, on the test's database."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ PORT = int(os.environ["CELERY_BROKER_URL"].rpartition(":")[2].partition("/")[0])
 
 
 class Redis:
-    """A Redis that keeps nothing when it ends."""
+    """A Redis server that keeps no data when it ends."""
 
     def __init__(self, folder: Path):
         self.folder, self.process = folder, None
@@ -41,7 +41,7 @@ class Redis:
 
 @pytest.fixture
 def redis(tmp_path):
-    """Not started yet."""
+    """A Redis server, not started yet."""
     server = Redis(tmp_path)
     yield server
     server.kill()
@@ -49,9 +49,9 @@ def redis(tmp_path):
 
 @pytest.fixture
 def worker(tmp_path, transactional_db):
-    """Starts a worker with so many processes, in a group of its own; all are killed at the end."""
+    """Start workers with a number of processes in a process group; all are killed at the end."""
     started = []
-    # Each test has a database that is new to the folder.
+    # The folder records which database it belongs to, and each test has a new one.
     (Path(os.environ["HANDFUL_VAR"]) / installation.FILE).unlink(missing_ok=True)
 
     def start(concurrency: int = 1) -> subprocess.Popen:
@@ -71,11 +71,11 @@ def worker(tmp_path, transactional_db):
     for process in started:
         kill(process)
     for log in sorted(tmp_path.glob("worker-*.log")):
-        print(log.read_text())  # shown where the test fails
+        print(log.read_text())  # shown if the test fails
 
 
 def kill(worker: subprocess.Popen) -> None:
-    """kill -9 of the worker and of all its processes."""
+    """Kill the worker and all its processes with SIGKILL."""
     try:
         os.killpg(worker.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -85,5 +85,5 @@ def kill(worker: subprocess.Popen) -> None:
 
 @pytest.fixture(autouse=True)
 def _resent_soon(monkeypatch):
-    """A chunk whose message was lost is sent again after seconds rather than a minute."""
+    """Resend a chunk whose message was lost after seconds instead of a minute."""
     monkeypatch.setattr(jobs, "RESEND", jobs.RESEND / 20)
