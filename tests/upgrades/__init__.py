@@ -1,1 +1,1 @@
-"""Databases as releases left them, with data in them; tests upgrade each to the present."""
+"""Databases of earlier releases with data; tests upgrade each to the current schema."""

@@ -20,7 +20,7 @@ import pgserver
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
-# The keys that the stored ids are under: a server that upgrades these databases needs the same.
+# The stored ids depend on these keys: a server that upgrades the databases needs the same.
 KEYS = {
     "WORKER_KEY": "the key of workers in databases for tests",
     "IDENTITY_KEY": "the key of identities in databases for tests",
@@ -56,14 +56,14 @@ factories.predict(owner, "model", places, 2, 1)
 
 
 def run(*command: str, environment: dict[str, str]) -> bytes:
-    """Run a command in the project's folder; its output. Raises CalledProcessError."""
+    """Run a command in the project's folder; return its output or raise CalledProcessError."""
     return subprocess.run(
         command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, timeout=300
     ).stdout
 
 
 def dump(release: str) -> Path:
-    """Make the database, fill it through the real steps, and write it compressed."""
+    """Create the database, fill it through the real steps, and write it compressed."""
     with tempfile.TemporaryDirectory(prefix="handful-upgrades-") as folder:
         environment = (
             os.environ
@@ -86,7 +86,7 @@ def dump(release: str) -> Path:
             options = ("--inserts", "--no-owner", "--no-privileges")
             url = environment["DATABASE_URL"]
             contents = run(str(program), *options, url, environment=environment)
-            # psql's own commands: tests restore through a driver.
+            # Remove psql's commands: tests restore through a driver.
             lines = contents.splitlines(keepends=True)
             contents = b"".join(line for line in lines if not line.startswith(b"\\"))
         else:
