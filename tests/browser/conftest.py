@@ -1,4 +1,4 @@
-"""A real Chromium against a real server; every page is watched for CSP and script errors."""
+"""Chromium against a live server; every page is checked for CSP violations and script errors."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ from tasks.formats import Record
 from tasks.importing import read_clues
 from tests import factories
 
-# Playwright's synchronous interface runs an event loop in this thread; Django would refuse the ORM.
+# Playwright's sync API runs an event loop in this thread, in which Django refuses the ORM.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
 WATCH = (
@@ -36,9 +36,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Counted:
-    """The application, which can wait until every reply is finished.
+    """The WSGI application, with a method to wait for unfinished replies.
 
-    A request outlives the page that asked; the rows of a test must outlive the request.
+    A page can be closed before the reply to its request; the test's rows must exist until then.
     """
 
     def __init__(self, application: Any):
@@ -66,12 +66,12 @@ class Counted:
 
 @pytest.fixture(scope="session")
 def live(django_db_setup) -> Iterator[LiveServerThread]:
-    """A real server with the static files as in production: collected and hashed.
+    """A live server with collected, hashed static files, as in production.
 
-    pytest-django's `live_server` would serve them by their plain names.
+    pytest-django's `live_server` would serve them under their plain names.
     """
     call_command("collectstatic", interactive=False, verbosity=0)
-    # Head and body are sent apart: without this the body can wait 40 ms for the other side's word.
+    # Head and body are sent apart: without this, the body can wait 40 ms for an acknowledgement.
     WSGIRequestHandler.disable_nagle_algorithm = True
     thread = LiveServerThread("localhost", static_handler=Counted)
     thread.daemon = True
@@ -90,7 +90,7 @@ def server(live) -> str:
 
 
 class Watched:
-    """A browser context whose pages must not violate the policy nor throw errors."""
+    """A browser context that records policy violations and script errors."""
 
     def __init__(self, browser: Browser, expected: Callable[[str], bool], **options: Any):
         self.context: BrowserContext = browser.new_context(**options)
@@ -104,14 +104,14 @@ class Watched:
         self.context.on("console", self.hear)
 
     def hear(self, message: Any) -> None:
-        # A refused form (401, 409, 422) is logged by the browser as a failed resource.
+        # The browser logs a refused form (401, 409, 422) as a failed resource.
         if message.type == "error" and not re.search(r"status of 4(01|09|22)", message.text):
             self.errors.append(message.text)
 
 
 @pytest.fixture
 def open_browser(live, server, chromium) -> Iterator[Callable[..., Page]]:
-    """Open a page in a fresh context; at the end nothing may have gone wrong in any of them."""
+    """Open a page in a new context; check at the end that no context had errors."""
     opened: list[Watched] = []
 
     def make(tolerate: str = "^$", **options: Any) -> Page:
@@ -127,7 +127,7 @@ def open_browser(live, server, chromium) -> Iterator[Callable[..., Page]]:
 
     yield make
     for watched in opened:
-        # A page that is left says so to the server, which must not outlive this test's rows.
+        # A page pings the server when it is closed, possibly after the test's rows are gone.
         watched.context.route(re.compile(r"/(ping|draft)/$"), lambda route: route.abort())
         watched.context.remove_listener("console", watched.hear)
         for page in watched.context.pages:
@@ -151,9 +151,9 @@ def phone(open_browser) -> Page:
 
 
 def settle(page: Page) -> None:
-    """Bring every animation to its end at once.
+    """Finish all animations.
 
-    Waiting for one would wait for ever where nothing draws it, as in a closed `<details>`.
+    Waiting for them would not end where they are not drawn, as in a closed `<details>`.
     """
     page.evaluate(
         """() => { for (const animation of document.getAnimations()) {
@@ -164,7 +164,7 @@ def settle(page: Page) -> None:
 
 
 def answer_within(page: Page, promise: str, argument: Any = None, seconds: int = 60) -> Any:
-    """What a promise of the page (a function's text) resolves to; an error where it never does."""
+    """Return the value of a promise in the page (a function's source), or raise after `seconds`."""
     return page.evaluate(
         f"""argument => Promise.race([({promise})(argument), new Promise((_, reject) => setTimeout(
             () => reject(new Error("no answer within {seconds} s")), {seconds} * 1000))])""",
@@ -173,7 +173,7 @@ def answer_within(page: Page, promise: str, argument: Any = None, seconds: int =
 
 
 def seat_before(researcher, card: dict[str, Any], records: list[Record], train: bool, **study: Any):
-    """Seat somebody before these examples: as the training step if `train`, else as the test."""
+    """Seat a participant before these examples, of the training step if `train`, else the test."""
     end = [replace(records[-1], id="the-last", question="Which is the last?")]
     task = factories.make_task(
         train={len(records): records} if train else {},
@@ -189,7 +189,7 @@ def seat_before(researcher, card: dict[str, Any], records: list[Record], train: 
 
 @pytest.fixture
 def put(researcher) -> Callable[..., Participation]:
-    """Seat somebody before texts of our own, one example each; `gold` is that of all of them."""
+    """Seat a participant before texts, one example each, which all have this `gold`."""
 
     def make(*contexts: str, gold=(), train: bool = True, **card: Any) -> Participation:
         records = [
@@ -203,7 +203,7 @@ def put(researcher) -> Callable[..., Participation]:
 
 @pytest.fixture
 def put_published(researcher, clues) -> Callable[..., Participation]:
-    """Seat somebody before published test examples, chosen by id or else by a predicate."""
+    """Seat a participant before published test examples, chosen by id or by a predicate."""
 
     def make(name: str, *ids: str, wanted=None, train: bool = True, **study: Any) -> Participation:
         card, files = read_clues(clues, name)
@@ -220,7 +220,7 @@ def put_published(researcher, clues) -> Callable[..., Participation]:
 
 
 class Desk:
-    """The annotator's page as a person uses it."""
+    """The annotator's page with the actions of a user."""
 
     def __init__(self, page: Page, seat: Participation):
         self.page, self.seat = page, seat
@@ -231,7 +231,7 @@ class Desk:
         self.ready()
 
     def ready(self) -> None:
-        """Wait until the answer listens and presses are no longer ignored, as after each swap."""
+        """Wait until the page handles answers and no longer ignores input, as after a swap."""
         self.page.wait_for_selector(
             ".turn-work[data-ready] [data-submit]:not([aria-disabled]), [data-state=reveal]"
         )
@@ -267,7 +267,7 @@ class Desk:
 
     @property
     def stored(self) -> list[str]:
-        """The texts of the only stored answer of this participation."""
+        """The texts of this participation's only stored answer."""
         return Answer.objects.get(turn__participation=self.seat).as_given().texts
 
     def go_on(self) -> None:
@@ -290,7 +290,7 @@ class Desk:
 
 
 def edges(word: Locator) -> dict[str, float]:
-    """Where a word begins and ends on the screen, also when it is broken over two lines."""
+    """Return where a word begins and ends on the screen; it may wrap over two lines."""
     return word.evaluate(
         """e => { const r = [...e.getClientRects()], a = r[0], z = r[r.length - 1];
         return {left: a.left, right: z.right, middle: (a.top + a.bottom) / 2,

@@ -1,4 +1,4 @@
-"""WCAG 2.2 AA as far as a machine can tell, on annotators' pages and the pages of models."""
+"""Automated checks of WCAG 2.2 AA on annotators' pages and the pages of models."""
 
 import re
 
@@ -28,14 +28,14 @@ LONG = "Yesterday Rodrigo Duterte met Mary in Mar-a-Lago and sang for Lothar de 
 
 
 def consenting(researcher, **card) -> Participation:
-    """Somebody on a seat, before consent."""
+    """Seat a participant who has not consented yet."""
     task = factories.make_task(**card)
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
     return factories.join(study)
 
 
 def decided_on(researcher) -> Participation:
-    """Somebody who waits for a decision after the training step."""
+    """Seat a participant who waits for a decision after the training step."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], qualification="researcher"
     )
@@ -46,7 +46,7 @@ def decided_on(researcher) -> Participation:
 
 
 def signed_in(page, path: str) -> None:
-    """Open that page as the researcher."""
+    """Sign in as the researcher and open that page."""
     page.goto(f"/sign-in/?next={path}")
     page.get_by_label("Name", exact=True).fill("ada")
     page.get_by_label("Password").fill("right horse")
@@ -55,7 +55,7 @@ def signed_in(page, path: str) -> None:
 
 
 def compared(researcher) -> Study:
-    """A study with two annotators and a model of two splits, which differ."""
+    """Create a study with two annotators and a model on two splits, with different answers."""
     task = factories.make_task(splits=5)
     study = factories.make_study(researcher, task, shots=[2], annotators=2)
     for texts in (None, lambda turn: []):
@@ -67,7 +67,7 @@ def compared(researcher) -> Study:
 
 @pytest.fixture
 def states(researcher, put):
-    """Every state of the annotator's pages: how to get a page there."""
+    """Name of each state of the annotator's pages -> function that brings a page there."""
 
     def landing(page):
         study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
@@ -240,7 +240,7 @@ def test_the_list_of_states_is_whole(states):
 def violations(page, options=RULES) -> list[str]:
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
-    # What axe finds in order is most of what it says, and takes long to hand over.
+    # Request violations only: passes are most of axe's results and slow to transfer.
     found = answer_within(
         page,
         "options => axe.run(document, options).then(found => found.violations)",
@@ -261,7 +261,7 @@ def test_control_axe_finds_what_is_wrong(page):
 
 
 def test_what_nothing_draws_holds_nothing_up(page):
-    """Chromium never ends the transitions of what stands in a closed `<details>`."""
+    """Chromium never ends the transitions of elements in a closed `<details>`."""
     page.set_content(
         "<style>input { transition: color 1s } .on { color: red }</style>"
         "<details><summary>More</summary><input></details>"
@@ -279,16 +279,16 @@ def test_what_nothing_draws_holds_nothing_up(page):
 
 
 def is_accessible(page, place: str) -> None:
-    """Light and dark, on a desktop and on the narrowest phone."""
+    """Check light and dark, on a desktop and on the narrowest phone."""
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         settle(page)
         for width in (1280, 320):
             page.set_viewport_size({"width": width, "height": 800})
-            # What has scrolled under the bar is no target there.
+            # Targets that are scrolled under the bar would be reported as obscured.
             page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
             assert page.evaluate("document.documentElement.scrollWidth") <= width, place
-            # The scheme changes colours alone.
+            # The colour scheme changes only colours.
             rules = RULES if scheme == "light" else COLOURS
             assert violations(page, rules) == [], f"{place}, {scheme}, {width} px"
 
@@ -301,7 +301,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways_at_320_px(open_browser, 
 
 
 def uploaded(researcher, **changes: str) -> TaskUpload:
-    """Files of a task that wait to be confirmed, or to be fixed."""
+    """Upload files of a task, which then need a confirmation or a fix."""
     contents = {"task.toml": card_text(), "toy_test.jsonl": line(), **changes}
     upload = TaskUpload.objects.create(owner=researcher)
     made = [SimpleUploadedFile(name, text.encode()) for name, text in contents.items()]
@@ -312,7 +312,7 @@ def uploaded(researcher, **changes: str) -> TaskUpload:
 
 @pytest.mark.parametrize("part", range(3))
 def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, tmp_path, part):
-    """In three parts, which can run side by side."""
+    """Split into three parts so that they can run in parallel."""
     settings.VAR_DIR = tmp_path
     task = factories.make_task()
     study = factories.make_study(researcher, task, shots=[0, 2], annotators=2)
@@ -334,7 +334,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
     page.get_by_label("Password").fill("right horse")
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/studies/")
-    TaskMember.objects.create(task_name=task.name, user=researcher)  # may change its card
+    TaskMember.objects.create(task_name=task.name, user=researcher)  # can edit the card
     addresses = [
         "/studies/", f"/studies/{study.name}/", f"/studies/{study.name}/human-performance/",
         f"/studies/{study.name}/figures/", f"/studies/{study.name}/sensitivity/", "/planner/",
@@ -378,7 +378,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
 
 @pytest.mark.parametrize("state", ["spans_at_work", "revealed", "labels"])
 def test_nothing_scrolls_sideways_at_200_percent(open_browser, states, state):
-    # Zoom halves the width that CSS sees and doubles the pixels of each.
+    # Zoom halves the width in CSS pixels and doubles the device pixels of each.
     page = open_browser(viewport={"width": 640, "height": 400}, device_scale_factor=2)
     states[state](page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 640

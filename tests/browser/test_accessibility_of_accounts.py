@@ -1,4 +1,4 @@
-"""WCAG 2.2 AA, as far as axe can tell, on pages of accounts and of the life of a study."""
+"""Automated checks of WCAG 2.2 AA (axe) on pages of accounts and of a study's states."""
 
 import re
 
@@ -62,7 +62,7 @@ def test_without_an_account(open_browser, researcher, settings):
 def test_two_factor_authentication(page, researcher):
     signed_in(page, "/account/two-factor/")
     is_accessible(page, "two-factor, off")
-    look(page, "/account/two-factor/begin/")  # which asks for the password first
+    look(page, "/account/two-factor/begin/")  # asks for the password first
     page.get_by_label("Password").fill("right horse")
     page.get_by_role("button", name="Confirm").click()
     expect(page.get_by_role("img", name="QR code")).to_be_visible()
@@ -85,7 +85,7 @@ def test_two_factor_authentication(page, researcher):
 
 @pytest.fixture
 def busy(researcher, other_researcher, settings, tmp_path):
-    """A study in which everything has happened: a team, comments, notices, somebody who waits."""
+    """A study with a team, comments, notices and a participant who waits for a decision."""
     settings.VAR_DIR = tmp_path
     User.objects.filter(pk=researcher.pk).update(is_superuser=True, is_staff=True)
     task = factories.make_task(by=researcher)
@@ -114,7 +114,7 @@ def busy(researcher, other_researcher, settings, tmp_path):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(3))
 def test_what_a_study_goes_through(page, busy, researcher, part):
-    """In three parts, which can run side by side."""
+    """Split into three parts so that they can run in parallel."""
     task = busy.scenarios.get().task
     factories.make_study(researcher, task, name="plain", shots=[0])
     factories.make_study(researcher, task, name="a-draft", status="draft")
@@ -139,13 +139,13 @@ def test_what_a_study_goes_through(page, busy, researcher, part):
 @pytest.mark.timeout(300)
 def test_links_and_refusals_on_the_pages_of_people(page, busy):
     signed_in(page, "/users/")
-    page.get_by_role("button", name="Invite").click()  # which asks for the password first
+    page.get_by_role("button", name="Invite").click()  # asks for the password first
     page.get_by_label("Password").fill("right horse")
     is_accessible(page, "a password, asked for again")
     page.get_by_role("button", name="Confirm").click()
     expect(page.get_by_label("Link of the invitation")).to_be_visible()
     is_accessible(page, "an invitation, made")
-    # The page stands at the address of the question now; its forms lead on all the same.
+    # The page now has the address of the password form; its forms must still work.
     page.get_by_role("button", name="Link to a new password for grace").click()
     expect(page.get_by_label("Link to a new password", exact=True)).to_be_visible()
     is_accessible(page, "a link to a new password")

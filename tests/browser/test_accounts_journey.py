@@ -1,4 +1,4 @@
-"""From an empty server to an analyst with a second step, in a browser alone."""
+"""From an empty server to an analyst with two-factor authentication, in the browser only."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Texts without spaces between words, answered by characters; and signs of several parts."""
+"""Selection by character in texts without spaces, and characters of several code points."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_two_clicks_take_them_too(one):
 
 
 def type_key(page, key: str) -> None:
-    """A key of a keyboard that has this letter, as the browser reports it."""
+    """Press a key that produces this letter, as the browser reports it."""
     keys = page.context.new_cdp_session(page)
     keys.send("Input.dispatchKeyEvent", {"type": "keyDown", "key": key, "text": key})
     keys.send("Input.dispatchKeyEvent", {"type": "keyUp", "key": key})
@@ -87,7 +87,7 @@ def test_a_family_and_a_flag_are_one_token_each(desk):
 
 
 def test_words_after_signs_of_every_kind_stand_where_the_server_has_them(desk):
-    """The page counts characters by itself: those beyond the BMP, entities, returns and blanks."""
+    """Compares the page's offsets after characters beyond the BMP, entities, returns and spaces."""
     signs = f"{FAMILY} <b>&amp; \u00a0\r\n\t\"A\u0301\" 'x' \r"
     one = desk(f"{signs} Oslo, {FLAG} Rome.", gold=["Rome"])
     for name in ("Oslo", "Rome"):

@@ -1,4 +1,4 @@
-"""Every choice is seen before one is made, with its meaning: in every window, also at 125 %."""
+"""Every choice and its meaning are visible before a choice, in each window and at 125 %."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.browser.conftest import Desk, seat_before
 
 # 1093x525 is a window of 1366x657 at 125 %.
 WINDOWS = [(911, 512), (1093, 525), (1280, 480), (1366, 540), (1366, 657), (1920, 1080)]
-# The choices, and what they mean, of which a part is hidden by the panel or by the window.
+# The choices and meanings that the panel or the window hides in part.
 HIDDEN = """() => {
     const { top, bottom } = document.querySelector(".turn-body").getBoundingClientRect();
     const parts = document.querySelectorAll(".turn-choice, .turn-choice b, .turn-meaning");

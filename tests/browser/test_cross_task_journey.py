@@ -22,7 +22,7 @@ def press(page: Page, name: str) -> None:
 
 
 def enter_upstream(open_browser, study: Study) -> tuple[Page, Participation]:
-    """The page of who is given the upstream arm; before them others, in browsers of their own."""
+    """Return the page of the first participant in the upstream arm; each has a new browser."""
     for _person in range(3):
         page = open_browser()
         page.goto(f"/join/{study.link_code}/")
@@ -35,7 +35,7 @@ def enter_upstream(open_browser, study: Study) -> tuple[Page, Participation]:
 
 
 def question(page: Page) -> str:
-    """The question's page as it stands, once it listens."""
+    """Return the question's page once it handles answers."""
     listening = "choice-answer[data-ready] [data-submit]:not([aria-disabled])"
     page.wait_for_selector(f"#turn[data-state=question] {listening}")
     return page.content()
@@ -47,7 +47,7 @@ def answer(page: Page) -> None:
 
 
 def train(page: Page) -> str:
-    """Answer an example with feedback and go on; what its pages showed, before and after."""
+    """Answer an example with feedback and continue; return what its pages showed."""
     seen = question(page)
     assert "data-verdict" not in seen
     answer(page)
@@ -55,7 +55,7 @@ def train(page: Page) -> str:
     seen += page.content()
     key = page.locator("#turn").get_attribute("data-key")
     go_on = page.locator("[data-submit]")
-    expect(go_on).to_be_enabled()  # it waits for a moment
+    expect(go_on).to_be_enabled()  # disabled for a moment
     go_on.click()
     page.wait_for_selector(
         f"#turn:not([data-key='{key}']), #turn[data-state=review], article.sheet"
@@ -64,7 +64,7 @@ def train(page: Page) -> str:
 
 
 def instructions(page: Page, name: str) -> None:
-    """The page between two tasks; a reload shows the same."""
+    """Continue from the page between two tasks; a reload shows the same page."""
     for _look in range(2):
         page.get_by_text(f"Instructions of {name}.").wait_for()
         page.reload()
@@ -85,7 +85,7 @@ def test_the_upstream_arm_from_the_link_to_the_code(open_browser, study):
     before += [train(page) for _example in range(3)]
     instructions(page, second)
     before += [train(page) for _example in range(3)]
-    # Until its own instructions nothing has named the unseen task, nor shown a text of it.
+    # Before its instructions, no page may name the unseen task or show its texts.
     assert not [seen for seen in before if UNSEEN in seen]
     instructions(page, UNSEEN)
     for _example in range(4):

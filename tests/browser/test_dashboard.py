@@ -1,4 +1,4 @@
-"""The study's page updates itself while people answer, and disturbs nobody who reads it."""
+"""The study's page updates while participants answer, without disturbing its reader."""
 
 from decimal import Decimal
 
@@ -30,7 +30,7 @@ def test_the_page_shows_by_itself_what_somebody_answered(page, study):
     visit(page, study, "people/")
     mine = page.locator("#progress-at-work li").filter(has_text=seat.pseudonym)
     expect(mine).to_contain_text("training step, 1 of 2")
-    # What is being read stays: the focus, and how far a wide table was scrolled.
+    # An update keeps the focus and the scroll position of a wide table.
     page.set_viewport_size({"width": 390, "height": 800})
     wide = page.get_by_role("region", name="From arrival to the analysis")
     wide.evaluate("e => { e.scrollLeft = 120; }")
@@ -48,7 +48,7 @@ def test_the_page_shows_by_itself_what_somebody_answered(page, study):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
     page.clock.fast_forward(10_000)
     expect(page.locator("#progress-completed")).to_have_text("2 of 4")
-    # A screen reader is not told of every update.
+    # Screen readers do not announce every update.
     assert page.locator(".overview [aria-live], .overview [role=status]").count() == 0
 
 
@@ -74,9 +74,9 @@ def test_without_javascript_a_reload_shows_the_same(open_browser, study):
     expect(page.locator("#progress-completed")).to_have_text("1 of 4")
 
 
-# Numbers are to the right, under their heads ------------------------------------------------------
+# Numbers are right-aligned, like their headings ---------------------------------------------------
 
-# Columns of all tables in which every cell is a number, and what is wrong with their alignment.
+# Columns of numbers in all tables, with the faults of their alignment.
 MISALIGNED = r"""() => [...document.querySelectorAll("table:has(thead th)")].flatMap(table => {
     const heads = [...table.tHead.rows].at(-1).cells;
     const rows = [...table.tBodies].flatMap(body => [...body.rows]);
@@ -128,7 +128,7 @@ def open_tip(page: Page):
 
 
 def meanings(page: Page, table: str):
-    """The list below a table that says what its columns mean."""
+    """Return the list below a table that explains its columns."""
     region = page.get_by_role("region", name=table)
     return region.locator("xpath=following-sibling::details[1]")
 

@@ -1,4 +1,4 @@
-"""From a file of labelled texts to an open study, counted in clicks and page loads."""
+"""From a file of labelled texts to an open study; counts clicks and page loads."""
 
 import pytest
 from playwright.sync_api import expect
@@ -42,7 +42,7 @@ def test_a_file_is_an_open_study_within_twelve_clicks_and_six_page_loads(ada, tm
     ada.goto("/tasks/dataset/")
     assert violations(ada) == []
     ada.get_by_label("File", exact=True).set_input_files(path)
-    pressed.append(1)  # the button that opens the dialog of files, which has no place in a test
+    pressed.append(1)  # the button opens a file dialog, which tests cannot use
     ada.get_by_role("button", name="Upload and read").click()
 
     expect(ada.get_by_role("heading", name="The columns of moods.csv")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The form of a design in a real browser: what follows changes as one types; on a phone, too."""
+"""The form of a design updates as the user types, also on a phone."""
 
 import pytest
 from playwright.sync_api import expect

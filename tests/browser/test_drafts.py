@@ -1,4 +1,4 @@
-"""Drafts on the server: one answer, begun in one browser and finished in another."""
+"""Drafts on the server: an answer begun in one browser and finished in another."""
 
 import re
 
@@ -14,7 +14,7 @@ TWO = "We went to Oslo and then to Rome."
 
 @pytest.fixture
 def desks(open_browser, put):
-    """The same seat in two browsers that share nothing: a laptop and another laptop."""
+    """The same seat in two separate browsers."""
 
     def make(*contexts, **options):
         seat = put(*contexts, **options)
@@ -24,7 +24,7 @@ def desks(open_browser, put):
 
 
 def keeps(one: Desk, act) -> None:
-    """Do that, and wait until the server has kept the draft."""
+    """Run the action and wait until the server has stored the draft."""
     with one.page.expect_response(re.compile(r"/draft/$")) as reply:
         act()
     assert reply.value.status == 204
@@ -49,7 +49,7 @@ def test_the_newer_of_two_drafts_wins(desks):
     keeps(tablet, tablet.word("Rome").dblclick)
     laptop.reload()
     assert laptop.chips == ["Oslo", "Rome"]
-    # What was changed here a moment ago is newer than what the server has.
+    # A recent change in this browser is newer than the server's draft.
     laptop.page.route(re.compile(r"/draft/$"), lambda route: route.fulfill(status=204))
     laptop.word("went").dblclick()
     laptop.reload()
@@ -77,12 +77,12 @@ def test_restored_highlights_are_not_called_none(desks):
         expect(one.page.locator("[data-no-chips]")).to_be_hidden()
 
 
-# A choice that is the answer ---------------------------------------------------------------------
+# Labels that submit at once ----------------------------------------------------------------------
 
 
 @pytest.fixture
 def advancing(open_browser, researcher):
-    """A label task whose study submits a label as soon as it is chosen."""
+    """A label task in a study that submits a label as soon as it is chosen."""
     task = factories.make_task(labels=factories.LABELS, shots=[2])
     study = factories.make_study(
         researcher, task, shots=[2], auto_advance=True, training_order="file_order"

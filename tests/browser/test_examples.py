@@ -1,4 +1,4 @@
-"""The page of one example: its layers are read with a mouse, with keys, on a phone, on paper."""
+"""The page of one example: its layers with a mouse, with the keyboard, on a phone, in print."""
 
 import re
 
@@ -16,7 +16,7 @@ ANSWERS = [["New York"], ["New York", "Bo"], ["met Bo <b>in</b> New York"], [], 
 
 @pytest.fixture
 def address(researcher) -> str:
-    """An example that eighteen people and a simulated annotator answered in various ways."""
+    """The page of an example with answers from eighteen people and a simulated annotator."""
     record = Record("it", (TEXT,), "Which places?", ("New York", "Rome"), None)
     task = factories.make_task(test=[record])
     study = factories.make_study(researcher, task, shots=[0], annotators=18)

@@ -1,4 +1,4 @@
-"""Figures really are drawn, under the strict policy, in the colours and the width of the page."""
+"""Figures are drawn under the strict CSP, in the colours and the width of the page."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests import factories
 
 @pytest.fixture
 def study(researcher):
-    """Two tasks with four annotators each, some right and some wrong."""
+    """A study on two tasks with four annotators each, with right and wrong answers."""
     tasks = [factories.make_task(name=name, shots=(2, 10)) for name in ("places", "towns")]
     drawn = factories.make_study(researcher, *tasks, shots=[0, 10], annotators=2)
     for scenario in drawn.scenarios.all():
@@ -29,7 +29,7 @@ def visit(page: Page, study) -> None:
 
 
 def drawn(page: Page, number: int = 6, scheme: str = "light") -> None:
-    """Wait until so many figures are; five of them take their time on a busy machine."""
+    """Wait until this number of figures is drawn; five take long on a busy machine."""
     expect(page.locator(f"vega-figure[data-drawn={scheme}]")).to_have_count(number, timeout=60_000)
 
 

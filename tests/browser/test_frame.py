@@ -1,4 +1,4 @@
-"""The frame of a study's pages and its overview in a browser: what is reached how soon."""
+"""Navigation of a study's pages and its overview: what is reachable, and how quickly."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -125,7 +125,7 @@ def test_a_report_does_not_wait_for_its_pictures_and_is_whole_in_print(page, stu
     page.goto(f"/studies/{study.name}/report/", wait_until="domcontentloaded")
     pictures = page.locator(".doc-figure img")
     assert pictures.count()
-    # Nobody scrolls to them: they come one by one once the page is there.
+    # The pictures load in turn after the page, without scrolling.
     for picture in pictures.all():
         expect(picture).to_have_js_property("complete", value=True, timeout=30_000)
         assert picture.evaluate("picture => picture.naturalWidth") > 0

@@ -1,7 +1,7 @@
 """From an empty server to a printed report and a verified bundle, without a terminal.
 
-One owner, one analyst, one dataset, a rehearsal with robots and a paid study with people, all of it
-by clicks in Chromium. People answer through their own browsers.
+One owner, one analyst, one dataset, a rehearsal with simulated annotators and a paid study with
+people, all by clicks in Chromium. Each person answers in a separate browser.
 """
 
 import io
@@ -30,7 +30,7 @@ def _var(settings, tmp_path):
 
 
 def create_the_first_account(page: Page) -> None:
-    """The address of an empty server leads to it; the code is what the server printed."""
+    """Follow the link on an empty server and enter the code that the server printed."""
     page.goto("/")
     page.get_by_role("button", name="Sign in as a researcher").click()
     page.wait_for_url("**/first-owner/")
@@ -59,7 +59,7 @@ def bring_a_dataset_in(page: Page, folder) -> None:
 
 
 def design(page: Page) -> None:
-    """A paid study of two people."""
+    """Design a paid study for two people."""
     for label, value in (
         ("Name", "moods"), ("Title", "Moods of films"), ("Shots", str(TRAINED)),
         ("Annotators per scenario", "2"), ("Estimated minutes", "10"),
@@ -71,7 +71,7 @@ def design(page: Page) -> None:
 
 
 def go(page: Page, name: str) -> None:
-    """Follow the menu beside every page of a study."""
+    """Follow the menu on each page of a study."""
     menu = page.get_by_role("navigation", name=re.compile("^Moods of films"))
     menu.get_by_role("link", name=name, exact=True).click()
     page.wait_for_load_state()
@@ -83,7 +83,7 @@ def open_study(page: Page) -> None:
 
 
 def rehearse(page: Page) -> None:
-    """A clone for robots in one click; they walk while the page stays open."""
+    """Clone for simulated annotators with one click; they work while the page is open."""
     go(page, "Design")
     page.get_by_role("button", name="Rehearse: clone for robots").click()
     page.wait_for_url("**/studies/moods-rehearsal/**")
@@ -99,7 +99,7 @@ def rehearse(page: Page) -> None:
 
 
 def let_a_researcher_decide(page: Page) -> None:
-    """After the training step people wait until somebody has looked at their answers."""
+    """Let people wait after the training step until a researcher has reviewed their answers."""
     page.goto("/studies/moods/")
     page.get_by_role("button", name="Change the design").click()
     page.locator("summary").filter(has_text="Screening").click()
@@ -109,7 +109,7 @@ def let_a_researcher_decide(page: Page) -> None:
 
 
 def invite_an_analyst(page: Page, analyst: Page) -> None:
-    """By a link that is handed over; she makes her account, and sees the study."""
+    """Invite an analyst by a link; she creates an account and opens the study."""
     go(page, "Team")
     page.get_by_label("Role").first.select_option("analyst")
     page.get_by_role("button", name="Invite", exact=True).click()
@@ -128,7 +128,7 @@ def link_of(page: Page) -> str:
 
 
 def answer(person: Page, count: int) -> None:
-    """Choose the first label so many times; reveals and the review after the last are passed."""
+    """Choose the first label this many times, continuing after reveals and the final review."""
     for _ in range(count):
         person.wait_for_selector(".turn-work[data-ready] [data-submit]:not([aria-disabled])")
         key = person.locator("#turn").get_attribute("data-key")
@@ -194,7 +194,7 @@ def take_the_figure_and_the_table(page: Page) -> None:
 
 
 def print_the_report(page: Page, folder) -> None:
-    """A PDF of A4 pages, as the browser's own dialog makes it."""
+    """Print the report as a PDF of A4 pages, as the browser's dialog does."""
     go(page, "Report")
     page.pdf(path=folder / "report.pdf", prefer_css_page_size=True)
     assert (folder / "report.pdf").read_bytes().startswith(b"%PDF")
@@ -215,7 +215,7 @@ def verify_the_bundle(page: Page, folder) -> None:
     assert "Agrees with itself" in done.stdout
 
 
-# SQLite in memory, as tests have it, blocks writes while a watched page is being read.
+# The tests' in-memory SQLite blocks writes while a page that updates is being read.
 @pytest.mark.postgres
 @pytest.mark.timeout(400)  # some forty pages
 def test_a_study_from_an_empty_server_to_a_printed_report(page, open_browser, tmp_path):
@@ -233,7 +233,7 @@ def test_a_study_from_an_empty_server_to_a_printed_report(page, open_browser, tm
         train(person, link)
     decide_about_both(page)
     for person in people:
-        # The page that waits asks every five seconds, and goes on by itself.
+        # The waiting page polls every five seconds and continues automatically.
         expect(person.locator('[hx-trigger^="every 5s"]')).to_have_count(0, timeout=20_000)
         answer(person, TESTED)
         expect(person.get_by_role("heading", name="Thank you")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Tasks of the Few-shot Gym from a ZIP to the list of tasks, in Chromium."""
+"""Import tasks of the Few-shot Gym from a ZIP in Chromium."""
 
 import io
 import re
@@ -40,7 +40,7 @@ def zipped() -> dict[str, str | bytes]:
 
 
 def fits(page) -> bool:
-    """Does nothing reach beyond a window of 320 px?"""
+    """Return whether the page fits into a window of 320 px."""
     size = page.viewport_size
     page.set_viewport_size({"width": 320, "height": 640})
     width = page.evaluate("document.documentElement.scrollWidth")

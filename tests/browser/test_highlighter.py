@@ -1,6 +1,6 @@
 """Highlighting by mouse and keyboard: the acceptance cases of the span widget.
 
-Each gesture ends with what the server stored, or with what it must not have stored.
+Each test ends by checking what the server stored or did not store.
 """
 
 import pytest
@@ -200,7 +200,7 @@ def test_no_answer_is_sent_as_the_empty_set(desk):
 
 
 def to_box(one) -> None:
-    """From the question into the text, by Tab."""
+    """Move from the question into the text with Tab."""
     one.page.locator("#question").focus()
     one.page.keyboard.press("Tab")
 
@@ -212,14 +212,14 @@ def press(one, *keys: str) -> None:
 
 @pytest.mark.journey
 def test_a_letter_typed_outside_the_text_goes_to_the_first_word_that_begins_so(desk):
-    """No Tab is needed; the letters that follow at once belong to it, and the switch is kept."""
+    """Needs no Tab; letters typed at once extend the search, and the setting applies."""
     desk = desk("Oslo and Lima, or Lisbon.", gold=["Lisbon"])
     desk.page.locator("[data-focus]").first.focus()
     desk.page.keyboard.press("o")
     assert desk.focused == "Oslo"
     desk.page.locator("[data-focus]").first.focus()
-    desk.page.wait_for_timeout(800)  # after which typing begins again
-    # At once, however slow the machine is.
+    desk.page.wait_for_timeout(800)  # a pause starts a new search
+    # Sent together, so that a slow machine makes no difference.
     desk.page.evaluate(
         """() => [..."lis"].forEach((key) => document.activeElement.dispatchEvent(
             new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true})))"""

@@ -1,4 +1,4 @@
-"""A task comes in through the browser; pages that wait for a job move it on by themselves."""
+"""Import a task through the browser; pages that wait for a job continue automatically."""
 
 import re
 import zipfile

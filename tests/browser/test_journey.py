@@ -1,4 +1,4 @@
-"""From the link to the completion code, and everything that goes wrong on the way."""
+"""From the link to the completion code, including what can go wrong."""
 
 import re
 
@@ -16,7 +16,7 @@ METHODS = {"get", "post", "put", "patch", "delete"}
 
 
 def posts(page) -> list[str]:
-    """The addresses that the page posts to from now on."""
+    """Record the addresses to which the page posts."""
     sent: list[str] = []
     page.on("request", lambda request: request.method == "POST" and sent.append(request.url))
     return sent
@@ -63,7 +63,7 @@ def test_from_the_link_to_the_completion_code_with_the_keyboard_only(page, resea
 
 
 def enter(page, name: str) -> None:
-    """Tab to a button and press Enter on it."""
+    """Move to a button with Tab and press Enter."""
     button = page.get_by_role("button", name=re.compile(name)).first
     button.wait_for()
     for _ in range(60):
@@ -72,7 +72,7 @@ def enter(page, name: str) -> None:
         page.keyboard.press("Tab")
     else:
         raise AssertionError(f"{name} cannot be reached by Tab")
-    expect(button).to_be_enabled()  # Continue waits for a moment
+    expect(button).to_be_enabled()  # Continue is disabled for a moment
     page.keyboard.press("Enter")
     page.wait_for_load_state()
 
@@ -120,7 +120,7 @@ def test_a_chosen_label_survives_a_reload(desk):
     assert one.page.get_by_label("negative").is_checked()
 
 
-# One answer, whatever is pressed -----------------------------------------------------------------
+# One answer, whatever keys are pressed -----------------------------------------------------------
 
 
 def test_ten_examples_follow_without_a_page_load_and_listeners_do_not_pile_up(desk):
@@ -310,7 +310,7 @@ def test_two_help_windows_stay_open_from_one_example_to_the_next(labels):
     assert "The writer likes it." in labels.page.locator("#help").inner_text()
 
 
-# What is in reach --------------------------------------------------------------------------------
+# Reachable controls ------------------------------------------------------------------------------
 
 
 def test_after_each_swap_the_focus_is_on_the_news_and_a_question_begins_at_its_top(desk):

@@ -1,6 +1,6 @@
-"""From the landing page to the completion code in Arabic, right to left, and in Chinese.
+"""From the landing page to the completion code in Arabic (right to left) and in Chinese.
 
-Whatever the page shows on the way is in that language: not one word in Latin letters but names.
+Every page must be translated: the only words in Latin letters are names.
 """
 
 import re
@@ -13,7 +13,7 @@ from tasks.formats import Record
 from tests import factories
 from tests.browser.conftest import Desk
 
-# What stays as it is in every language: names, a currency, units, keys.
+# The same in every language: names, a currency, units, keys.
 KEPT = re.compile(r"Handful|USD|UTC|Enter|Tab|Shift|Ctrl|\bZ\b|Delete|Esc|Space|Ltd")
 
 ARABIC = {
@@ -61,7 +61,7 @@ CHINESE = {
 
 
 def open_study(researcher, told: dict) -> Study:
-    """Two examples to train with, and one to be tested with, in that language."""
+    """Open a study in that language with two training examples and one test example."""
     train, test = (
         [
             Record(
@@ -85,7 +85,7 @@ def open_study(researcher, told: dict) -> Study:
 
 
 def foreign(page: Page) -> list[str]:
-    """Lines of the page with Latin letters that are no name: what was not translated."""
+    """Return lines of the page with untranslated text: Latin letters outside names."""
     spoken = page.evaluate(
         """() => [document.title, ...[...document.querySelectorAll("[aria-label]")]
             .filter((e) => e.checkVisibility()).map((e) => e.ariaLabel)]"""
@@ -100,13 +100,13 @@ def foreign(page: Page) -> list[str]:
 
 
 def go_on(page: Page) -> None:
-    """Press the main button of the page, and wait until what follows is ready."""
+    """Press the main button of the page and wait for the next page."""
     page.locator("main button.main-action").first.click()
     page.wait_for_load_state()
 
 
 def mark(desk: Desk, words: str) -> None:
-    """Highlight these words or signs by their first and their last."""
+    """Highlight text by its first and last word (character in Chinese)."""
     signs = list(words) if desk.page.locator("html").get_attribute("lang") == "zh-hans" else [words]
     desk.word(signs[0]).click()
     desk.word(signs[-1]).click()
@@ -124,7 +124,7 @@ def test_from_the_link_to_the_completion_code(open_browser, researcher, told, di
     assert foreign(page) == []
     page.locator("button[value=yes]").click()
     page.wait_for_load_state()
-    assert foreign(page) == []  # instructions, and what comes next
+    assert foreign(page) == []  # instructions
     seat = Participation.objects.get()
     page.locator("main a.main-action, main a[href*='/try/']").first.click()
     for _sentence in range(3):

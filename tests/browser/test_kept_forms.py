@@ -1,4 +1,4 @@
-"""A session that ends while a design is typed, in a real browser: the form is there again."""
+"""A session that ends while the user edits a design: the form is restored after sign-in."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""One example of each kind of answer: by mouse, touch and keyboard, and without scripts."""
+"""One example of each kind of answer, with mouse, touch, keyboard, and without scripts."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from tests.browser.test_visit import MOST, weigh
 
 BESIDE = ("option", "options", "number", "short text", "long text")
 ALL = ("label", "spans", "typed", *BESIDE)
-# What is stored of the right answer to the first example of each (tests/factories.py: KINDS).
+# The stored right answer to the first example of each kind (tests/factories.py: KINDS).
 RIGHT = {
     "label": ["negative"],
     "typed": ["Oslo", "Village 0"],
@@ -31,7 +31,7 @@ RIGHT = {
 
 @pytest.fixture
 def seated(researcher) -> Callable[..., Participation]:
-    """Somebody before the first training example of a task that is answered in that way."""
+    """A participant before the first training example of a task of that kind."""
 
     def make(kind: str, card: dict | None = None, **study) -> Participation:
         task = factories.make_kind(kind, **(card or {}))
@@ -43,7 +43,7 @@ def seated(researcher) -> Callable[..., Participation]:
 
 
 def given(seat: Participation) -> list[str]:
-    """The texts of the only stored answer."""
+    """Return the texts of the only stored answer."""
     return Answer.objects.get(turn__participation=seat).as_given().texts
 
 
@@ -52,7 +52,7 @@ def choice(page: Page, text: str) -> Locator:
 
 
 def answer_by_pointer(page: Page, kind: str, press: str) -> None:
-    """`press` is click or tap."""
+    """Answer by pointer; `press` is click or tap."""
     if kind in ("label", "option", "options"):
         getattr(choice(page, RIGHT[kind][0]), press)()
     elif kind == "number":
@@ -75,7 +75,7 @@ KEYS: dict[str, list[str]] = {
 }
 
 
-# By mouse and by keys `make test` runs every kind, by touch and without scripts one in three.
+# `make test` runs every kind by mouse and keys, and one in three by touch and without scripts.
 SOME_AS_JOURNEYS = [
     pytest.param(kind, marks=[] if index % 3 else [pytest.mark.journey])
     for index, kind in enumerate(RIGHT)
@@ -121,7 +121,7 @@ def test_without_scripts_and_what_is_wrong_is_said_at_its_place(open_browser, se
     seat = seated(kind)
     page = open_browser(java_script_enabled=False)
     page.goto(f"/work/{seat.token}/")
-    if kind != "label":  # the browser itself asks for one of the radio buttons
+    if kind != "label":  # the browser requires one of the radio buttons
         page.get_by_role("button", name="Submit").click()
         expect(page.get_by_role("alert")).not_to_be_empty()
         assert not Answer.objects.exists()
@@ -255,7 +255,7 @@ def test_the_page_and_the_server_say_the_same_of_every_number(page, seated):
 
 
 def server_says(seat: Participation, turn: str, fields: dict[str, str]) -> str:
-    """What is wrong with that answer, "" where it could be stored; nothing is stored."""
+    """Return the server's error for an answer, "" if it is valid; nothing is stored."""
     example = seat.latest_turn().example
     card = seat.scenario.task.card
     try:
@@ -343,7 +343,7 @@ def test_the_number_of_words_is_not_read_aloud_after_each_but_what_is_left_is(pa
     expect(page.locator("[data-length]")).to_have_attribute("aria-live", "polite")
 
 
-# Typed answers beside highlights -----------------------------------------------------------------
+# Typed answers with highlights -------------------------------------------------------------------
 
 
 @pytest.mark.journey

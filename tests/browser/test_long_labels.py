@@ -1,4 +1,4 @@
-"""More labels than digits: a list that is searched, by keys, mouse, touch, and without scripts."""
+"""More labels than digit keys: a searchable list, by keys, mouse, touch, and without scripts."""
 
 import pytest
 from playwright.sync_api import Locator, expect

@@ -1,4 +1,4 @@
-"""A page that is written from right to left, around texts of either direction."""
+"""Right-to-left pages with texts of either direction."""
 
 import pytest
 from django.urls import reverse
@@ -19,7 +19,7 @@ OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clie
 
 @pytest.fixture
 def mirrored(open_browser, researcher, settings):
-    """A desk with an Arabic page before a text of that direction."""
+    """An Arabic page with a text of that direction."""
     settings.LANGUAGES = [("en", "English"), ("ar", "العربية")]
 
     def make(direction: str, **options) -> Desk:

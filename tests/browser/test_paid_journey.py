@@ -1,7 +1,8 @@
-"""A paid study on Prolific, to the last cent: by clicks of a researcher and of one annotator.
+"""A paid study on Prolific, to the last cent, with clicks of a researcher and of an annotator.
 
-Prolific is the double, and its people come by its signed links. One works in two tabs of a browser,
-the others are robots over HTTP; one payment is killed after Prolific was asked for it.
+Prolific is the double, and participants arrive through its signed links. One works in two tabs of a
+browser, the others are simulated over HTTP. One payment command is killed after Prolific has
+received it.
 """
 
 import io
@@ -32,7 +33,7 @@ NEXT = ".turn-work[data-ready] [data-submit]:not([aria-disabled])"
 
 
 class Held:
-    """The double behind a proxy that holds back its replies to payments until it is let go."""
+    """A proxy that delays the double's replies to payments until released."""
 
     def __init__(self, app):
         self.app, self.asked, self.let_go = app, threading.Event(), threading.Event()
@@ -57,7 +58,7 @@ def held(fake, settings):
 
 @pytest.fixture
 def paid_study(researcher, held, server, settings) -> Study:
-    """A study of two people, with Prolific's webhooks set up."""
+    """A study for two people, with Prolific's webhooks set up."""
     factories.may_spend(researcher)
     told = io.StringIO()
     call_command("subscribe_prolific", server, stdout=told)
@@ -85,7 +86,7 @@ def publish(page: Page) -> None:
 
 
 class Person:
-    """Somebody on Prolific who takes a place of the study there."""
+    """A participant on Prolific who takes a place of the study."""
 
     def __init__(self, fake, server, study, person):
         there = study.prolific_studies.get()
@@ -94,10 +95,10 @@ class Person:
         self.session, self.address = place["session_id"], place["url"]
 
     def walk(self, policy: str, answers: int = 100) -> Participation:
-        """Work as a robot over HTTP, to the end or up to that many answers."""
+        """Work as a simulated annotator over HTTP, to the end or up to this number of answers."""
         site = OverHTTP(self.server)
         steps = walk(site, self.address, policy, Knowledge(self.study), self.id)
-        for given, _step in enumerate(steps):  # each is told before it is sent
+        for given, _step in enumerate(steps):  # yielded before it is sent
             if given == answers:
                 break
         return self.participation
@@ -107,7 +108,7 @@ class Person:
         return Participation.objects.latest("pk")
 
     def leave(self) -> str:
-        """Go back to Prolific by the link on the last page; the status there."""
+        """Return to Prolific by the link on the last page; return the status there."""
         page = OverHTTP(self.server).get(f"/work/{self.participation.token}/")
         code = re.search(r"/submissions/complete\?cc=(\w+)", page)[1]
         self.fake.complete(self.session, code)
@@ -115,7 +116,7 @@ class Person:
 
 
 def work_in_two_tabs(open_browser, person: Person) -> None:
-    """Both tabs show one example; the second is told that the first answer counts."""
+    """Show one example in both tabs; the second reports that the first answer counts."""
     first = open_browser()
     first.goto(person.address)
     first.get_by_role("button", name="Start").click()
@@ -139,12 +140,12 @@ def work_in_two_tabs(open_browser, person: Person) -> None:
 
 
 def kill_a_payment(held: Held, settings, tmp_path) -> None:
-    """The command that pays is killed when Prolific has paid and has not answered."""
+    """Kill the payment command when Prolific has paid but not yet replied."""
     own = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}")
     environment = os.environ | {
         "DATABASE_URL": own.geturl(), "HANDFUL_VAR": str(tmp_path),
         "PROLIFIC_URL": settings.PROLIFIC_URL, "PROLIFIC_TOKEN": settings.PROLIFIC_TOKEN,
-        # The database knows its keys: what is started on it needs the same.
+        # The database stores checks of its keys, so the process needs the same ones.
         "WORKER_KEY": settings.WORKER_KEY, "IDENTITY_KEY": settings.IDENTITY_KEY,
     }  # fmt: skip
     command = [sys.executable, "manage.py", "pay_study", "paid"]

@@ -1,6 +1,6 @@
-"""The answer panel: nothing moves, keys act where they should, and no reveal is skipped.
+"""The answer panel: a stable layout, keys that act where they should, no skipped reveal.
 
-Positions are read by `getBoundingClientRect`, over real examples where they are at hand.
+Positions come from `getBoundingClientRect`, on published examples where available.
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ from tests.browser.conftest import Desk, seat_before
 VIEWPORTS = [(1366, 657), (1920, 1080), (390, 844)]
 GO = """() => { const r = document.querySelector("[data-submit]").getBoundingClientRect();
     return [r.x, r.y, r.width, r.height].map((n) => Math.round(n * 10) / 10); }"""
-# Where each word of the texts begins, whatever elements it stands in: words in runs of no space.
+# Position of each word, whatever its elements; words are runs without spaces.
 WORDS = """() => {
     const found = [];
     for (const box of document.querySelectorAll("[data-passage]")) {
@@ -43,7 +43,7 @@ MANY = ", ".join(f"Place{number}" for number in range(14)) + "."
 
 
 def moved(before: list, after: list) -> list:
-    """Words that stand elsewhere by more than half a pixel."""
+    """Return the words that moved by more than half a pixel."""
     assert [word for word, _x, _y in before] == [word for word, _x, _y in after]
     return [
         (one, other)
@@ -53,7 +53,7 @@ def moved(before: list, after: list) -> list:
 
 
 def choose(desk: Desk) -> None:
-    """Some answer: the first label, or the second word."""
+    """Choose any answer: the first label, or the second word."""
     if desk.page.locator("[name=label]").count():
         desk.page.locator("[name=label]").first.check(force=True)
     else:
@@ -64,7 +64,7 @@ def choose(desk: Desk) -> None:
 @pytest.mark.parametrize("size", VIEWPORTS)
 @pytest.mark.parametrize("task", ["CoNLL03", "SQuADv2", "ReCoRD", "MNLI"])
 def test_submit_continue_and_the_words_keep_their_places(open_browser, put_published, task, size):
-    """Ten examples of each of four tasks, three states, three windows."""
+    """Ten examples of each of four tasks, in three states and three windows."""
     phone = {"has_touch": True, "is_mobile": True} if size[0] < 900 else {}
     page = open_browser(viewport={"width": size[0], "height": size[1]}, **phone)
     desk = Desk(page, put_published(task, wanted=lambda records: list(records[:10])))
@@ -169,7 +169,7 @@ def test_in_the_passage_digits_jump_and_choose_nothing(desk):
 
 @pytest.mark.parametrize("closing", ["Escape", "?"])
 def test_after_a_look_at_the_instructions_the_keys_are_where_they_were(labels, closing):
-    """On the button of the drawer, Enter would open it again."""
+    """If the drawer's button kept the focus, Enter would open it again."""
     page = labels.page
     for key in ("1", "?", closing, "Enter"):
         page.keyboard.press(key)
@@ -197,10 +197,10 @@ def test_single_keys_can_be_switched_off_for_good(labels):
     page.wait_for_selector("[data-state=reveal]")
 
 
-# Continue lies where Submit was ------------------------------------------------------------------
+# Continue has the place of Submit ----------------------------------------------------------------
 
-# One hundred double presses within one page: the reveal comes, is pressed after so many ms, and has
-# to be there still. What would be sent by Continue is counted and let go nowhere.
+# One hundred double presses in one page: the reveal appears, is pressed after a number of ms, and
+# must still be there. Submissions by Continue are counted and not sent.
 PRESSES = """async () => {
     const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
     const old = document.querySelector("#turn").outerHTML;

@@ -1,5 +1,7 @@
-"""Where a drag begins and ends, in pixels; presses that begin outside a text; clicks of assistive
-technology. Real mouse events, on the published names that were once cut short."""
+"""Drags to the pixel, presses that begin outside a text, clicks of assistive technology.
+
+Uses real mouse events on published names that an earlier version cut short.
+"""
 
 from itertools import accumulate
 
@@ -19,7 +21,7 @@ def one(desk):
 
 
 def pull(page, begin, end, steps: int = 8) -> None:
-    """Press at one point and release at another, with the moves between that a hand makes."""
+    """Press at one point and release at another, with moves between as from a hand."""
     page.mouse.move(*begin)
     page.mouse.down()
     page.mouse.move(*end, steps=steps)
@@ -27,7 +29,7 @@ def pull(page, begin, end, steps: int = 8) -> None:
 
 
 def at(word, share: float) -> tuple[float, float]:
-    """The point at that share of a word's width."""
+    """Return the point at that fraction of a word's width."""
     edge = edges(word)
     return edge["left"] + share * (edge["right"] - edge["left"]), edge["middle"]
 
@@ -55,9 +57,9 @@ def test_the_last_word_is_taken_from_six_pixels_on(one, into, chosen):
 
 @pytest.fixture
 def names(page, researcher, clues) -> list[tuple[str, dict[str, float], dict[str, float]]]:
-    """The 49 names of several words of CoNLL's test file whose first word is shortest.
+    """The 49 multi-word names with the shortest first words in CoNLL's test file.
 
-    All in one text, each with the places of its first and last word.
+    One text has all names; each comes with the places of its first and last word.
     """
     _card, files = read_clues(clues, "CoNLL03")
     tested = next(file.records for file in files if file.kind == "test")

@@ -1,4 +1,4 @@
-"""The text as text, for those who hear the page; and texts that no browser may translate."""
+"""The plain text for screen readers, and texts that browsers must not translate."""
 
 import pytest
 
@@ -9,7 +9,7 @@ TEXT = "First line.\n\nThe <b>second</b> names Oslo."
 
 
 def test_the_text_can_be_read_plainly_before_the_words_to_highlight(desk):
-    """Above the question, so that who only works by keyboard has no further key to press."""
+    """It precedes the question, so keyboard users need no additional key press."""
     one = desk(TEXT, gold=["Oslo"])
     one.page.locator("#question").focus()
     one.page.keyboard.press("Shift+Tab")

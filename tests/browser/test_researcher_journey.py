@@ -1,4 +1,4 @@
-"""From an empty database to a published table, without leaving the browser."""
+"""From an empty database to a published table, in the browser only."""
 
 import io
 import json
@@ -34,7 +34,7 @@ def import_in_browser(page, clues, name: str, folder: str) -> None:
 
 
 def predictions(folder, task: Task, predict) -> list:
-    """One file of zero-shot predictions for that task, as a lab would have it."""
+    """A file of zero-shot predictions for that task."""
     path = folder / f"{task.name}_0.jsonl"
     examples = Example.objects.filter(split=task.test_split).order_by("position")
     path.write_text(
@@ -54,7 +54,7 @@ def upload_model(page, name: str, files: list) -> None:
     page.wait_for_url(re.compile(rf"/models/{name}/"), timeout=60_000)
 
 
-# SQLite in memory, as tests have it, blocks writes while the watched page is being read.
+# The tests' in-memory SQLite blocks writes while the page that updates is being read.
 @pytest.mark.long
 @pytest.mark.postgres
 @pytest.mark.real_data
@@ -71,7 +71,8 @@ def test_a_human_evaluation_from_import_to_a_verified_bundle(page, clues, db, tm
     page.goto("/new-study/")
     page.get_by_label("Name", exact=True).fill("humans")
     page.get_by_label("Title").fill("What do humans get?")
-    page.get_by_label(re.compile("rehearsal", re.IGNORECASE)).check()  # robots take part below
+    # A rehearsal, because simulated annotators take part below.
+    page.get_by_label(re.compile("rehearsal", re.IGNORECASE)).check()
     for task in ("MNLI", "CoNLL03"):
         page.get_by_role("group", name="Tasks", exact=True).get_by_label(
             re.compile(rf"\b{task} v1")
@@ -79,7 +80,7 @@ def test_a_human_evaluation_from_import_to_a_verified_bundle(page, clues, db, tm
     page.get_by_label("Shots", exact=True).fill("0")
     page.get_by_label("Annotators per scenario").fill("2")
     page.get_by_role("button", name="Save the draft").click()
-    # A paid study needs a budget: the draft says so, and the form suggests one.
+    # A paid study needs a budget: the draft reports it, and the form suggests one.
     page.get_by_role("link", name="change the design").click()
     page.get_by_role("button", name="Save the draft").click()
     page.wait_for_url("**/studies/humans/")

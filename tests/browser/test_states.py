@@ -1,9 +1,8 @@
-"""How twelve states of the annotator's pages look, held to pictures (`states/`).
+"""Twelve states of the annotator's pages, compared with pictures in `states/`.
 
-A picture is compared after both were shrunk to a quarter, so that another version of the browser,
-which smooths letters a little differently, still agrees. `make states` takes them anew; look at
-them before you commit them. Texts, names and numbers of the pages are made up, times are hidden,
-and the letters are those of Noto, whatever else is installed.
+Both pictures are reduced to a quarter before the comparison, so that another browser version with
+slightly different font smoothing still passes. `make states` takes new pictures; review them before
+you commit. The pages use test texts, names and numbers, hide times, and use Noto fonts.
 """
 
 import io
@@ -22,14 +21,14 @@ from tests.browser.conftest import Desk, seat_before, settle
 
 PICTURES = Path(__file__).parent / "states"
 SHRUNK = 4  # pixels of the page along each side of one compared pixel
-VISIBLE = 24  # of 255: a smaller difference of a compared pixel is none
+VISIBLE = 24  # of 255: a smaller difference of a compared pixel is ignored
 MOST = 0.004  # share of the compared pixels that may differ: two words of a paragraph
 
-FONTS = ("NotoSans-", "NotoSansArabic-", "NotoSansCJK-")  # as their files are called
+FONTS = ("NotoSans-", "NotoSansArabic-", "NotoSansCJK-")  # the names of their files
 DESKTOP = {"viewport": {"width": 1366, "height": 657}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 LOOK = {"reduced_motion": "reduce", "bypass_csp": True}
-# One font for all languages, and what changes by the second or by chance hidden.
+# Use one font for all languages; hide what changes with time or chance.
 FIXED = """
   :root { --font: "Noto Sans", "Noto Sans Arabic", "Noto Sans CJK SC",
                   "Noto Sans Symbols2" !important;
@@ -53,7 +52,7 @@ def span_seat(
     interface="en",
     **card,
 ) -> Participation:
-    """A seat before these texts in the training step, the interface in that language."""
+    """Create a seat before these texts in the training step, with that interface language."""
     records = [
         Record(f"s{index}", (text,), asked, tuple(gold), None) for index, text in enumerate(texts)
     ]
@@ -168,7 +167,7 @@ def take(page: Page) -> Image.Image:
 
 
 def share_that_differs(taken: Image.Image, kept: Image.Image) -> float:
-    """Of the shrunk pixels, those that a person would call different; 1 for other sizes."""
+    """Return the share of reduced pixels that differ visibly; 1 if the sizes differ."""
     if taken.size != kept.size:
         return 1.0
     small = [picture.reduce(SHRUNK) for picture in (taken, kept)]

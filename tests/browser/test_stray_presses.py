@@ -1,4 +1,4 @@
-"""Presses that were meant for what was there before, or for nothing, answer nothing."""
+"""Accidental presses, or presses meant for the previous screen, do not answer."""
 
 import pytest
 from playwright.sync_api import expect
@@ -15,7 +15,7 @@ GAPS = [60, 150, 250, 400]  # ms between the two presses of a double click
 
 
 def sentences(researcher, number: int, *, train: bool = False, **study):
-    """A seat before that many sentences in which places are highlighted."""
+    """A seat with this number of sentences in which places are highlighted."""
     records = [
         Record(
             f"s{n}", ("We went to Oslo and to Lima on Sunday.",), "Which places?", ("Oslo",), None
@@ -31,7 +31,7 @@ def center(page) -> tuple[float, float]:
 
 
 def double_click(page, x: float, y: float, gap: int, *, slow: bool = False) -> None:
-    """As a mouse does it; a slow one is two clicks to the browser too."""
+    """Double-click as a mouse does; the browser treats a slow one as two clicks."""
     page.mouse.move(x, y)
     for count in (1, 1 if slow else 2):
         page.mouse.down(click_count=count)
@@ -190,7 +190,7 @@ def test_0_is_no_answer_after_a_hand_has_touched_the_text(place):
 
 def test_the_error_that_asks_for_no_answer_leaves_the_keys_alive(place):
     page = place.page
-    page.wait_for_timeout(700)  # an Enter before that still belongs to what was there before
+    page.wait_for_timeout(700)  # an earlier Enter is taken as meant for the previous screen
     page.keyboard.press("Enter")
     assert "No answer" in place.error
     page.keyboard.press("0")

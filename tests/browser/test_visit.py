@@ -1,4 +1,4 @@
-"""The annotator's pages around the work: what they weigh, what they offer, and where Back leads."""
+"""Annotators' pages apart from the questions: their size, their actions, and the Back button."""
 
 import re
 from dataclasses import replace
@@ -19,7 +19,7 @@ MOST = 60 * 1024  # bytes of a first visit, compressed
 
 @pytest.fixture
 def study(researcher, clues):
-    """WikiANN with all of its training examples and three of its test."""
+    """WikiANN with all of its training examples and three of its test examples."""
     card, files = read_clues(clues, "WikiANN")
     kept = [
         replace(file, records=file.records[:3]) if file.kind == "test" else file
@@ -36,7 +36,7 @@ def study(researcher, clues):
 
 
 def weigh(page: Page, address: str) -> int:
-    """Bytes that a browser loads that was never here: fonts, scripts and styles all counted."""
+    """Return the bytes that a new visitor loads, including fonts, scripts and styles."""
     network = page.context.new_cdp_session(page)
     network.send("Network.enable")
     sizes: list[int] = []
@@ -48,7 +48,7 @@ def weigh(page: Page, address: str) -> int:
 
 
 def wrong_at_first(turn) -> list[str]:
-    """The first three answers of the training step are wrong; all others are right."""
+    """Answer the first three training examples wrong and all others right."""
     gold = list(dict.fromkeys(turn.example.gold))
     if turn.step == "annotation" or turn.position >= 3:
         return gold
@@ -56,7 +56,7 @@ def wrong_at_first(turn) -> list[str]:
 
 
 def test_a_first_visit_of_any_page_stays_under_60_kB(open_browser, study, put_published):
-    """Of the questions those with the longest of the published texts; one in Arabic too."""
+    """Covers the longest published texts of the tasks, one of them in Arabic too."""
     seat = factories.join(study)
     pages = {"landing": f"/join/{study.link_code}/", "consent": f"/work/{seat.token}/"}
     weights = {name: weigh(open_browser(), address) for name, address in pages.items()}
@@ -71,7 +71,7 @@ def test_a_first_visit_of_any_page_stays_under_60_kB(open_browser, study, put_pu
         options = ({} if wanted else longest) | {"interface_language": language}
         turn = put_published(task, *wanted, train=False, **options)
         weights[name] = weigh(open_browser(), f"/work/{turn.token}/")
-        # A page that is not English carries a table of the sentences of its scripts.
+        # A translated page contains a table of its scripts' sentences.
         Study.objects.update(interface_language="ar")
         weights[f"{name} in Arabic"] = weigh(open_browser(), f"/work/{turn.token}/")
         factories.work_through(turn)
