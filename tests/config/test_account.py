@@ -1,4 +1,4 @@
-"""A researcher's own account: the time zone of their pages, the address of their mails."""
+"""A researcher's account settings: the time zone of pages and the e-mail address."""
 
 import re
 
@@ -34,7 +34,7 @@ def sends_mail(settings):
 
 @pytest.fixture
 def arrived(researcher):
-    """Somebody who arrived at 20:30 on a summer's evening in Greenwich."""
+    """A participant who arrived at 20:30 UTC on a summer's evening."""
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
     seat = factories.seat(study.scenarios.get())
     Participation.objects.filter(pk=seat.pk).update(arrived_at="2026-07-01T20:30:00Z")
@@ -107,14 +107,14 @@ def test_a_new_address_counts_once_its_link_is_followed_and_the_old_one_is_told(
     researcher.refresh_from_db()
     assert researcher.email == ADDRESS
     (link,) = re.findall(r"http://testserver(\S+)", sent.body)
-    reader = Client()  # mails are read elsewhere: the link alone confirms nothing
+    reader = Client()  # the reader of the mail needs more than the link
     assert reader.post(link)["Location"].startswith(reverse("login"))
     reader.force_login(get_user_model().objects.create_user("eve"))
     assert reader.post(link).status_code == 404
     reader.force_login(researcher)
     assert NEW in reader.get(link).content.decode()
     researcher.refresh_from_db()
-    assert researcher.email == ADDRESS  # looking changes nothing: mail scanners open links
+    assert researcher.email == ADDRESS  # GET changes nothing: mail scanners open links
     reader.post(link)
     researcher.refresh_from_db()
     assert researcher.email == NEW
@@ -157,7 +157,7 @@ def test_what_is_no_address_is_said_at_the_field(signed_in, sends_mail, research
 
 
 def test_whoever_finds_the_browser_open_has_to_know_the_password(ada, researcher):
-    """`ada` was signed in without typing a password."""
+    """`ada` is signed in without a password typed in this session."""
     reply = ada.post(reverse("your_address"), {"email": "thief@example.org"})
     assert reply["Location"].startswith(reverse("account_reauthenticate"))
     researcher.refresh_from_db()

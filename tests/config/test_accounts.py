@@ -1,4 +1,4 @@
-"""What an open session alone does not open, what a new password ends, and deleted accounts."""
+"""Actions that need the password again, sessions that a new password ends, deleted accounts."""
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -49,7 +49,7 @@ def test_an_open_browser_is_not_enough_for_a_token(ada):
     assert reply["Location"].startswith(reverse("account_reauthenticate"))
     assert not ApiToken.objects.exists()
     assert ada.get(reverse("tokens")).status_code == 200
-    # What was asked for is done once the password is given.
+    # The requested action is completed after the password is entered.
     reply = ada.post(reply["Location"], {"password": "right horse", "next": reverse("tokens")})
     assert ApiToken.objects.get().name == "nightly"
     assert "handful_" in reply.content.decode()
@@ -108,12 +108,13 @@ NAME = "ada-lovelace"
 
 @pytest.fixture
 def everywhere(db):
-    """An account with a row in every table that refers to accounts by what can be deleted."""
+    """An account with a row in every table that refers to accounts and can be deleted."""
     user = User.objects.create_superuser(NAME, f"{NAME}@example.org", "right horse")
     User.objects.filter(pk=user.pk).update(first_name=NAME, last_name=NAME)
     other = User.objects.create_user("grace")
     browser = Client()
-    browser.post(reverse("login"), {"login": NAME, "password": "right horse"})  # an entry
+    # Signing in writes an audit entry.
+    browser.post(reverse("login"), {"login": NAME, "password": "right horse"})
     task = factories.make_task()
     study = factories.make_study(user, task, shots=[2])
     team.add(study, "grace", "owner", user)
@@ -152,7 +153,7 @@ def everywhere(db):
 
 
 def rows_with(text: str) -> list[str]:
-    """Every table in which it is stored."""
+    """Return every table that contains this text."""
     found = []
     for model in apps.get_models(include_auto_created=True):
         if text in serialize("json", model._base_manager.all()):
@@ -175,7 +176,7 @@ def test_a_deleted_account_leaves_its_name_nowhere(everywhere, root):
     assert root.post(reverse("users"), fields | {"typed": NAME}).status_code == 409  # it is open
     root.post(reverse("users"), {"user": user.pk, "action": "close"})
     assert root.post(reverse("users"), fields | {"typed": NAME}).status_code == 302
-    root.get(reverse("users"))  # shows what was done, which waits in the session until then
+    root.get(reverse("users"))  # displays the message that the session holds until then
     assert rows_with(NAME) == []
     assert AuditEntry.objects.get(topic=Topic.TASK, after__has_key="member").after == {
         "member": f"deleted-{user.pk}"

@@ -1,4 +1,4 @@
-"""A backup restored into an empty installation: the same to the byte, and as well guarded."""
+"""A backup restored into an empty installation: equal to the byte, with the same guards."""
 
 import lzma
 import os
@@ -70,7 +70,7 @@ from annotation.models import Participation
 rows = Participation.objects.order_by("pk")
 print(*rows.values_list("pk", "scenario", "status", "seat_number", "token"), sep="\\n")
 """
-# Two annotators answer in turns until the process is killed; others come and take seats.
+# Two annotators answer in turn until the process is killed; others arrive and take seats.
 WORK = """
 from itertools import count
 from django.contrib.auth import get_user_model
@@ -150,10 +150,11 @@ def test_what_is_backed_up_while_people_work_is_one_moment(running, empty, tmp_p
         working.communicate()
     done(empty, "restore", tmp_path / "handful.backup")
     restored, kept = shell(empty, ANSWERS), shell(running, ANSWERS)
-    assert 16 <= len(restored) <= after <= len(kept)  # it went on, and is a part of what came
+    # Work continued after the backup, which contains a part of it.
+    assert 16 <= len(restored) <= after <= len(kept)
     assert restored == [row for row in kept if row in set(restored)]
     assert look(empty)[2:] == ["[]", "refused: True", "refused: True"]
-    # No answer of one person stands without those before it, and the export can be recomputed.
+    # Each participant's answers are complete up to the last one, and the export can be recomputed.
     done(empty, "export_study", "busy", tmp_path / "export")
     verified = subprocess.run(
         [sys.executable, tmp_path / "export" / "verify.py"], capture_output=True, check=False
@@ -216,7 +217,7 @@ def test_an_encrypted_backup_opens_with_its_identity_alone(running, empty, tmp_p
 
 @pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.SYMTYPE])
 def test_a_file_that_leads_out_of_its_folder_is_no_backup(kind, tmp_path):
-    """By its name, or as a link; on every Python that is supported."""
+    """A path or a link outside the folder, on every supported version of Python."""
     path = tmp_path / "crafted.handful"
     with tarfile.open(path, "w") as tar:
         member = tarfile.TarInfo("../outside" if kind == tarfile.REGTYPE else "link")

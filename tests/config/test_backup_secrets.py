@@ -1,4 +1,4 @@
-"""Whoever reads a backup is not signed in by it."""
+"""A backup contains nothing that signs its reader in."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""System checks: each test breaks something, and only then `manage.py check` says so."""
+"""System checks: each test breaks one thing, which `manage.py check` then reports."""
 
 import json
 import os
@@ -34,7 +34,7 @@ from tests import factories
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.django_db
-WHOLE = {  # of an installation that lacks nothing but what a test breaks
+WHOLE = {  # settings of an installation without faults
     "SECRET_KEY": "the first key of the checks' tests, 1",
     "WORKER_KEY": "the other key of the checks' tests, 2",
     "IDENTITY_KEY": "the third key of the checks' tests, 3",
@@ -42,7 +42,7 @@ WHOLE = {  # of an installation that lacks nothing but what a test breaks
 
 
 def found(check: Callable[[], Iterable[CheckMessage]]) -> list[tuple[str, str]]:
-    """Id and words of what a check finds; each says how to fix it."""
+    """Return id and message of each finding; each must say how to fix it."""
     messages = list(check())
     assert all(message.hint for message in messages)
     return [(message.id.removeprefix("config."), message.msg) for message in messages]
@@ -54,7 +54,7 @@ def ids(check: Callable[[], Iterable[CheckMessage]]) -> list[str]:
 
 @pytest.fixture
 def refusing_port() -> Iterator[int]:
-    """A port that refuses every connection: it is held, so nobody else can listen on it."""
+    """A port that refuses connections; it stays bound, so that no other process listens on it."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield held.getsockname()[1]
@@ -139,7 +139,7 @@ def test_a_folder_and_keys_that_others_can_read(settings, tmp_path):
     ]  # fmt: skip
 
 
-@pytest.mark.small_disk  # run by root, as is a file of somebody else's
+@pytest.mark.small_disk  # run by root, as a file of another user needs
 def test_a_disk_that_is_full_and_files_of_another_user(settings, tmp_path):
     folder = tmp_path / "disk"
     folder.mkdir()
@@ -238,7 +238,7 @@ def test_a_database_that_may_lose_answers_or_has_no_limits():
 
 @pytest.mark.postgres
 @pytest.mark.long  # takes Debian's PgBouncer
-@pytest.mark.django_db(transaction=True)  # what another process stores is taken away again
+@pytest.mark.django_db(transaction=True)  # removes what another process stores
 def test_pgbouncer_with_server_side_cursors(tmp_path):
     place = connection.get_connection_params()
     sockets = Path(place["host"])
@@ -299,7 +299,7 @@ def test_a_shared_cache_that_is_away(settings, db):
 
 
 class MailServer(socketserver.StreamRequestHandler):
-    """As much of SMTP as a client says before a mail."""
+    """The part of SMTP that a client uses before sending a mail."""
 
     def handle(self) -> None:
         self.wfile.write(b"220 here\r\n")
@@ -344,7 +344,7 @@ def test_a_mail_server_that_is_not_there_or_not_set(settings, researcher, refusi
 
 
 def proxy_of(target: str, headers: dict[str, str]) -> ThreadingHTTPServer:
-    """A proxy that adds or replaces these headers."""
+    """Return a proxy that adds or replaces these headers."""
 
     class Proxy(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

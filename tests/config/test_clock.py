@@ -1,4 +1,4 @@
-"""Clocks are set back, and those of two machines differ: nobody loses a seat or a result by it."""
+"""Clocks that are set back or differ between machines cost no seat and no result."""
 
 import time
 from datetime import timedelta
@@ -27,7 +27,7 @@ def study(researcher):
 
 @pytest.fixture
 def set_clock(monkeypatch):
-    """Set this machine's clock by so much; PostgreSQL keeps its own."""
+    """Move this machine's clock; PostgreSQL keeps its clock."""
     now, seconds = timezone.now, time.time
 
     def set_by(step: timedelta) -> None:
@@ -81,7 +81,7 @@ def test_a_machine_whose_clock_is_wrong_expires_nobody(seat, study, set_clock, d
 
 @pytest.fixture
 def begun(fake, researcher):
-    """A batch of a bonus whose payment broke off before Prolific heard of it."""
+    """A bonus batch whose payment was interrupted before Prolific received it."""
     on_prolific = factories.make_study(
         researcher, factories.make_task(name="paid"), shots=[2], annotators=2, currency="GBP",
         hourly_rate=60, estimated_minutes=10,

@@ -1,4 +1,4 @@
-"""Kept connections to PostgreSQL: cut by a restart, limited in time, behind a pooler."""
+"""Persistent connections to PostgreSQL: cut by a restart, limited in time, behind a pooler."""
 
 import os
 import re
@@ -25,7 +25,7 @@ SECRET = "a" * 32
 
 
 def served(application, method: str, path: str, fields: dict | None = None) -> int:
-    """The status of one request as a server's thread does it, with its kept connection."""
+    """Return the status of one request handled as in a server thread with its connection."""
     request = getattr(RequestFactory(), method)(path, fields or {})
     environment = request.environ | {"HTTP_COOKIE": f"csrftoken={SECRET}"}
     setup_testing_defaults(environment)
@@ -37,12 +37,12 @@ def served(application, method: str, path: str, fields: dict | None = None) -> i
 
 
 def process_of(own: BaseDatabaseWrapper) -> int:
-    """The process of PostgreSQL that serves this connection."""
+    """Return PostgreSQL's process id for this connection."""
     return own.connection.info.backend_pid
 
 
 def cut(process: int) -> bool:
-    """Cut a connection at the server, as a restart of the database does, and wait until it is."""
+    """Terminate a connection at the server, as a database restart does, and wait for its end."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [process])
         return cursor.fetchone()[0]
@@ -101,7 +101,7 @@ def test_a_kept_connection_is_asked_only_where_the_server_has_said_something(mon
 
 
 def test_a_connection_whose_transaction_failed_is_as_little_usable_as_by_django():
-    """Django's checks of constraints at the end of a test, for one, ask before they go on."""
+    """Callers rely on this, such as Django's checks of constraints at the end of a test."""
     own = connections["default"]
 
     def answers() -> list[bool]:
@@ -118,7 +118,7 @@ def test_a_connection_whose_transaction_failed_is_as_little_usable_as_by_django(
 
 @pytest.mark.parametrize(("value", "off"), [("1", True), ("", False)])
 def test_server_side_cursors_are_switched_off_by_a_variable(value, off):
-    """Behind PgBouncer in transaction mode every long read was a 500."""
+    """Server-side cursors fail behind PgBouncer in transaction mode."""
     say = "from config.settings import DATABASES as d; print(d['default']"
     done = subprocess.run(
         [sys.executable, "-c", f"{say}['DISABLE_SERVER_SIDE_CURSORS'])"],

@@ -1,4 +1,4 @@
-"""A database that is away, read-only or full is said to be so; what was sent can be sent again."""
+"""Pages report a database that is away, read-only or full; the request can be sent again."""
 
 from contextlib import contextmanager
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.engines
 
 @contextmanager
 def read_only():
-    """The database as whoever administers it may leave it for a while."""
+    """Make the database read-only, as an administrator might for some time."""
     on, off = (
         ("PRAGMA query_only = ON", "PRAGMA query_only = OFF")
         if connection.vendor == "sqlite"

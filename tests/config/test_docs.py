@@ -1,4 +1,4 @@
-"""The documents say what the code does: links, anchors, commands, settings, columns, licences."""
+"""Documents agree with the code: links, anchors, commands, settings, columns, licences."""
 
 import ast
 import hashlib
@@ -51,7 +51,7 @@ def code_files() -> Iterator[Path]:
 
 
 def links(path: Path) -> Iterator[str]:
-    """The targets of all links and pictures of a document."""
+    """Yield the targets of all links and images of a document."""
     for block in MarkdownIt("commonmark").enable("table").parse(text(path)):
         for token in block.children or []:
             target = token.attrGet("href") or token.attrGet("src")
@@ -107,7 +107,7 @@ def test_every_file_that_a_document_names_is_there():
 
 
 def our_commands() -> set[str]:
-    # By the app's folder, as an environment inside the repository holds apps of others.
+    # Compare the app's folder: an environment inside the repository contains other apps.
     ours = {app.name for app in apps.get_app_configs() if Path(app.path).parent == ROOT}
     return {command for command, app in get_commands().items() if app in ours}
 
@@ -133,7 +133,7 @@ def test_every_command_in_a_document_exists():
 
 
 def settings_read() -> set[str]:
-    """The variables of the environment that config/settings.py reads, from its syntax."""
+    """Return the environment variables that config/settings.py reads, from its syntax tree."""
     readers = {"env_bool", "env_int", "env_list", "env_amount", "secret", "get"}
     names = set()
     for node in ast.walk(ast.parse((ROOT / "config" / "settings.py").read_text())):
@@ -221,7 +221,7 @@ def test_cron_has_every_command_that_has_to_be_run_again_and_no_other():
 
 def test_the_proxy_takes_large_bodies_where_files_are_taken_alone():
     (folders,) = re.findall(r"location ~ \^/\((.*)\)/ ", (ROOT / "deploy/nginx.conf").read_text())
-    # A demographic export is within the limit of every address.
+    # A demographic export fits into the request limit of every address.
     assert LARGEST_EXPORT < 2_500_000
     pages = {address.split("/")[1] for address in TAKE_FILES if "/sample/" not in address}
     assert set(folders.split("|")) == pages | {f"api/v1/{name}" for name in pages}
@@ -242,7 +242,7 @@ def pins_of(lock: str) -> list[str]:
 
 @pytest.mark.parametrize("lock", [*LOCKS, *OF_SUITES])
 def test_every_pin_has_the_hashes_of_its_files(lock):
-    """`make pins` writes them; pip refuses a lock in which one lacks them."""
+    """`make pins` writes them; pip refuses a lock file without them."""
     assert [pin.split()[0] for pin in pins_of(lock) if "--hash=sha256:" not in pin] == []
     assert lock in LOCKS or f"{lock} -o {lock}" in (ROOT / "Makefile").read_text()
 
@@ -300,13 +300,13 @@ def test_an_idiom_is_counted_in_what_is_read_not_in_code():
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name)
 def test_no_document_has_the_same_heading_twice(path):
     headings = re.findall(r"^#{1,6} (.+)$", re.sub(r"```.*?```", "", text(path), flags=re.S), re.M)
-    if path.name == "CHANGELOG.md":  # the kinds of change are repeated under each release
+    if path.name == "CHANGELOG.md":  # each release repeats the kinds of change
         return
     assert [each for each in set(headings) if headings.count(each) > 1] == []
 
 
 def test_nothing_tells_readers_to_install_a_package_name_that_is_not_ours():
-    """`handful` and `handful-server` are in no package index: anyone could register them."""
+    """`handful` and `handful-server` are not on PyPI, so any user could register them."""
     from_an_index = re.compile(
         r"pip install [^\n]*?(?<![\w./-])handful(-server)?(?!\S* @ )(?![\w./-])"
     )

@@ -1,4 +1,4 @@
-"""What somebody sees when the server fails: the id by which its log knows the request."""
+"""The error page and the id with which the log identifies the request."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ from tests import factories
 
 @pytest.fixture
 def seat(researcher):
-    """A participation whose next page fails: a number where a list of examples should be."""
+    """A participation whose next page fails: it stores a number instead of a list of examples."""
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=1)
@@ -80,7 +80,7 @@ def test_the_id_is_shown_even_if_pages_cannot_be_made(seat, settings):
 
 
 def test_a_command_that_fails_writes_no_link_of_an_annotator():
-    """`shell -c` stands for any command: what it does not catch reaches the log, and is cut."""
+    """`shell -c` represents any command: an uncaught exception is logged with the link cut."""
     code = "raise ValueError('GET /work/abc-secret/?id=ada')"
     ran = subprocess.run(
         [sys.executable, "manage.py", "shell", "-v0", "-c", code],

@@ -1,4 +1,4 @@
-"""The first visit to an empty server: one account, by a code that the server printed."""
+"""The first visit to an empty server: one account, with a code that the server printed."""
 
 import threading
 
@@ -98,7 +98,7 @@ def test_two_first_visits_at_once_make_one_account():
 
 @pytest.mark.sqlite
 def test_before_migrate_a_page_says_what_to_do(db):
-    """On SQLite: a failed statement ends the transaction of a test on PostgreSQL."""
+    """On SQLite: in PostgreSQL, a failed statement ends the transaction of the test."""
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE auth_user RENAME TO auth_user_gone")
         cursor.execute("DELETE FROM django_migrations WHERE app = 'tasks'")

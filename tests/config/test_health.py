@@ -1,4 +1,4 @@
-"""What a load balancer asks: alive, and ready."""
+"""Health checks for a load balancer: live and ready."""
 
 import pytest
 from django.db import OperationalError, connection
@@ -17,7 +17,7 @@ def wrong(client) -> list[str]:
 
 
 def test_a_process_is_alive_without_asking_the_database(client):
-    """This test may not touch a database."""
+    """This test has no access to the database."""
     reply = client.get(reverse("health_live"))
     assert (reply.status_code, reply.json()) == (200, {"status": "live"})
 

@@ -1,4 +1,4 @@
-"""Help leads to the place in the documents that explains the page it is pressed on."""
+"""Help links lead to the section of the documents that explains the current page."""
 
 import pytest
 from django.urls import get_resolver, reverse
@@ -9,7 +9,7 @@ from config.addresses import RESEARCHERS
 from config.help import DOCS, anchors, documents
 from tests import factories
 
-# Addresses of researchers that are no page of their own: parts of one, files, and what takes POST.
+# Researchers' addresses that are not pages: parts of a page, files, and addresses for POST.
 PARTS = {"study_progress", "report_style"}
 FILES = {
     "task_card", "task_files", "participation_data", "compare_design", "table_latex",
@@ -33,7 +33,7 @@ MORE = ("/compare", "/planner", "/log", "/notices", "/tokens", "/deleted-studies
 
 
 def names(patterns=None, before="/"):
-    """Names of the addresses below those of researchers."""
+    """Yield the names of researchers' addresses."""
     for pattern in patterns or get_resolver().url_patterns:
         route = before + str(pattern.pattern)
         if hasattr(pattern, "url_patterns"):
@@ -43,7 +43,7 @@ def names(patterns=None, before="/"):
 
 
 def test_each_page_of_researchers_has_its_place():
-    """Whoever adds a page says where it is explained, or adds it to what is no page."""
+    """A new page needs a place in the documents, or an entry in the lists of non-pages."""
     pages = {name for name in names() if not name.endswith("_file")}
     assert set(POSTS) >= POST_ALONE
     assert pages - PARTS - FILES - POST_ALONE - set(PLACES) == set()

@@ -1,4 +1,4 @@
-"""Whatever anybody sends to any address is answered, with a 4xx where it makes no sense."""
+"""Every address replies to any request, with a 4xx status if it is invalid."""
 
 import copy
 import re
@@ -21,11 +21,11 @@ from tests.exhaustive import one_in
 ADMIN = ("/admin/", "/admin/login/", "/admin/auth/user/")
 LONG = "x" * 400
 NUL = "a\0b"
-HUGE = "\uff19" * 40  # digits, but full-width ones
+HUGE = "\uff19" * 40  # full-width digits
 
 
 def patterns(routes, prefix: str = "/") -> list[str]:
-    """Every address of the project, as it is written in the URL conf; of Django's admin a few."""
+    """Return every URL pattern of the project, and a few of Django's admin."""
     every = []
     for pattern in routes:
         route = prefix + str(pattern.pattern)
@@ -47,7 +47,7 @@ def var(settings, tmp_path):
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """What stands in an address -> a value for which there is something."""
+    """Map each parameter in an address to a value that exists."""
     task = factories.make_task()
     study = factories.make_study(module_researcher, task, shots=[2])
     seat = factories.seat(study.scenarios.get())
@@ -77,7 +77,7 @@ def filled(route: str, values) -> str:
 
 
 def fields_of(form: type[forms.BaseForm]) -> set[str]:
-    """The fields of every form of the project that is derived from this one."""
+    """Return the fields of all the project's forms derived from this one."""
     ours = form.__module__.startswith(("annotation.", "analysis.", "config."))
     fields = set(getattr(form, "base_fields", ())) if ours else set()
     return fields.union(*map(fields_of, form.__subclasses__()))
@@ -96,7 +96,7 @@ FIELDS = sorted(
 
 
 def requests(address: str) -> Iterator[tuple[str, dict]]:
-    """What is sent, and how: arguments of Client.generic, or `data` of an ordinary form."""
+    """Yield requests: arguments of Client.generic, or `data` of an ordinary form."""
     for method in ("GET", "HEAD", "OPTIONS", "DELETE"):
         yield method, {"method": method}
     for value in (LONG, NUL):
@@ -175,7 +175,7 @@ def test_a_name_that_nobody_can_have_is_an_ordinary_failure_to_sign_in(client, d
 
 
 class Unread:
-    """The body of a request of so many bytes: whoever reads it fails."""
+    """A request body that must not be read."""
 
     def read(self, *_size):
         raise AssertionError("the body was read")
@@ -184,7 +184,7 @@ class Unread:
 
 
 def large(client: Client, address: str, size: int, **headers):
-    """The reply to a POST that announces so many bytes, sent from a browser with a CSRF cookie."""
+    """Announce a POST of this size from a browser with a CSRF cookie; return the reply."""
     return client.post(
         address,
         content_type="multipart/form-data; boundary=x",
@@ -207,7 +207,7 @@ def marked(routes, prefix: str = "/"):
             yield prefix + str(pattern.pattern)
 
 
-# And their twins in the API.
+# The same addresses in the API.
 TWINS = {f"/api/v1{route}" for route in ("/tasks/", "/models/", "/tasks/datasets/", "/tasks/gym/",
          "/tasks/<str:name>/<int:version>/checks/", "/studies/<str:name>/sample/")}  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Rules of the house that no linter knows: read from the source of every module."""
+"""Project rules beyond the linters, checked in the source of every module."""
 
 import ast
 import os
@@ -12,7 +12,7 @@ PACKAGES = ("annotation", "analysis", "tasks", "config", "tests")
 
 
 def sources() -> dict[str, str]:
-    """Every module of ours but the migrations, by its path."""
+    """Return the source of every module except migrations, by path."""
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "*.py"],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -26,7 +26,7 @@ def sources() -> dict[str, str]:
 
 
 def private_names(source: str) -> list[str]:
-    """The private names that this module takes from others of ours, or replaces in them."""
+    """Return private names that this module imports from, or replaces in, other modules."""
     tree = ast.parse(source)
     taken, imported = [], set()
     for node in ast.walk(tree):
@@ -47,7 +47,7 @@ def private_names(source: str) -> list[str]:
 
 
 def is_private(name: object) -> bool:
-    """Django's `_meta` and `_state` are part of its interface."""
+    """Return whether a name is private; Django's `_meta` and `_state` are part of its interface."""
     return (
         isinstance(name, str)
         and name.startswith("_")
@@ -70,7 +70,7 @@ def test_a_private_name_is_seen_however_it_is_taken():
 
 
 def test_every_kind_of_job_is_known_as_soon_as_the_apps_are_ready():
-    """`run_jobs` imports no page: what a page would register would be left to wait there."""
+    """`run_jobs` imports no pages, so it could not run jobs that a page registers."""
     code = (
         "import sys, django; django.setup(); from tasks import jobs;"
         "print(*sorted(jobs.known()));"
@@ -92,7 +92,7 @@ def test_every_kind_of_job_is_known_as_soon_as_the_apps_are_ready():
 
 
 def test_who_counts_is_said_once():
-    """Whoever loads rows asks `Participation.objects.analysed()`, or filters by ANALYSED."""
+    """Queries use `Participation.objects.analysed()`, or filter by ANALYSED."""
     completed = r"status=(Status\.COMPLETED|\"completed\")"
     pair = re.compile(rf"{completed},\s*\w*in_analysis=True|in_analysis=True,\s*\w*{completed}")
     product = {path: text for path, text in sources().items() if not path.startswith("tests/")}

@@ -1,4 +1,4 @@
-"""A session that ends or restarts while somebody types: nothing lost, nothing done unasked."""
+"""A session that ends or changes while the user types: no input is lost, no action runs unasked."""
 
 from datetime import timedelta
 
@@ -33,17 +33,17 @@ def draft(researcher):
 
 
 def forget(client) -> None:
-    """The night: the session is over, the other cookies stay."""
+    """End the session; the other cookies remain."""
     del client.cookies[django_settings.SESSION_COOKIE_NAME]
 
 
 def form_of(reply, having: str) -> tuple[str, dict[str, str]]:
-    """The address and the fields of the form of that page that has such a field."""
+    """Return address and fields of the form on that page that has this field."""
     page = lxml.html.fromstring(reply.content.decode())
     (form,) = [form for form in page.forms if having in form.fields or has_words(form, having)]
     sent = {name: value or "" for name, value in form.form_values()}
     for button in form.iter("button"):
-        if button.get("name") not in (None, "calculate"):  # which looks before it stores
+        if button.get("name") not in (None, "calculate"):  # only previews
             sent[button.get("name")] = button.get("value")
     return form.action or reply.request["PATH_INFO"], sent
 
@@ -53,7 +53,7 @@ def has_words(form, words: str) -> bool:
 
 
 def sign_in(client, reply, password="right horse"):
-    """Fill in the form to sign in on that page, and send it."""
+    """Fill in the sign-in form on that page and send it."""
     address, sent = form_of(reply, "password")
     assert address == reverse("login")
     return client.post(address, sent | {"login": "ada", "password": password})
@@ -129,7 +129,7 @@ def test_a_design_typed_through_the_night_is_in_its_form_again(ada, draft):
     assert reply.status_code == 200
     assert Study.objects.get().consent_text != typed
     address, shown = form_of(reply, "consent_text")
-    # A browser leaves out the line break after <textarea>, and this parser does not.
+    # A browser drops the line break after <textarea>; this parser keeps it.
     assert shown["consent_text"].strip() == typed.replace("\r", "")
     assert shown["version"] == version
     assert ada.post(edit, shown | {"tasks": [task.pk]}).status_code == 302
@@ -232,7 +232,7 @@ def test_a_part_of_a_page_sends_the_whole_page_to_sign_in(ada, study):
 
 @pytest.fixture
 def strict(researcher):
-    """A browser with its session, whose forms carry the token of an earlier one."""
+    """A signed-in browser whose forms carry the CSRF token of an earlier session."""
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(researcher)
     browser.get(reverse("study_new"))
@@ -303,7 +303,7 @@ def test_annotators_keep_their_own_page_for_it(study):
 
 
 def used(client, seconds: int) -> None:
-    """As if the session had been renewed so long ago."""
+    """Move the session's last renewal back by this many seconds."""
     session = client.session
     session["renewed_at"] -= seconds
     session.save()

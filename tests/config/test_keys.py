@@ -1,6 +1,6 @@
-"""Keys are whole, long and those of the data; the folder that they lie in is nobody else's.
+"""Keys are complete, long and match the data; only their owner can read the folder.
 
-Real processes, each in a folder of its own.
+Each test runs real processes in a separate folder.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ SHOW = f"from django.conf import settings; print(*(getattr(settings, k) for k in
 
 
 def process(var: Path, *arguments: str, umask: int = 0o022, **variables: str):
-    """A Python process with the project's settings on that folder."""
+    """Run Python with the project's settings on that folder."""
     environment = {k: v for k, v in os.environ.items() if k not in (*KEYS, "DATABASE_URL")}
     environment |= {
         "HANDFUL_VAR": str(var),
@@ -50,7 +50,7 @@ def process(var: Path, *arguments: str, umask: int = 0o022, **variables: str):
 
 @pytest.fixture(scope="module")
 def migrated(tmp_path_factory) -> Path:
-    """A folder as it was before: open to all, with a database that is migrated."""
+    """A folder as earlier versions left it: readable by all users, with a migrated database."""
     var = tmp_path_factory.mktemp("installed") / "var"
     var.mkdir(mode=0o755)
     (var / "handful.sqlite3").touch(mode=0o644)
@@ -90,7 +90,7 @@ def test_no_process_starts_with_an_empty_key(tmp_path):
 
 
 def test_a_key_that_could_not_be_written_leaves_nothing_that_is_believed(tmp_path):
-    """A first start on a full disk: here the limit of a file's size stands for it."""
+    """Simulates a first start on a full disk by a limit on the size of files."""
     code = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); {SHOW}"
@@ -110,7 +110,7 @@ def test_nobody_else_can_read_what_lies_in_var(tmp_path, migrated):
 
 
 def test_migrate_makes_all_that_a_start_needs(migrated):
-    """Test databases get the table of the shared cache from Django's own runner; servers do not."""
+    """Django's test runner creates the table of the shared cache; a server has only `migrate`."""
     code = (
         "import django; django.setup(); from annotation.recruitment import start_limit;"
         "print(start_limit.admit('198.51.100.7'))"
@@ -128,7 +128,7 @@ def test_a_server_does_not_start_with_keys_that_do_not_fit_its_data(tmp_path, mi
     reply = process(var, *start)
     assert reply.returncode != 0
     assert "WORKER_KEY: not the key with which this database's ids were stored" in reply.stderr
-    # Lost for good: taken, once somebody has read what it means.
+    # Accept a lost key after confirming the consequences.
     process(var, "manage.py", "accept_keys", "--yes")
     assert process(var, *start).returncode == 0
 

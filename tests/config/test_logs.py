@@ -1,4 +1,4 @@
-"""The log: what each line holds, and that no link of an annotator ever stands in it."""
+"""The log: the content of each line, and no annotator's link in any of them."""
 
 import io
 import json
@@ -22,14 +22,14 @@ from tests import factories
 
 @pytest.fixture
 def handler():
-    """The one handler that everything goes to."""
+    """The one handler of all logs."""
     (handler,) = [h for h in logging.getLogger().handlers if isinstance(h.formatter, (Plain, Json))]
     return handler
 
 
 @pytest.fixture
 def log(handler):
-    """What that handler writes."""
+    """The output of that handler."""
     text = io.StringIO()
     before = handler.setStream(text)
     yield text
@@ -38,7 +38,7 @@ def log(handler):
 
 @pytest.fixture
 def everything():
-    """The log with each reply of 4xx in it."""
+    """The log, including replies with status 4xx."""
     logger = logging.getLogger("django.request")
     before = logger.level
     logger.setLevel(logging.DEBUG)
@@ -88,7 +88,7 @@ def test_a_page_that_is_not_there_is_logged_without_link_and_query(log, everythi
 
 def test_an_error_is_logged_with_its_traceback_and_without_the_link(log, seat):
     factories.work_through(seat, limit=1)
-    Participation.objects.update(training_order=5)  # where a list of examples should be
+    Participation.objects.update(training_order=5)  # instead of a list of examples
     reply = browser().post(reverse("continue", args=[seat.token]))
     assert reply.status_code == 500
     text = log.getvalue()
@@ -144,11 +144,11 @@ def test_links_and_queries_are_cut_wherever_they_stand(message, logged):
     assert without_secrets(message) == logged
 
 
-CREDENTIALS = {"token", "code", "key"}  # what routes call them
+CREDENTIALS = {"token", "code", "key"}  # their names in routes
 
 
 def routes(patterns: list, before: str = "") -> Iterator[str]:
-    """Every address with a credential in it, which is S3cret."""
+    """Yield every address that contains a credential, with S3cret in its place."""
     for pattern in patterns:
         path = before + str(pattern.pattern).removeprefix("^").removesuffix("$")
         if isinstance(pattern, URLResolver):
@@ -160,7 +160,7 @@ def routes(patterns: list, before: str = "") -> Iterator[str]:
 
 
 def test_no_log_holds_a_credential_of_any_route():
-    """Neither ours nor, with the file that we ship, the proxy's."""
+    """Checks Handful's log and the proxy's, with the shipped configuration."""
     nginx = (django_settings.BASE_DIR / "deploy/nginx.conf").read_text()
     (pattern,) = re.findall(r"~(\^\(\?<handful_door>\S+) \$handful_door", nginx)
     proxy = re.compile(pattern.replace("(?<", "(?P<"))

@@ -1,4 +1,4 @@
-"""The looks of researchers' pages: few sizes, and colours that tokens.css alone names."""
+"""The styles of researchers' pages: few sizes, and colours only from tokens.css."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ COLOUR = re.compile(
 
 
 def rules(path: Path) -> str:
-    """The file without its comments."""
+    """Return the style sheet without its comments."""
     return re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
 
 
@@ -31,7 +31,7 @@ def test_researchers_pages_have_five_sizes_of_type(path):
 
 
 def test_what_is_typed_into_has_16_px_on_a_phone():
-    """Below that its browser zooms in; the field's own rule takes the size from --text-md."""
+    """Phones zoom in on smaller text; the rule of each field takes its size from --text-md."""
     (frame,) = (rules(path) for path in CSS if path.stem == "frame")
     fields = r"@media \(pointer: coarse\) \{\s*:is\(input, select, textarea\) \{\s*--text-md: 1rem"
     assert re.search(fields, frame)

@@ -1,4 +1,4 @@
-"""After `accept_keys`, what was stored under the key that is lost holds up nobody else."""
+"""After `accept_keys`, data stored under the lost key does not block other work."""
 
 import pytest
 from django.core.management import call_command
@@ -15,14 +15,14 @@ SENTENCE = "IDENTITY_KEY is not the one"
 
 @pytest.fixture
 def ada(ada, researcher):
-    """The researcher is signed in, and may spend."""
+    """A client signed in as the researcher, who may spend."""
     factories.may_spend(researcher)
     return ada
 
 
 @pytest.fixture
 def lose(settings):
-    """Lose keys for good, and accept others in their place."""
+    """Replace keys and accept the new ones."""
 
     def lose_keys(*names: str) -> None:
         for name in names or ("IDENTITY_KEY",):
@@ -34,7 +34,7 @@ def lose(settings):
 
 @pytest.fixture
 def batch(fake, study, published) -> PaymentBatch:
-    """A bonus that was to be paid on Prolific when the key was lost."""
+    """A bonus that was due on Prolific when the key was lost."""
     ledger.add_bonus(complete(fake, published), 100, "thanks", None)
     sync.sync(study)
     batches.prepare(study, None)

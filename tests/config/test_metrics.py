@@ -1,4 +1,4 @@
-"""What Prometheus is told: right numbers, to nobody without the token, and no link of anybody."""
+"""Metrics for Prometheus are correct, need the token, and contain no annotator's link."""
 
 import io
 import os
@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Where this process counts: the library keeps the files that it has opened."""
+    """One folder of counters for this process, because the library keeps its files open."""
     return tmp_path_factory.mktemp("metrics")
 
 
@@ -46,7 +46,7 @@ def metered(settings, db, monkeypatch, folder):
 
 
 def read(client: Client) -> dict[str, float]:
-    """Each sample by its name with labels."""
+    """Return each sample by its name with labels."""
     reply = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert reply.status_code == 200
     return samples(reply.content.decode())

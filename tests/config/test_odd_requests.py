@@ -1,4 +1,4 @@
-"""Requests that no page and no client sends: each is refused with its sentence, none is a 500."""
+"""Requests that no page or client sends: each is refused with a message, none is a 500."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The privacy record names every table with personal data, and what it says goes does go."""
+"""The privacy record names every table with personal data, and its deletions take place."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -21,7 +21,7 @@ OPERATING = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
 RECORD = OPERATING.split("## Privacy record")[1].split("\n## ")[0]
 ROWS = [line.split("|")[1].strip() for line in RECORD.splitlines() if line.startswith("| ")][1:]
 
-# Table -> how the row of the record begins that tells of it.
+# Start of the row in the record -> the tables that it describes.
 TOLD = {
     "answers, times": "Turn Answer AnswerSpan Activity Participation Tombstone Allocation",
     "how long each reveal": "Reading",
@@ -48,7 +48,7 @@ TOLD = {
     "ids of submissions": "WebhookEvent",
     "allow and deny": "AccessRule ListedWorker",
 }
-# Of nobody: designs, tasks, models, and how the installation is set up.
+# Tables without personal data: designs, tasks, models, and the installation's settings.
 OF_NOBODY = """
     Study_tasks Study_upstream_tasks Scenario UpstreamExample KeyCheck StudyManifest ConsentText
     ComparedFile RefusedArrival
@@ -73,7 +73,7 @@ def test_every_table_is_in_the_privacy_record_or_is_about_nobody():
 def test_every_row_that_a_table_is_told_by_is_in_the_record():
     for start in TOLD:
         assert [row for row in ROWS if row.startswith(start)], start
-    # What stands in no table of ours: in browsers, in the cache, in backups.
+    # Data outside the tables: in browsers, in the cache, in backups.
     others = ("random browser cookie", "salted hash of the IP", "times of failed", "everything")
     untold = [row for row in ROWS if not row.startswith((*TOLD, *others))]
     assert untold == []
@@ -81,7 +81,7 @@ def test_every_row_that_a_table_is_told_by_is_in_the_record():
 
 def test_a_table_of_nobody_refers_to_no_worker_and_no_account():
     people = {"auth.User", "annotation.Worker", "annotation.Participation", "annotation.Turn"}
-    known = {  # who uploaded or made something that is public in the installation anyway
+    known = {  # authors of content that is public in the installation
         ("annotation.ModelAnnotator", "worker"), ("annotation.ModelRun", "participation"),
     }  # fmt: skip
     for label in labels(OF_NOBODY):
@@ -133,7 +133,7 @@ def test_owners_are_told_a_week_before_and_the_log_says_what_was_deleted(researc
         about = Notice.objects.filter(user=researcher, about="retention")
         return list(about.values_list("what", flat=True))
 
-    assert told() == []  # no day is set: nothing goes by itself
+    assert told() == []  # no day is set: nothing is deleted automatically
     assert erasure.delete_due(today + timedelta(days=9999)) == []
     erasure.keep_until(study, today + timedelta(days=8), None, researcher)
     assert told() == []

@@ -1,6 +1,6 @@
-"""Every reply of every address carries what keeps browsers safe, and cookies are this host's own.
+"""Every reply has security headers, and cookies are limited to this host.
 
-Run under the settings of a server with HTTPS=1, as config/settings.py makes them.
+Runs with the settings that config/settings.py makes for HTTPS=1.
 """
 
 import re
@@ -26,15 +26,15 @@ from tests.config.test_hostile_requests import (  # noqa: F401, fixtures
 
 ROOT = Path(__file__).parents[2]
 YEAR = 365 * 24 * 3600
-# Swagger's page, which shows the API, has styles in its elements.
+# Swagger's page for the API uses inline styles.
 WITH_INLINE_STYLES = {"/api/v1/docs/"}
-# What a page could do to its visitor with each of these is none of our business.
+# Device features that no page needs.
 SENSORS = {"camera", "microphone", "geolocation", "payment", "usb", "display-capture", "midi"}
 
 
 @pytest.fixture
 def https(monkeypatch, settings, tmp_path) -> Client:
-    """A browser before a server that was started with HTTPS=1."""
+    """A client of a server that was started with HTTPS=1."""
     monkeypatch.setenv("HTTPS", "1")
     monkeypatch.setenv("HANDFUL_VAR", str(tmp_path / "var-of-settings"))
     started = runpy.run_path(str(ROOT / "config" / "settings.py"))
@@ -52,7 +52,7 @@ def policy(text: str) -> dict[str, list[str]]:
 
 
 def faults(reply: HttpResponse, styles: bool = False) -> list[str]:
-    """What is missing or too wide in the headers of a reply; `styles`: may they be inline?"""
+    """Return headers that are missing or too permissive; `styles` allows inline styles."""
     csp = policy(reply.get("Content-Security-Policy", ""))
     scripts = csp.get("script-src", csp.get("default-src", ["*"]))
     style = csp.get("style-src", csp.get("default-src", ["*"]))
@@ -87,7 +87,7 @@ def faults(reply: HttpResponse, styles: bool = False) -> list[str]:
 
 
 def is_of_this_host(cookie: Morsel) -> bool:
-    """Is it what browsers hold a `__Host-` cookie to, unseen by scripts and by other sites?"""
+    """Return whether a cookie meets the rules of `__Host-`, hidden from scripts and other sites."""
     return bool(
         cookie.key.startswith("__Host-")
         and cookie["secure"]
@@ -139,7 +139,7 @@ def test_files_and_errors_are_protected(address, status, https, db):
 
 @pytest.mark.parametrize("file", ["css/base.css", "js/work.js"])
 def test_parts_of_a_page_have_what_browsers_heed_on_them(file, https, db):
-    """What is about documents would weigh more than some of these files."""
+    """Headers for documents would be larger than some of these files."""
     reply = https.get(f"/static/{file}", secure=True)
     of_documents = {"X-Frame-Options", "COOP", "Permissions-Policy", "Referrer-Policy"}
     wrong = {fault for fault in faults(reply) if not fault.startswith("CSP")}
@@ -174,7 +174,7 @@ def test_a_failing_server_is_protected(https, researcher, monkeypatch):
 def test_who_comes_without_tls_is_sent_to_it_and_told_nothing_else(https, db):
     reply = https.get("/")
     assert (reply.status_code, reply["Location"]) == (301, "https://testserver/")
-    assert faults(reply) == ["HSTS"]  # browsers believe it over TLS alone
+    assert faults(reply) == ["HSTS"]  # browsers accept it only over TLS
     assert not reply.cookies
 
 
@@ -197,7 +197,7 @@ def test_an_annotator_and_a_researcher_get_cookies_of_this_host(https, researche
 
 
 def test_a_cookie_that_a_sibling_name_can_plant_is_not_believed(https, rf):
-    """Its name without __Host-."""
+    """A cookie named without __Host-."""
     reply = HttpResponse()
     reply.set_signed_cookie("handful_worker", "somebody", salt=links.COOKIE_SALT)
     request = rf.get("/")

@@ -1,4 +1,4 @@
-"""The server of docs/operating.md#deploy: it outlives a killed worker and shares no port."""
+"""The server of docs/operating.md#deploy survives a killed worker and shares no port."""
 
 import os
 import re
@@ -47,13 +47,13 @@ def server(port, tmp_path) -> Iterator[subprocess.Popen]:
 
 
 def workers(server: subprocess.Popen) -> set[int]:
-    """The process ids of its workers."""
+    """Return the process ids of its workers."""
     tasks = Path(f"/proc/{server.pid}/task").glob("*/children")
     return {int(pid) for children in tasks for pid in children.read_text().split()}
 
 
 def answers(port: int) -> bool:
-    """Is a page served? A connection that a killed worker had accepted may be lost."""
+    """Return whether a page is served; a killed worker may have dropped the connection."""
     try:
         page = urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30)
     except OSError:
@@ -95,7 +95,7 @@ def test_every_place_that_starts_the_server_restarts_workers_and_listens_at_home
 @pytest.mark.long
 def test_a_deployment_with_the_variables_of_the_readme_passes_every_check(tmp_path):
     secrets = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
-    # Tests of the browser set it for the whole run.
+    # The browser tests set this variable for the whole run.
     variables = {k: v for k, v in os.environ.items() if k != "DJANGO_ALLOW_ASYNC_UNSAFE"}
     done = subprocess.run(
         [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
@@ -122,7 +122,7 @@ def test_the_page_after_declining_is_never_cached(client, db):
 
 
 def test_the_demo_refuses_a_port_that_is_taken(port):
-    """Servers share a port without an error (SO_REUSEPORT), and each gets half of the requests."""
+    """SO_REUSEPORT lets two servers share a port, each with half of the requests."""
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         taken.bind(("127.0.0.1", port))
@@ -132,7 +132,7 @@ def test_the_demo_refuses_a_port_that_is_taken(port):
 
 
 @pytest.mark.long
-@pytest.mark.timeout(400)  # 24 simulated annotators work before there is a link
+@pytest.mark.timeout(400)  # 24 simulated annotators finish before a link is printed
 def test_the_links_of_the_demo_lead_somewhere_once_they_are_printed(port, tmp_path):
     places = {"HANDFUL_VAR": str(tmp_path), "STATIC_ROOT": str(tmp_path / "static")}
     environment = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"} | places

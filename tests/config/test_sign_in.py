@@ -1,4 +1,4 @@
-"""Signing in: limits that lock nobody else out, few hashes at once, what is kept of researchers."""
+"""Sign-in: limits that lock out no other user, few hashes at once, researchers' data."""
 
 import re
 import threading
@@ -22,7 +22,7 @@ HERE, ELSEWHERE = "10.0.0.1", "10.0.0.2"
 
 
 def sign_in(name="ada", password=WRONG, address=HERE, times=1, **headers):
-    """The reply to the last of so many attempts, each in a new browser."""
+    """Try to sign in `times` times, each in a new browser; return the last reply."""
     for _ in range(times):
         fields = {"login": name, "password": password}
         reply = Client().post(reverse("login"), fields, REMOTE_ADDR=address, headers=headers)
@@ -30,7 +30,7 @@ def sign_in(name="ada", password=WRONG, address=HERE, times=1, **headers):
 
 
 def attempts() -> dict[str, list[float]]:
-    """The attempts that count now, by what they count for."""
+    """Return the attempts that count now, by cache key."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT cache_key FROM shared_cache")
         keys = [key.split(":", 2)[2] for (key,) in cursor.fetchall()]
@@ -178,13 +178,13 @@ def test_a_name_that_nobody_can_have_is_a_wrong_name(db, name):
 
 @pytest.fixture
 def argon2(settings):
-    """The hasher of the product, where tests have a cheap one."""
+    """The product's password hasher; other tests use a cheap one."""
     settings.PASSWORD_HASHERS = ["config.sign_in.LimitedArgon2"]
 
 
 @pytest.fixture
 def busy(argon2, researcher, monkeypatch):
-    """Three passwords at once, whose hashes take until the test is over."""
+    """Three sign-ins at once, whose hashes finish at the end of the test."""
     done, began, lock = threading.Event(), threading.Semaphore(0), threading.Lock()
     running, at_once, hashed = [], [], []
 
@@ -212,7 +212,7 @@ def busy(argon2, researcher, monkeypatch):
     done.set()
     for thread in threads:
         thread.join(30)
-    assert len(hashed) == 3  # who waited had a turn
+    assert len(hashed) == 3  # the waiting one had its turn
     assert max(at_once) == 2
 
 

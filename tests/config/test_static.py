@@ -1,4 +1,4 @@
-"""Static files as they are served: smaller than in static/, and the same to look at."""
+"""Static files as served: smaller than in static/, with the same appearance."""
 
 import re
 from pathlib import Path
@@ -35,6 +35,6 @@ def test_no_page_uses_what_is_left_out():
         r"|type=\"(?:range|color|date|time|month|week|search)"
         r"|class=\"(?:[^\"]* )?(?:modal|dropdown|grid|container)[ \"]"
     )
-    # Its search field stands in the page of a turn, which loads nothing of Pico.
+    # Its search field is part of the question's page, which does not load Pico.
     for path in [page for page in PAGES if page.name != "_label_question.html"]:
         assert not names.search(path.read_text()), path.name

@@ -1,4 +1,4 @@
-"""Nothing is skipped silently: every test is in at least one suite of `make test-all`."""
+"""No test is skipped silently: each is in at least one suite of `make test-all`."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ MAKEFILE = (ROOT / "Makefile").read_text()
 
 
 def suites() -> list[tuple[str, str, Expression]]:
-    """Target, database and markers of each call of pytest on this folder in the Makefile."""
+    """Return target, database and markers of each call of pytest on this folder in the Makefile."""
     targets = re.findall(r"^(test[\w-]*):.*\n((?:\t.*\n)+)", MAKEFILE, re.M)
     return [
         (
@@ -31,7 +31,7 @@ def suites() -> list[tuple[str, str, Expression]]:
 
 
 def runs(markers: set[str], database: str, expression: Expression) -> bool:
-    """Does a run on this database with `-m expression` hold a test with these markers?"""
+    """Return whether a run on this database with `-m expression` has a test with these markers."""
     elsewhere = {marker for vendor, marker in ONLY_ON.items() if vendor != database}
     return not elsewhere & markers and expression.evaluate(lambda name, **_: name in markers)
 
@@ -53,7 +53,7 @@ def test_a_test_that_no_suite_holds_is_named():
 
 
 def test_suites_that_use_these_tests_know_their_markers():
-    """A marker that such a suite does not know stops it before its first test."""
+    """A suite stops before its first test at a marker that it does not know."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         options = tomllib.load(file)["tool"]["pytest"]["ini_options"]
     known = {marker.split(":")[0] for marker in options["markers"]}
@@ -84,7 +84,7 @@ def test_all_suites_run_before_a_release_and_each_night():
 
 @pytest.mark.parametrize("pattern", ["test_*.py", "check_*.py"])
 def test_no_test_lies_where_nothing_collects_it(pattern):
-    """pytest takes test_*.py; other suites of `make test-all` run check_*.py."""
+    """pytest collects test_*.py; other suites of `make test-all` run check_*.py."""
     files = {path.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").rglob(pattern)}
     here = {"analysis", "annotation", "browser", "config", "tasks"}
     others = {"client", "browsers", "deploy", "faults", "r", "seats", "tools", "workers"}
@@ -92,14 +92,13 @@ def test_no_test_lies_where_nothing_collects_it(pattern):
 
 
 def test_the_public_ci_runs_every_test_but_those_on_published_files(request):
-    """Its jobs on both databases leave out `real_data`."""
+    """Its jobs on both databases deselect `real_data`."""
     jobs = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]
     chosen = {
         name: Expression.compile(step["run"].split('-m "')[1].split('"')[0])
         for name, job in jobs.items()
         for step in job["steps"]
-        if "bin/pytest" in step.get("run", "")
-        and name != "r"  # a suite with a pytest.ini of its own
+        if "bin/pytest" in step.get("run", "") and name != "r"  # a suite with a separate pytest.ini
     }
     assert set(chosen) == set(ONLY_ON)
     never = [

@@ -18,12 +18,12 @@ RIGHT = {"login": "ada", "password": "right horse"}
 
 
 def code_of(secret: str, steps: int = 0) -> str:
-    """What the app shows now, or so many half minutes later."""
+    """Return the current code of the app, or the code some half minutes later."""
     return format_hotp_value(hotp_value(secret, int(time.time()) // 30 + steps))
 
 
 def switch_on(browser) -> str:
-    """Two-factor for whoever is signed in; the secret that is in the app now."""
+    """Switch on two-factor authentication for the signed-in user; return the secret."""
     address = reverse("mfa_activate_totp")
     reply = browser.get(address, follow=True)
     if "password" in reply.context["form"].fields:
@@ -44,7 +44,7 @@ def secret(ada) -> str:
 
 
 def with_password() -> Client:
-    """A browser in which the password was entered, and no code yet."""
+    """A browser after the password and before the code."""
     browser = Client()
     reply = browser.post(reverse("login"), RIGHT)
     assert reply["Location"] == reverse("mfa_authenticate")

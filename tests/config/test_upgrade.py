@@ -1,6 +1,6 @@
-"""Upgrades: broken off and taken up again, never backwards, and data of earlier releases.
+"""Upgrades: interrupted and continued, never backwards, with data of earlier releases.
 
-Each test that migrates has a database of its own and runs the real command in a process.
+Each test that migrates has a separate database and runs the real command in a process.
 """
 
 import contextlib
@@ -55,7 +55,7 @@ from django.db import connection
 from annotation import guards
 guards.lift(connection)
 """
-# As from the command line: with the checks that come before.
+# As from the command line, which runs the checks first.
 CHECK = """
 from django.core.management import call_command
 call_command("check", databases=["default"])
@@ -68,9 +68,9 @@ call_command("migrate", verbosity=0, skip_checks=False)
 
 @contextlib.contextmanager
 def own_database(folder: Path, template: str = "") -> Iterator[dict[str, str]]:
-    """The environment of processes with a database of their own, on the engine of this run.
+    """Yield the environment of processes with a separate database, on the engine of this run.
 
-    On PostgreSQL a copy of that database; on SQLite it is a file in the folder.
+    The database is a copy of `template` on PostgreSQL, and a file in the folder on SQLite.
     """
     environment = os.environ | {
         "HANDFUL_VAR": str(folder),
@@ -103,7 +103,7 @@ def manage(environment: dict[str, str], *command: str) -> subprocess.CompletedPr
 
 
 def asked(environment: dict[str, str], first: str = "") -> str:
-    """What ASK prints, after that code in the same process."""
+    """Return what ASK prints after that code in the same process."""
     done = manage(environment, "shell", "-v0", "-c", first + ASK)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -111,7 +111,7 @@ def asked(environment: dict[str, str], first: str = "") -> str:
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory) -> Iterator[dict[str, str]]:
-    """A database of this release with four answers, and the folder of its keys: to be copied."""
+    """A database of this release with four answers, and the folder of its keys; tests copy it."""
     with own_database(tmp_path_factory.mktemp("prepared")) as environment:
         done = manage(environment, "shell", "-v0", "-c", ANSWERED)
         assert done.returncode == 0, done.stderr
@@ -120,7 +120,7 @@ def prepared(tmp_path_factory) -> Iterator[dict[str, str]]:
 
 @pytest.fixture
 def answered(prepared, tmp_path) -> Iterator[dict[str, str]]:
-    """A copy of it."""
+    """A copy of `prepared`."""
     folder = Path(shutil.copytree(prepared["HANDFUL_VAR"], tmp_path / "var"))
     with own_database(folder, urlsplit(prepared["DATABASE_URL"]).path[1:]) as environment:
         yield environment

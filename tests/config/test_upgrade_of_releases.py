@@ -1,4 +1,4 @@
-"""Every release can be upgraded: databases as releases left them, on the engine of this run."""
+"""Every release can be upgraded: databases from releases, on the engine of this run."""
 
 import lzma
 import re
@@ -78,7 +78,7 @@ def test_a_release_is_upgraded_with_its_answers_and_stays_guarded(released, tmp_
         [sys.executable, tmp_path / "closed" / "verify.py"], capture_output=True, text=True
     )
     assert verified.returncode == 0, verified.stdout
-    # And a migration to come, which rebuilds a guarded table.
+    # Then migrate to the simulated next release, which rebuilds a guarded table.
     following = manage(released | NEXT_RELEASE, "migrate", "-v0")
     assert following.returncode == 0, following.stderr
     assert look(released)[2:] == ["[]", "refused: True", "refused: True"]
