@@ -36,7 +36,7 @@ RUN = {
 
 
 def mistakes(number: int) -> Callable:
-    """Somebody who answers the first `number` examples of each step wrong, and the rest right."""
+    """Answer the first `number` examples of each step wrong, and the rest right."""
 
     def answer(turn):
         is_wrong = turn.position < number
@@ -138,7 +138,7 @@ def models_as_annotators(owner) -> Study:
 
 
 def take_part_as_a_model(scenario: Scenario, token: dict[str, str]) -> None:
-    """A model takes a seat by the API, answers, and tells how it ran."""
+    """Take a seat as a model through the API, answer, and report how the model ran."""
     where = {
         "task": scenario.task.name, "shots": scenario.shots, "split": scenario.split_number,
     }  # fmt: skip

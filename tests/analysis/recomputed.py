@@ -22,7 +22,10 @@ def texts_of(cell: str) -> Texts:
 
 
 class Exported:
-    """The files of a folder. `further` has the metrics of a task besides that of its card."""
+    """The files of a folder.
+
+    `further` has the metrics of a task in addition to that of its card.
+    """
 
     def __init__(self, folder: Path, further: Mapping[str, set[str]]):
         self.folder = folder

@@ -17,7 +17,7 @@ from tests.analysis.test_cross_task import answered_study
 from tests.analysis.test_metric_tables import stored as metrics_study  # noqa: F401, a fixture
 
 UNREACHABLE = "Nowhere"  # a gold within a longer word, which cannot be highlighted
-# Task -> the metrics of its study that fit it, besides that of its card.
+# Task -> the metrics of its study that fit it, in addition to that of its card.
 FURTHER = {"ratings": {"S1"}, "moods": {"S1", "EM"}, "places": {"S1", "EM", "Rouge-L"}}
 
 

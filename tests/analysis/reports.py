@@ -8,7 +8,7 @@ from tests import factories
 
 
 def make_study(researcher) -> Study:
-    """0 and 2 shots, three seats each; of everything that can happen to somebody, one."""
+    """A study with 0 and 2 shots, three seats each, and a participant for each kind of outcome."""
     study = factories.make_study(
         researcher, factories.make_task(test_size=6), shots=[0, 2], annotators=3,
         title="A study", exit_questionnaire=True,

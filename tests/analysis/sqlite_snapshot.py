@@ -1,6 +1,6 @@
-"""Somebody answers while an export is read on SQLite: run by test_exports.py on its own database.
+"""Store an answer while SQLite reads an export; test_exports.py runs this on a separate database.
 
-Prints the answers that the export sees before and after that answer, and those stored in the end.
+Prints the answers that the export sees before and after that answer, and those stored at the end.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""An export that somebody alters: its tables as rows, and a tamperer who makes the rest agree."""
+"""Altered exports: tables as rows, and functions that make the other files agree."""
 
 import csv
 import hashlib
@@ -67,9 +67,9 @@ class Export:
 
 
 def make_agree(export: Export, monkeypatch) -> None:
-    """Write each number that verify.py expects into its cell, and all sums again.
+    """Write each number that verify.py expects into its cell, then write all checksums.
 
-    No tamperer does this by hand as thoroughly. Texts are left alone.
+    This is more thorough than a manual change. Texts are left alone.
     """
     wrong = verify.Check.wrong
 
@@ -88,13 +88,13 @@ def make_agree(export: Export, monkeypatch) -> None:
     export.write()
 
 
-# What stands outside ------------------------------------------------------------------------------
+# Records outside the export -----------------------------------------------------------------------
 
 SIGNER = "ada@example.org"
 
 
 def make_key(folder: Path) -> Path:
-    """A new SSH key, with the list of who may sign beside it."""
+    """Create an SSH key and a file of allowed signers next to it."""
     path = folder / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True)
     public = path.with_suffix(".pub").read_text().rsplit(" ", 1)[0]

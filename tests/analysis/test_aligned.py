@@ -1,4 +1,4 @@
-"""Numbers stand to the right, points under points; who has results stands first."""
+"""Numbers are right-aligned at their decimal points; rows with results come first."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Statistics against worked numbers: published ones, or computed by hand over all cases."""
+"""Statistics against published examples, or values computed manually over all cases."""
 
 import itertools
 import math
@@ -215,7 +215,7 @@ def test_the_disagreement_on_one_example(name, first):
 
 
 def test_alphas_observed_disagreement_is_the_mean_over_the_examples():
-    # Nominal, D_o worked by hand: 5 / 12. All four examples have three answers.
+    # Nominal, D_o computed manually: 5 / 12. All four examples have three answers.
     disagreements = [agreement.observed_disagreement(unit) for unit in UNITS]
     assert sum(disagreements) / len(disagreements) == pytest.approx(0.4167, abs=5e-5)
 
@@ -273,7 +273,7 @@ def test_two_groups_that_each_tie_have_no_welch_p(total, seeming_to_vary):
 @pytest.mark.filterwarnings("error")
 def test_welch_tests_a_group_that_ties_against_one_that_does_not():
     tied, other = [0.7] * 3, [0.5, 0.6, 0.7]
-    # By hand: t = 0.1 / (0.1 / sqrt(3)) with 2 degrees of freedom.
+    # Computed manually: t = 0.1 / (0.1 / sqrt(3)) with 2 degrees of freedom.
     assert significance.welch(tied, other) == pytest.approx(0.2254033)
 
 

@@ -1,4 +1,4 @@
-"""The API: what the pages show, for programs; somebody else's study is not found."""
+"""The API returns what the pages show; other researchers' studies are not found."""
 
 import csv
 import io

@@ -41,7 +41,7 @@ def test_a_base_at_or_near_zero_is_refused_by_name_and_keeps_its_difference(base
     assert refused.task == "bad"
     assert reason in refused.refused
     assert math.isnan(refused.relative)
-    # One refused task, and there is no mean over the others: they were selected by chance.
+    # A refused task leaves no mean over the others: they were selected by chance.
     assert math.isnan(result.arg)
     assert all(map(math.isnan, (*result.interval, *result.bootstrap)))
     assert (result.method, result.why_no_interval) == ("", "a task has no relative gain")

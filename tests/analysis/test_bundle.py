@@ -372,7 +372,7 @@ def test_a_withdrawal_deletes_what_is_kept_and_what_is_being_made(
         withdrawal.withdraw(seats(study).get(status="working").token)
     assert kept(var) == []
     assert "Prepare the bundle" in shown(ada, study)
-    # A page that still waits for the old one is told so, and begins nothing.
+    # A page that still waits for the old one gets a message and starts nothing.
     waiting = ada.post(
         reverse("release_run", args=[study.name, job.pk]), headers={"HX-Request": "true"}
     )

@@ -36,8 +36,8 @@ def rows_of(*answers: str, choices: bool = False) -> pd.DataFrame:
 
 
 def test_each_is_held_against_the_majority_of_the_others():
-    # By hand, sets. AAABB: each A has others A A B B, {} = 0; each B has A A A B, {A} = 0.
-    # AAAAA: 1 each. AAAA-: A has A A A -, 1 each; - has {A}, 0.
+    # Computed manually for sets. AAABB: each A has others A A B B, {} = 0; each B has A A A B, {A}
+    # = 0. AAAAA: 1 each. AAAA-: A has A A A -, 1 each; - has {A}, 0.
     (row,) = ceilings(rows_of("AAABB", "AAAAA", "AAAA-"))
     assert row.leave_one_out == pytest.approx(100 * (0 + 5 + 4) / 15)
     assert (row.compared, row.answers, row.n, row.no_leave_one_out) == (15, 15, 5, "")
@@ -46,8 +46,8 @@ def test_each_is_held_against_the_majority_of_the_others():
 @pytest.mark.parametrize("empty", ["C", "-"])
 def test_labels_and_options_are_by_plurality_and_those_who_tie_are_compared_with_nothing(empty):
     # AABBC: each A has others A B B C, B = 0; each B has A A B C, A = 0; C has a tie, nothing.
-    # AABCD: A has A B C D, a tie; B, C and D have the two A, 0. By more than half nobody had one.
-    # "No answer" is a choice like the others.
+    # AABCD: A has A B C D, a tie; B, C and D have the two A, 0. By more than half, there is never a
+    # majority. "No answer" is a choice like the others.
     (row,) = ceilings(rows_of(f"AABB{empty}", "AABCD", f"AAAA{empty}", choices=True))
     assert (row.compared, row.answers) == (4 + 3 + 5, 15)
     means = [0.5, 0.5, 1 / 3, 1 / 3, 0]  # of the five in order: 0 1; 0 1; 0 0 1; 0 0 1; 0 0
@@ -132,7 +132,7 @@ def test_the_page_the_csv_and_the_api_say_who_was_best_and_worst(ada, researcher
         ([["Lima"], ["Lima"]], 1, 1),
         ([["Lima"], ["Cairo"]], 0, 0),  # all are wrong, but not of one mind
         ([["Oslo"], ["Oslo"]], 0, 1),
-        ([["Lima"]], 0, 0),  # one alone agrees with nobody
+        ([["Lima"]], 0, 0),  # a single answer has no agreement
     ],
 )
 def test_a_gold_is_doubtful_if_all_agree_against_it(researcher, answers, doubtful, unanimous):

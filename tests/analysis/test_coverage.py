@@ -44,7 +44,7 @@ def test_people_who_differ_much_make_the_sign_flip_no_test_of_people():
 def test_annotators_who_are_not_normal_are_covered_too_seldom(design):
     shares = coverage.intervals(design, STUDIES, seed=1)
     assert 0.65 < shares[coverage.DEFAULT, two_way.BOTH] < 0.92
-    # The same people on other examples are no problem: only the annotators are not normal.
+    # Using the same people on other examples is valid: only the annotators are not normal.
     assert 0.92 <= shares["bootstrap over examples", "the same people, other examples"] <= 0.98
 
 

@@ -1,7 +1,7 @@
-"""Each field of the design stands in the documents that have to state it.
+"""Each field of the design appears in the documents that must state it.
 
-TABLE has every field of the form: a change of it, and the documents that differ by it. A field that
-the table does not name fails, so no new option is left out of the documents.
+TABLE has every field of the form: a change of it, and the documents that differ by it. A field
+missing in the table fails, so that no new option is left out of the documents.
 """
 
 import re
@@ -165,9 +165,9 @@ def documents_of(db, researcher, tasks, settings):
 
 
 def documents(study: Study, keys: dict[str, Any]) -> dict[str, str]:
-    """Each document of a study that nobody has taken part in, without its hash and times.
+    """Return each document of a study without participants, without its hash and times.
 
-    `keys` are changed in the manifest. The report is what stands besides methods and checklist.
+    `keys` are changed in the manifest. The report excludes methods and checklist.
     """
     record = StudyRecord(study)
     record.manifest |= keys

@@ -299,7 +299,7 @@ def test_gold_that_cannot_be_highlighted_is_reported(ada, researcher):
     text = " ".join(page.text_content().split())
     assert "Paris cannot be highlighted" in text
     assert "om cannot be highlighted" in text
-    # Inside a word it is still shown where it stands, as the reveal does.
+    # Inside a word, it is still shown in its place, as in the reveal.
     assert ("om", 0, True) in layers(page)[0]
 
 

@@ -46,7 +46,7 @@ def unexplained(page: HtmlElement) -> set[str]:
 
 @pytest.fixture
 def pages(client, researcher) -> dict[str, str]:
-    """The pages of a study that everybody has done, with a model and a batch of payments."""
+    """The pages of a study that all participants completed, with a model and a payment batch."""
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS)
     study = factories.make_study(
         researcher, factories.make_task(), labels, shots=[0, 2], annotators=2, base_reward=5

@@ -229,7 +229,7 @@ def test_the_checksums_hold_every_file(export, capsys):
 
 
 def resummed(export) -> int:
-    """What verify.py ends with, where whoever changed a file has written its sums again."""
+    """Rewrite the checksums after a change to a file; return the exit status of verify.py."""
     files.write_sums(export)
     return main(export)
 
@@ -266,7 +266,7 @@ def test_a_missing_row_and_a_missing_cell_are_named(export, capsys):
 
 
 def test_only_annotators_who_completed_count_in_the_files_too(study, export):
-    """`df[df.in_analysis == 1]` must give nobody who left half-way."""
+    """`df[df.in_analysis == 1]` must exclude participants who left half-way."""
     for name in ("answers.csv", "annotators.csv"):
         counts = {row["status"]: row["in_analysis"] for row in rows(export, name)}
         assert counts == {"completed": "1", "working": "0"}, name

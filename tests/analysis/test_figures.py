@@ -147,7 +147,7 @@ def test_groups_are_told_apart_without_colour(ada, study, figure):
 
 
 def test_a_group_looks_the_same_where_another_is_missing(ada, study):
-    # The learning curve has nobody at 0 shots; those at 10 keep their look.
+    # The learning curve has no participants at 0 shots; those at 10 keep their look.
     looks = [
         next(layer["shape"]["scale"] for layer in marks(spec) if "shape" in layer)
         for spec in (spec_of(ada, study, name) for name in ("learning", "drift"))

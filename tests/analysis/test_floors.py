@@ -63,7 +63,7 @@ def test_a_task_with_labels_or_options_has_a_chance_level_under_its_metric(
     assert f"{chance:.1f}<br><small>{name}" in page
     text = ada.get(reverse("human_performance_file", args=[study.name, "md"])).content.decode()
     assert f"| floor: {name} | {chance:.1f} |" in text
-    # Nothing is highlighted: there is no ceiling by highlighting.
+    # Tasks without highlights have no ceiling by highlighting.
     assert "ceiling by highlighting" not in text
     (row,) = ada.get(reverse("api_human_performance", args=[study.name])).json()
     assert row["floor_random"] == pytest.approx(chance / 100)

@@ -1,4 +1,4 @@
-"""How hard an example is, and whether it tells good respondents from weak ones."""
+"""Difficulty of examples, and how well each separates good from weak respondents."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Highlights in layers: no character is lost, and each is counted for whoever highlighted it."""
+"""Highlights in layers: every character is kept, and counts for each annotator of it."""
 
 import pytest
 from hypothesis import given

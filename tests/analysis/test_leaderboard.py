@@ -77,7 +77,7 @@ def test_people_have_n_spread_and_an_interval(study):
     people = board.entries[[e.group for e in board.entries].index("people")]
     assert (people.at_largest.n, people.at_largest.of) == (2, 2)
     assert people.low < people.at_largest.mean < people.high or people.no_interval
-    assert people.scores[0].text == "–"  # nobody was trained on two examples
+    assert people.scores[0].text == "–"  # no annotator was trained on two examples
 
 
 def test_page_csv_and_json_say_the_same(ada, study):

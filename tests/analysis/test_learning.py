@@ -1,4 +1,4 @@
-"""Learning and drift on numbers that can be checked by hand."""
+"""Learning and drift on numbers that can be checked manually."""
 
 import math
 

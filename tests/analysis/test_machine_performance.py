@@ -308,7 +308,7 @@ def test_the_page_shows_people_models_and_where_they_differ(ada, study, toy):
     page = ada.get(scores).content.decode()
     for words in ("50.0 ± 23.6", "n = 2 of 5", "66.7 ± 47.1", f'hx-get="{differ}?kind=person"'):
         assert words in page, words
-    for headers in ({}, {"HX-Request": "true"}):  # a page of its own, or for its place
+    for headers in ({}, {"HX-Request": "true"}):  # a whole page, or a part of one
         page = ada.get(differ, headers=headers).content.decode()
         for words in ("+16.7", "0.500", "95 % CI", "test-2"):
             assert words in page, words

@@ -26,7 +26,7 @@ def study(researcher, settings, tmp_path):
 
 
 def weight(client, address: str) -> int:
-    """Bytes of the page and of every file of ours that it names, each compressed by itself."""
+    """Return the bytes of the page and of every own file that it names, each compressed."""
     html = client.get(address).content
     named = set(re.findall(r'(?:href|src)="/static/([^"]+\.(?:css|js|svg))"', html.decode()))
     assert named

@@ -1,4 +1,4 @@
-"""Tables stand side by side with the paper's: its order of tasks, its names of families."""
+"""Tables match the paper's: its order of tasks, its names of families."""
 
 import csv
 import io

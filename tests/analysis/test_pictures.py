@@ -124,7 +124,7 @@ def test_a_long_page_is_pictured_to_its_end(researcher, tmp_path):
     bundle, _said = released(study, tmp_path / "out")
     width, height, colours = pixels(bundle / "seen" / "toy-places-instructions-desktop.png")
     assert height > 2000
-    # What ends the page, the button that begins and the link, stands in its last part.
+    # The end of the page, the start button and the link are in its last part.
     assert len(set(colours[-400 * width :])) > 20
 
 

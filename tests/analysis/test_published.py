@@ -18,7 +18,7 @@ SENTENCE = "SST-2: same name as in CLUES, other data: not compared."
 
 
 def everywhere(client, study) -> dict[str, str]:
-    """The places where published figures could stand, as text."""
+    """Return all places where published figures could appear, as text."""
     table = "human_performance_file"
     return {
         "page": client.get(reverse("human_performance", args=[study.name])).content.decode(),

@@ -1,4 +1,4 @@
-"""A bundle as a data set: citation, licence, Croissant, dataset card; nobody named unasked."""
+"""A bundle as a data set: citation, licence, Croissant, dataset card; names only on request."""
 
 import csv
 import hashlib

@@ -1,4 +1,4 @@
-"""The release bundle holds everything, agrees with itself, opens elsewhere, and names nobody."""
+"""The release bundle is complete, consistent, readable elsewhere, and names no person."""
 
 import csv
 import hashlib
@@ -183,7 +183,7 @@ def test_an_altered_page_is_noticed(bundle):
     assert "report.html" in done.stdout
 
 
-# Nobody is named ----------------------------------------------------------------------------------
+# No names -----------------------------------------------------------------------------------------
 
 
 def secrets_of(study) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The report says what the design says and what happened; it names nobody and mixes no kinds."""
+"""The report agrees with design and data, names no person and does not mix kinds."""
 
 import csv
 import io
@@ -396,7 +396,7 @@ def test_models_are_compared_on_the_same_examples(researcher, study):
     assert grid.rows[0][3] == "same splits"
 
 
-# Doors --------------------------------------------------------------------------------------------
+# Access -------------------------------------------------------------------------------------------
 
 
 def test_reading_the_report_stores_nothing(ada, study, django_assert_max_num_queries):

@@ -1,6 +1,6 @@
-"""The report of many answers is computed once, by a job, and says what that of few says.
+"""A job computes the report of many answers once, with the same content as that of few.
 
-Where the limit stands is no claim of these tests: they set it to nothing.
+These tests set the limit to zero and do not check its value.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""A bundle with rounded times tells no moment of anybody, verifies, and shows what is altered."""
+"""A bundle with rounded times reveals no exact time, verifies, and shows alterations."""
 
 import re
 import shutil

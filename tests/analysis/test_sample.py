@@ -41,7 +41,7 @@ PEOPLE = 20
 
 
 def possible(counts, marks) -> list[set[int]]:
-    """The values that each hidden cell can have, for who knows all that is shown and the sum."""
+    """Return the possible values of each hidden cell, given all visible cells and the sum."""
     total = sum(n for n, mark in zip(counts, marks, strict=True) if mark)
     hidden = [mark for mark in marks if mark]
     unknown = len(set(marks)) == 1 and marks[0] == WITHHELD

@@ -37,7 +37,7 @@ def test_none_against_k_is_warned_of_where_a_rule_judges_one_alone(
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Rule: training S1 of 60 or more of 4 examples; nobody is judged at 0 shots."""
+    """A study with the rule "training S1 of 60 or more of 4 examples"; it skips 0 shots."""
     task = factories.make_task(shots=(4,), test_size=6)
     study = factories.make_study(
         module_researcher, task, shots=[0, 4], annotators=2,
@@ -62,7 +62,7 @@ def study(db, stored):
 
 
 def fail(study):
-    """Somebody is screened out after the training step."""
+    """Screen out a participant after the training step."""
     study.scenarios.filter(shots=4).update(seats=3)
     seat = factories.seat(study.scenarios.get(shots=4))
     factories.work_through(seat, lambda turn: [turn.example.context[0].split()[0]], limit=4)

@@ -62,7 +62,7 @@ def test_an_exclusion_by_hand_can_be_taken_back(study):
     shown = cells(study)
     assert shown["reported", 2] == (100, 2)
     assert shown["with_excluded", 2] == pytest.approx((200 / 3, 3))
-    # The other rules stand on the analysis, not on everybody.
+    # The other rules start from the analysis, not from all participants.
     assert shown["training_s1>=50", 2] == (100, 2)
 
 
@@ -113,10 +113,10 @@ def test_each_cell_has_the_interval_of_the_tables(study):
 def test_what_people_told_at_the_end_is_a_rule(study, told, left):
     person = study.participations.filter(scenario__shots=2).first()
     own_questions.answer_exit(person.token, told)
-    study.participations.update(signs=None)  # no sign but what was told
+    study.participations.update(signs=None)  # leave only the exit questionnaire
     answers = sensitivity.given(study, Kind.PERSON)
     people = sensitivity.people(study, Kind.PERSON, answers)
-    people["flagged"] = False  # everybody in a test is too fast
+    people["flagged"] = False  # tests answer too fast
     rows = sensitivity.rows(people, sensitivity.scores(study, people, answers))
     shown = {row.rule: row.n for row in rows if row.shots == 2}
     assert {rule: shown[rule] for rule in left} == left
@@ -127,7 +127,7 @@ def test_where_nobody_told_anything_there_is_no_such_rule(study):
 
 
 def test_failed_checks_and_flags_are_rules(ada, researcher, tmp_path):
-    """One fails the attention check; everybody in a test is too fast, and so has a flag."""
+    """One fails the attention check; answers in a test are too fast, and so are flagged."""
     task = factories.make_task(test_size=6)
     attention_checks.import_checks(task, check_file(tmp_path))
     study = factories.make_study(researcher, task, shots=[0], annotators=2, attention_checks=1)
@@ -150,7 +150,7 @@ def test_the_page_of_it_marks_what_moved(ada, study):
     page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
     assert "<td>66.7 ± 57.7 (n=3), 0.0 to 100.0 †</td>" in page
     assert "<td><strong>100.0 ± 0.0 (n=2), – (annotators tie)</strong></td>" in page
-    # Nobody in a test takes a second.
+    # Answers in a test take less than a second.
     assert "<td><strong>– (n=0)</strong></td>" in page
 
 
@@ -159,7 +159,7 @@ def test_it_can_be_had_as_csv_with_all_digits(ada, study):
     rows = list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
     names = {rule.name for rule in sensitivity.RULES}
     told = {name for name in names if name.startswith(("seen_before", "ai_used"))}
-    assert len(told) == 4  # nobody answered the exit questionnaire
+    assert len(told) == 4  # the exit questionnaire is unanswered
     assert names - {row["rule"] for row in rows} == told | {"by_page"}
     assert len(rows) == 2 * (len(names) - 5)
     assert rows[0]["rule"] == "reported"

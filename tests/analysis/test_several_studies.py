@@ -1,4 +1,4 @@
-"""Humans beside models in the widths of a paper, and several studies in one figure and table."""
+"""Humans and models in the widths of a paper, and several studies in one figure and table."""
 
 import csv
 import io
@@ -81,7 +81,7 @@ def test_published_figures_are_marked_and_have_no_interval():
         row("t", "S1", 0, f"m{n}", "uploaded", "", n, nan, nan, 1, "runs", "") for n in range(9)
     ]
     drawn = humans_models.shown([quoted, *models, own])
-    # People first, then the best models, no more than can be told apart.
+    # People first, then the best models, as many as can be distinguished.
     assert [each.who for each in drawn] == ["People", "m8", "m7", "m6", "m5", "m4"]
     assert [r.who for r in humans_models.shown([quoted, own], ["People (CLUES)"])] == [quoted.who]
     spec = figure_data.charts.humans_and_models(humans_models.frame([own, quoted])).to_dict()

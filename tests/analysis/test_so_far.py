@@ -84,7 +84,7 @@ def test_models_stand_beside_people_under_their_own_names(study, researcher):
     (panel,) = so_far.for_study(study).panels
     assert [series.name for series in panel.series] == ["People", "toy"]
     assert panel.series[1].texts == ["–", "100.0"]
-    assert panel.drawn[-1] is panel.series[0]  # people stand over models
+    assert panel.drawn[-1] is panel.series[0]  # people are above models
     assert "toy –, 100.0" in panel.description
 
 

@@ -27,7 +27,7 @@ ARRIVALS, DECLINE = 20, (5, 14)
 
 @pytest.fixture(scope="module")
 def stored(module_researcher, tmp_path_factory):
-    """Two tasks at 0, 2 and 4 shots; all arrive by the door: some decline, one withdraws."""
+    """Two tasks at 0, 2 and 4 shots, through the annotators' pages: some decline, one withdraws."""
     places = factories.make_task(test_size=9, shots=[2, 4])
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS, test_size=8)
     folder = tmp_path_factory.mktemp("checks")

@@ -1,8 +1,8 @@
-"""Every sentence of preregistration and report is true of the study that it stands in.
+"""Every sentence of preregistration and report is true of its study.
 
-What is true of one kind of study is false of another: SENTENCES names, for each sentence that the
-documents can hold, those of the five studies in which it must stand; it must not stand in the
-others. A sentence that the table does not know fails, too.
+What is true of one kind of study is false of another: SENTENCES lists, for each possible sentence,
+the ones of the five studies whose documents must contain it; the others must not. A sentence
+missing in the table fails, too.
 """
 
 import re
@@ -64,7 +64,7 @@ def declined(study: Study) -> int:
 
 
 def has_left(study: Study) -> bool:
-    """Did anybody decline, leave, or not stay in the analysis?"""
+    """Return whether any participant declined, left, or did not stay in the analysis."""
     stayed = people(study).filter(status=Status.COMPLETED, in_analysis=True)
     return bool(declined(study)) or stayed.count() < people(study).count()
 

@@ -29,7 +29,7 @@ def test_the_worked_matrix_where_the_floor_holds():
     estimate = two_way.of_mean(MATRIX)
     assert estimate.value == 0.625
     assert estimate.se**2 == pytest.approx(0.576389 / 12, abs=1e-6)
-    # By hand: .048032^2 / (.005208^2 / 2 + .048032^2 / 3 + .009838^2 / 6).
+    # Computed manually: .048032^2 / (.005208^2 / 2 + .048032^2 / 3 + .009838^2 / 6).
     assert estimate.df == pytest.approx(2.8885, abs=1e-4)
     assert estimate.people_se == pytest.approx(0.125 / math.sqrt(3))
     assert estimate.people_df == 2
@@ -98,7 +98,7 @@ def test_contexts_count_by_their_examples():
     values = two_way.layout(MATRIX, list("aaab"))
     assert values.mean(1) == pytest.approx(MATRIX.mean(1))
     assert values.shape == (3, 2)
-    # By hand: .625 + 2 / 4 of the sum of deviations in the context.
+    # Computed manually: .625 + 2 / 4 of the sum of deviations in the context.
     assert values[0] == pytest.approx([0.625 + (2 - 3 * 0.625) / 2, 0.625 + 0.375 / 2])
     # The SE of contexts is the clustered one of Miller 2024, but for its correction.
     parts = two_way.variances(two_way.layout(MATRIX, list("aaab")))
@@ -192,7 +192,7 @@ def test_the_components_of_variance():
         0.048032, abs=1e-6
     )
     assert two_way.components(MATRIX[:1]) is None
-    # Over contexts, by hand: mean squares .09375 and .03125 of three people.
+    # Over contexts, computed manually: mean squares .09375 and .03125 of three people.
     assert two_way.components(MATRIX, list("aabb")).contexts == pytest.approx(0.0625 / 3)
 
 
