@@ -1,4 +1,4 @@
-"""Each kind of answer is read strictly: what fits is stored in one form, what does not is told."""
+"""Each kind of answer is read strictly: valid answers are normalised, others get an error."""
 
 import json
 import tempfile

@@ -219,7 +219,7 @@ def test_all_mistakes_of_all_files_are_told_at_once(ada):
 
 
 def test_a_wrong_card_hides_nothing(ada):
-    """Two keys are wrong, one is misspelt, and a line of a file is no JSON."""
+    """Two keys are wrong, one is misspelt, and a line of a file is not JSON."""
     card = card_text(title=" ", family="parsing", source=None, sourc="here")
     page = settle(ada, send(ada, GOOD | {"task.toml": card, "toy_test.jsonl": "no JSON\n"}))
     problems = page.context["problems"]

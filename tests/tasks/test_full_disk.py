@@ -55,7 +55,7 @@ def disk(settings, tmp_path):
 
 
 def fill(disk: Path) -> Path:
-    """A file of somebody else's that takes all the room there is."""
+    """Fill the disk with another user's file."""
     other = disk / "other"
     with pytest.raises(OSError, match="No space left"):
         other.write_bytes(b"x" * 2_000_000)

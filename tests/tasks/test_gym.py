@@ -1,4 +1,4 @@
-"""Files of the NLP Few-shot Gym are read as the Gym reads them, and their quirks are told."""
+"""Files of the NLP Few-shot Gym are read as the Gym reads them, and their quirks are reported."""
 
 import csv
 import io

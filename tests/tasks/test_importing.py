@@ -314,7 +314,7 @@ UNSPACED = line(context="東京都庁で小池百合子知事が記者会見を�
 
 
 def test_a_text_without_spaces_needs_a_card_that_says_so(tmp_path, db):
-    """By words nobody could highlight the name; the error names the line and the cure."""
+    """Words would not match the name in this text; the error names the line and the solution."""
     folder = folder_of(tmp_path, line() + UNSPACED.replace('"1"', '"2"'))
     with pytest.raises(CommandError) as refused:
         call_command("import_task", str(folder))

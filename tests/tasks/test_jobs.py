@@ -135,7 +135,7 @@ def test_a_claimed_chunk_is_left_alone_until_the_claim_runs_out(db, ran):
 
 
 def test_whose_claim_ran_out_cannot_store_any_more(db, ran, monkeypatch):
-    """The chunk went to somebody else meanwhile, who is still at it."""
+    """Another process took over the chunk and is still running it."""
     job = squares()
 
     def slow(job, number):
@@ -202,7 +202,7 @@ def test_the_database_refuses_what_no_job_can_be(db, ran, wrong):
 
 
 def renewing(job: Job, *, times: int):
-    """Whoever is at that chunk renews the lease so often, once a look at the job."""
+    """Simulate a process that renews its lease `times` times, at each query of the job."""
     left = [times]
 
     def look(execute, sql, *arguments):
@@ -353,7 +353,7 @@ def test_a_killed_process_leaves_its_chunk_to_whoever_comes_after_the_claim(ran)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     jobs.advance(job)
     assert (job.state, job.done, ran) == ("running", 1, [])
-    # Its limit is a minute, and yet nobody waits for longer than this.
+    # Its limit is a minute, but the test does not wait that long.
     assert job.leased_until <= timezone.now() + jobs.LEASE
     Job.objects.filter(pk=job.pk).update(leased_until=timezone.now())
     until = time.monotonic() + 30  # the server may still be at ending the session of the dead

@@ -1,4 +1,4 @@
-"""Payloads and typed answers; the server believes offsets of its own tokens alone."""
+"""Payloads and typed answers; the server accepts only offsets of its tokens."""
 
 import json
 
@@ -193,5 +193,5 @@ def test_by_characters_any_stretch_can_be_highlighted_and_typed():
     assert is_reachable("小池", [ASIAN], granularity="char")
     assert not is_reachable("小池", [ASIAN])
     assert ceiling(["小池", "東京"], [ASIAN], "set", granularity="char") == 1
-    # The mark above belongs to the letter: นำ is no part of น้ำ.
+    # The mark above belongs to the letter: นำ does not occur in น้ำ.
     assert not is_reachable("น", ["น้ำ"], granularity="char")

@@ -112,7 +112,7 @@ def test_a_version_is_chosen_by_the_link_of_its_page(ada, task):
 
 @pytest.fixture
 def leaking(researcher):
-    """Both training examples stand in the test, and a gold answer stands in no text."""
+    """A task whose test has both training examples and a gold answer missing in its text."""
     records = factories.place_records("same", 4)
     return factories.make_task(train={2: records[:2]}, test=records, shots=(2,))
 

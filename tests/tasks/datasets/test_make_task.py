@@ -220,7 +220,7 @@ def test_no_answer_is_possible_where_that_is_said_alone(tmp_path, db):
     assert make(path, kind="spans", no_answer=True).card.no_answer
 
 
-# Answers that are chosen or typed beside the text -------------------------------------------------
+# Choices and typed answers ------------------------------------------------------------------------
 
 CAPITALS = [
     {

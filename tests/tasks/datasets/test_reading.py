@@ -47,7 +47,7 @@ def test_published_examples_come_through_every_format_unchanged(tmp_path, clues,
     path = files.write_all(tmp_path / "f", rows)[case]
     read_table = read(path, Reading(**files.OPTIONS.get(case, {})))
     columns = ("id", "context", "question", "answer")
-    # An empty cell of a spreadsheet is no text; elsewhere it is the empty one.
+    # An empty cell of a spreadsheet means a missing text; in other formats an empty text.
     given = [tuple(row.values[c] or "" for c in columns) for row in read_table.rows]
     assert given == [tuple(row[c] for c in columns) for row in rows]
 
@@ -323,7 +323,7 @@ def test_tags_are_read_as_iob1_bio_and_bioes(tags, spans):
 
 @pytest.mark.real_data
 def test_the_names_of_conll03_come_through_tags(tmp_path, clues):
-    """Tags that are made from the published gold, where it stands once, give it back."""
+    """Tags made from gold that occurs once in its text yield the same gold."""
     card = load_card(CARDS / "conll03.toml")
     from_file = read_records(clues / "CoNLL2003" / "conll_test.jsonl", card)
     sentences: dict[str, dict[str, tuple[str, ...]]] = {}
