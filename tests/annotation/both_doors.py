@@ -1,7 +1,7 @@
-"""The two doors to one protocol, with the same verbs: an annotator's browser, and a program.
+"""The annotators' pages and the API of participation, with the same verbs for tests of both.
 
-Each verb gives the reply as the server sent it. `fields` are those of the page's form
-(factories.fields_for); the program's door writes them as its JSON.
+Each verb returns the server's reply. `fields` are those of the page's form (factories.fields_for);
+the API adapter sends them as JSON.
 """
 
 import json
@@ -25,14 +25,14 @@ MASKS = [
 
 
 def make_study(*args: Any, **fields: Any) -> Study:
-    """A study in which programs may take the seats of people: else there is one door to them."""
+    """Create a study in which programs may take people's seats, so that the API accepts them."""
     return factories.make_study(*args, programs_as_people=True, **fields)
 
 
 class Pages:
     """A browser with htmx."""
 
-    stranger = 404  # what a token that nobody has gets
+    stranger = 404  # the status for an unknown token
 
     def __init__(self) -> None:
         self.client = Client()
@@ -168,7 +168,7 @@ def as_json(fields: dict[str, str]) -> dict[str, Any]:
 
 
 def seat(door: Pages | Api, study: Study) -> Participation:
-    """Somebody new by that door, at the first example."""
+    """Seat a new participant by that adapter, at the first example."""
     known = set(study.participations.values_list("pk", flat=True))
     assert door.start(study).status_code < 400
     participation = study.participations.exclude(pk__in=known).get()

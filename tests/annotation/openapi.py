@@ -1,9 +1,8 @@
-"""A judge of requests and replies by an OpenAPI 3.1 document, and a recorder of both.
+"""Check requests and replies against an OpenAPI 3.1 document, and record both.
 
-`Recorder` stands before a WSGI application and keeps what passes. `Judge` says what of an exchange
-the document does not have: the address, a parameter, a field, a status, the shape of a body. Fields
-and parameters that the document does not name are complaints too, though JSON Schema allows them: a
-server ignores them without a word.
+`Recorder` wraps a WSGI application and keeps each exchange. `Judge` reports what the document does
+not define in an exchange: the address, a parameter, a field, a status, the shape of a body. It also
+reports fields and parameters that JSON Schema would allow, because servers ignore them silently.
 """
 
 import copy
@@ -99,7 +98,7 @@ class Judge:
             lambda value: not isinstance(value, str) or bool(datetime.fromisoformat(value))
         )
         self._patterns = [
-            # Addresses without a placeholder first: "bulk-approve" is no id.
+            # Addresses without a placeholder come first: "bulk-approve" is not an id.
             (re.compile(re.sub(r"\\{[^}]*\\}", "[^/]+", re.escape(path.rstrip("/"))) + "/?"), path)
             for path in sorted(self.document["paths"], key=lambda path: (path.count("{"), path))
         ]

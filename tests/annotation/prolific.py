@@ -61,7 +61,7 @@ def published(fake, study, researcher):
 
 
 def arrive(fake, on_prolific, person=IDA, **options):
-    """Somebody takes a place and presses Start; session id and participation."""
+    """Take a place and press Start; return session id and participation."""
     arrival = fake.arrive(on_prolific.external_id, person, **options)
     address = urlsplit(arrival["url"])
     reply = Client().post(f"{address.path}start/?{address.query}")
@@ -109,7 +109,7 @@ def change_there(fake, session, action: str, **fields) -> None:
 
 
 def landing_and_ticket(address: str) -> tuple[str, str]:
-    """The landing page of a signed address, and the field that says who stands there."""
+    """Return the landing page of a signed address, and the field that identifies the visitor."""
     page = Client().get(address.replace(HOST, "")).content.decode()
     return page, re.search(r'name="arrival" value="([^"]+)"', page)[1]
 

@@ -12,7 +12,7 @@ THREADS = 8
 
 
 def race(calls: list[Callable[[], object]]) -> list[object]:
-    """Run the calls at the same moment in threads of their own; return results or exceptions."""
+    """Run the calls at the same moment in separate threads; return results or exceptions."""
     results: list[object] = [None] * len(calls)
     gate = threading.Barrier(len(calls))
 

@@ -1,4 +1,4 @@
-"""64 people press Start at once on SQLite: run by test_recruitment.py on a database of its own."""
+"""Let 64 people press Start at once on SQLite; test_recruitment.py runs this separately."""
 
 import os
 import sys

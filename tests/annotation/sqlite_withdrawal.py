@@ -1,6 +1,6 @@
-"""Somebody tells something and withdraws on SQLite: run by test_withdrawal.py on its own database.
+"""Store a participant's words and withdraw; test_withdrawal.py runs this on a separate database.
 
-Prints whether SQLite overwrites what is deleted. The words told are the argument.
+Prints whether SQLite overwrites what is deleted. The argument has the words.
 """
 
 import os

@@ -309,7 +309,7 @@ def test_what_can_change_while_a_study_runs(program, done, other_researcher):
     rows = program.get("/studies/done/scenarios/").json()["results"]
     scenario = rows[0]["id"]
     added = program.post("/studies/done/seats/", {"scenario": scenario, "number": 2})
-    assert added.status_code == 422  # somebody has completed: it wants to be confirmed
+    assert added.status_code == 422  # a participant has completed: needs a confirmation
     more = {"scenario": scenario, "number": 2, "confirmed": True}
     assert program.post("/studies/done/seats/", more).status_code == 200
     assert program.get("/studies/done/scenarios/").json()["results"][0]["seats"] == 4

@@ -1,4 +1,4 @@
-"""The audit log: every POST leaves an entry, with before and after, and nobody can change one."""
+"""The audit log: every POST adds an entry with before and after, and entries cannot be changed."""
 
 import csv
 import io
@@ -215,7 +215,7 @@ def accounts(watched, mail, settings):
 
 
 def on_prolific(watched, fake, study):
-    """Published, synced, and somebody asked to return their work."""
+    """A published, synced study with a participant who was asked to return their work."""
     watched.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
     draft = study.prolific_studies.get()
     address = reverse("prolific_study", args=[study.name, draft.pk])
@@ -267,7 +267,7 @@ PARTS_OF_A_PAGE = {"participation_decide_pay"}  # tried with participation_decid
 
 
 def test_each_row_of_the_table_is_tried_below():
-    """Walks annotation/rights.py: whoever adds a POST tries it here, or says why it has none."""
+    """Covers annotation/rights.py: each new POST is tried here, or states why it has no entry."""
     logged = {name for name, row in POSTS.items() if not row.unlogged}
     tried = DESIGN | WORK | PROLIFIC | TASKS | MODELS | ACCOUNTS | SIGN_IN | PARTS_OF_A_PAGE
     assert tried == logged

@@ -1,4 +1,4 @@
-"""The page of one annotator: beside the others, wrong answers only, the next and the previous."""
+"""One annotator's page: comparison with others, only wrong answers, next and previous."""
 
 import pytest
 from django.urls import reverse

@@ -1,4 +1,4 @@
-"""The invariants of the protocol, by the annotators' pages and by the API: one suite, two doors."""
+"""The invariants of the protocol, in one suite for the annotators' pages and the API."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a study may cost: cap, budget, and pausing by itself."""
+"""The cost of a study: cap, budget, and automatic pausing."""
 
 import json
 from datetime import timedelta
@@ -232,7 +232,7 @@ def test_a_bonus_goes_no_further_than_the_budget(ada, study):
     assert start(study) == 409
 
 
-# Pausing by itself -------------------------------------------------------------------------------
+# Automatic pausing -------------------------------------------------------------------------------
 
 
 @pytest.mark.django_db(transaction=True)
@@ -271,7 +271,7 @@ def test_a_study_whose_seats_are_filled_does_not_pause_for_its_budget(researcher
 
 
 def is_screened_out(study) -> None:
-    """Somebody answers the training step all wrong, and is judged."""
+    """Answer the training step wrong as a new participant, who is then screened out."""
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, answer=lambda turn: ["home"], limit=2)
     factories.go_on(seat.token)

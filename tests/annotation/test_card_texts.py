@@ -1,4 +1,4 @@
-"""Every text of a task stands on the annotator's pages with its own language and direction."""
+"""Every text of a task appears on the annotator's pages with its language and direction."""
 
 from dataclasses import replace
 
@@ -122,7 +122,7 @@ def test_from_the_link_to_the_instructions(client, places):
 
 def test_questions_and_reveals_of_spans(client, places):
     check(client.get(reverse("work", args=[places.token])).content.decode())
-    # Too long at both ends, and one that is no answer.
+    # One answer is too long at both ends, the other is wrong.
     check(answer(client, places, ["إلى القاهرة الكبرى ثم", "ذهبنا"]))
     go_on(client, places, "reveal")
     explained = answer(client, places, ["القاهرة"])

@@ -28,7 +28,7 @@ What comes after the training step?
 
 @pytest.fixture
 def asked(researcher):
-    """Somebody who has consented to a study with two questions."""
+    """A participant who has consented to a study with two questions."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], comprehension_questions=QUESTIONS
     )

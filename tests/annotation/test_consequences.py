@@ -1,4 +1,4 @@
-"""What follows from a design: beside its form as it is typed, and asked once more at opening."""
+"""Consequences of a design: shown next to its form while typing, and again before opening."""
 
 import re
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Rules by which nobody could take part are refused; restrictions in force are told."""
+"""Rules that exclude every participant are refused; restrictions in force are reported."""
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -83,7 +83,7 @@ def test_a_draft_whose_rules_admit_nobody_any_more_does_not_open(ada, researcher
 
 
 def test_a_minimum_that_nobody_can_reach_is_refused_at_its_field(researcher):
-    """Two of the four golds do not stand in their text."""
+    """Two of the four golds do not occur in their text."""
     records = [
         Record(id=str(n), context=(f"Text number {n} about Oslo.",), question="Which place?",
                gold=(("Oslo",) if n % 2 else ("Bergen",)))

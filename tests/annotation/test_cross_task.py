@@ -195,7 +195,7 @@ def test_nobody_meets_a_second_arm_or_an_upstream_task_again(study, researcher):
     assert refused.value.code == "done"
     with pytest.raises(IntegrityError), transaction.atomic():
         ArmTaken.objects.create(study=study, worker_key=person.worker.key, arm="direct")
-    # An upstream task counts as met: in an ordinary study of it there is no seat.
+    # A participant who met an upstream task gets no seat in an ordinary study of it.
     other = factories.make_study(researcher, study.upstream_tasks.first(), shots=[0])
     assert refusal(other, person.worker.key, Kind.PERSON) == "full"
 

@@ -1,4 +1,4 @@
-"""The doors: another worker's turn, another researcher's study, nobody's."""
+"""Access checks: other workers' turns, other researchers' studies, unknown links."""
 
 import pytest
 from django.test import Client

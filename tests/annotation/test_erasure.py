@@ -70,7 +70,7 @@ def test_a_deleted_study_leaves_a_tombstone_and_no_answer(ada, study, researcher
     assert tombstone.manifest_hash == study.manifest_hash
     assert tombstone.by == researcher
     assert Study.objects.get(pk=study.pk).manifest  # the frozen design is kept
-    assert Exposure.objects.count() == exposures == 2  # nobody does the task twice
+    assert Exposure.objects.count() == exposures == 2  # still prevents a second participation
     assert Decision.objects.get().reason == "withdrawn"
     page = ada.get(reply.url).content.decode()
     assert study.name in page

@@ -86,7 +86,7 @@ def unfit(card) -> list[dict]:
 
 
 def wrong(turn) -> list[str]:
-    """An answer beside the gold: too short, too long, extra, none, and right in turn."""
+    """Return an answer that differs from the gold: in turn too short, too long, extra, or none."""
     example = turn.example
     card = turn.participation.scenario.task.card
     if card.labels:
@@ -312,7 +312,7 @@ def test_a_study_that_is_not_open(reader, researcher, status):
 
 
 def test_landing_pages(reader, researcher):
-    """Several tasks of both kinds, phones, somebody who has begun, volunteers."""
+    """Several tasks of both kinds, phones, a participant who has begun, volunteers."""
     tasks = [made_task(card_of("sst-2")), made_task(card_of("squadv2"))]
     study = study_of(researcher, *tasks, shots=[0], computer_only=True, hourly_rate=0)
     address = reverse("landing", args=[study.link_code])

@@ -1,4 +1,4 @@
-"""Out of the analysis by hand, with a reason; and the page of one annotator."""
+"""Manual exclusion from the analysis with a reason, and the page of one annotator."""
 
 import subprocess
 import sys

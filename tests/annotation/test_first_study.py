@@ -38,7 +38,7 @@ def test_each_step_is_done_when_its_rows_are_there(ada, researcher):
     factories.work_through(factories.seat(tried.scenarios.get(), kind="simulated"))
     assert states(ada) == [True, True, True, False]
     factories.make_study(researcher, task, shots=[0], name="opened")
-    assert states(ada) == []  # nothing is left to be told
+    assert states(ada) == []  # no steps are left to show
 
 
 def test_studies_of_others_are_no_first_study(ada, other_researcher):

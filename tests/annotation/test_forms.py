@@ -1,4 +1,4 @@
-"""Forms: an error stands at its field, which is marked as wrong and keeps what was typed."""
+"""Forms show an error at its field, which is marked as wrong and keeps its value."""
 
 from decimal import Decimal
 from types import SimpleNamespace

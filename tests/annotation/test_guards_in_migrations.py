@@ -1,4 +1,4 @@
-"""A migration beside people who answer: they wait for it, and nobody is stopped by a deadlock."""
+"""A migration while participants answer: their requests wait for it, without a deadlock."""
 
 import threading
 
@@ -19,7 +19,7 @@ def lock_table(table: str, mode: str) -> None:
 
 @pytest.mark.parametrize("gives_way", [True, False], ids=["it gives way", "the control"])
 def test_a_migration_gives_way_to_who_asks_for_what_it_holds(gives_way, monkeypatch):
-    """Somebody holds the turns and asks for the ledger; the migration locks it first."""
+    """A transaction holds the turns and requests the ledger; the migration locks it first."""
     if not gives_way:
         monkeypatch.setattr(guards_in_migrations, "take_all_tables", lambda connection: None)
     holds_turns, holds_ledger = threading.Event(), threading.Event()

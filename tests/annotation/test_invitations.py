@@ -90,7 +90,7 @@ def test_an_invitation_ends_with_the_right_of_whoever_made_it(ada, study, other_
 
 
 def test_an_invitation_ends_with_the_account_of_whoever_made_it(ada, study, researcher):
-    """Also where it is opened again: closing is how somebody is shut out at once."""
+    """It stays invalid if the account is reopened: closing revokes access at once."""
     link = invite(ada)
     headers = factories.bearer(researcher)
     accounts.close(researcher)

@@ -20,7 +20,7 @@ BESIDE = [kind for kind in KINDS if kind not in ("spans", "typed")]
 
 @pytest.fixture(params=KINDS)
 def seat(request, researcher):
-    """Somebody at the first example of a task of that kind."""
+    """A participant at the first example of a task of that kind."""
     study = factories.make_study(researcher, factories.make_kind(request.param), shots=[2])
     return factories.seat(study.scenarios.get())
 

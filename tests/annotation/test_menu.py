@@ -1,4 +1,4 @@
-"""One menu beside every page of a study: all in one click, none that the reader may not open."""
+"""One menu on every page of a study: one click to each page that the reader may open."""
 
 import re
 from html import unescape

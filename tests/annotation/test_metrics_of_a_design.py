@@ -1,4 +1,4 @@
-"""The metric of a task stands in its card; further ones are declared before launch, and frozen."""
+"""The metric of a task is in its card; further ones are declared before launch, and frozen."""
 
 import json
 import re

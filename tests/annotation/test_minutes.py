@@ -1,4 +1,4 @@
-"""What annotators are told that a task takes: each task and number of shots, by its size."""
+"""The minutes that annotators see for a task: for each number of shots, by its size."""
 
 import json
 from decimal import Decimal
@@ -101,7 +101,7 @@ def test_a_pilot_tells_better_than_reading_speed(researcher, tasks):
     cells = {(c.task, c.shots): c for c in consequences.for_study(draft).cells}
     assert cells["piloted", 2].pilot == 30
     assert cells["short", 2].pilot == 0
-    # Robots' answers take no time: what is told is then the least, in steps of five minutes.
+    # Simulated annotators take no time, so the minimum is shown, in steps of five minutes.
     assert cells["piloted", 2].told == 5
     assert told(draft)["piloted"] == 5
 

@@ -33,7 +33,7 @@ MASKS = [
     (rb"\b\d+(\.\d\d USD| min| s)\b", b"EARNED OR WORKED"),
     (rb"\b[A-Z2-9]{8}\b", b"CODE"),
 ]
-# At the end the annotators are told once more how the training step went, which was revealed.
+# The last page repeats the results of the training step, which were revealed.
 LEARNED = re.compile(rb'<div class="visit-learned">.*?</div>', re.DOTALL)
 
 
@@ -168,7 +168,8 @@ def test_nothing_derived_from_gold_is_shown_before_the_answer_is_stored(
 
 SCREENED = {
     "shots": [0], "screening_examples": 3,
-    # Of others there are too few to judge: whoever is screened out learns that much of the gold.
+    # Other rules have too few examples; a participant who is screened out learns this much of the
+    # gold.
     "qualification": "points_below", "qualification_threshold": 20,
 }  # fmt: skip
 

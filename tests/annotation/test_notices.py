@@ -107,7 +107,7 @@ def test_each_is_switched_off_for_a_study_by_each_researcher(ada, study, other_r
     switched = {"page": everything, "mail": everything}
     ada.post(reverse("notice_switches", args=["told"]), switched)
     collecting.collect()
-    assert not study.owner.notices.filter(read_at=None).exists()  # nothing old is told
+    assert not study.owner.notices.filter(read_at=None).exists()  # old events cause no notices
 
 
 def test_the_head_counts_what_is_unread_and_looking_marks_it(ada, study):
@@ -231,7 +231,7 @@ def test_what_was_read_long_ago_goes_unless_it_says_what_was_told_already(study,
     collecting.collect()
     old = timezone.now() - timedelta(days=91)
     researcher.notices.update(read_at=old)
-    assert collecting.prune() == "0 deleted"  # the study is open: they would be told again
+    assert collecting.prune() == "0 deleted"  # the study is open, so they would be created again
     lifecycle.change_status(study, "close", researcher)
     assert collecting.prune() == "2 deleted"  # those of Grace are not read
     assert told(researcher) == []

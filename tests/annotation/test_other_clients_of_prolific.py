@@ -1,7 +1,7 @@
-"""What other people's clients of Prolific sent once is taken: we read its API as they do.
+"""The double accepts requests of other clients of Prolific: both read its API alike.
 
 The requests were recorded when Dallinger's ProlificService and potato's ProlificClient, in the
-versions named in the file, went through a study of their own. Left out is what Handful never calls.
+versions named in the file, ran a study. Calls that Handful never makes are left out.
 """
 
 import json

@@ -44,7 +44,7 @@ def study(researcher):
 
 @pytest.fixture
 def seat(study):
-    """Somebody who has agreed."""
+    """A participant who has consented."""
     participation = factories.join(study)
     consent.record(participation, agree=True)
     participation.refresh_from_db()

@@ -205,13 +205,13 @@ def test_an_answer_of_the_annotation_step_takes_no_more_queries_than_by_the_page
         assert post("answer", seat.token, body).status_code == 200
 
 
-# What keeps an arrival out, by both doors ---------------------------------------------------------
+# Refused arrivals, on the pages and by the API ----------------------------------------------------
 
 PHONE = {"User-Agent": "Mozilla/5.0 (Linux; Android 14) Mobile Safari"}
 
 
 def start(code: str, by_program: bool, client=None, **headers: str):
-    """A Start by that door; a refusal is 4xx."""
+    """Start on the page or by the API; refusals have status 4xx."""
     client = client or Client()
     if by_program:
         address = reverse("api_join", args=[code])

@@ -1,4 +1,4 @@
-"""What is earned: active time, the hourly promise, the ledger, batches paid by hand."""
+"""Earnings: active time, the promised hourly rate, the ledger, manually paid batches."""
 
 import csv
 import io
@@ -397,7 +397,7 @@ def test_payers_find_a_completion_code_among_people_once_it_is_shown(
 
 
 def pings_each_minute(client, monkeypatch, seat, minutes: int) -> None:
-    """The page that is left open gives a sign of work every minute; the clock stands at the end."""
+    """Ping each minute as an open page does, then leave the clock at the end."""
     turn, base = seat.latest_turn(), timezone.now()
     for minute in range(1, minutes):
         monkeypatch.setattr(timezone, "now", lambda m=minute: base + timedelta(minutes=m))

@@ -128,7 +128,7 @@ def test_fifty_programs_get_no_seat_of_a_person_by_any_link(fake, researcher):
             body = body | {"arrival": about.json()["arrival"]}
         assert "segments" not in about.content.decode()
         reply = program.post(link, body, "application/json")
-        if "?" in link:  # the ids of a platform are no parameters of the API
+        if "?" in link:  # the API has no parameters for a platform's ids
             assert reply.status_code == 400
         else:
             assert is_refused(reply)

@@ -1,4 +1,4 @@
-"""What annotators may ask for: everything stored about their work, and nothing that tells gold."""
+"""The data that annotators can request: everything stored about their work, without gold."""
 
 import csv
 import io
@@ -164,7 +164,7 @@ def code_on_the_page(seat: Participation) -> bool:
 @pytest.mark.parametrize("by_panel", [False, True], ids=["open link", "panel"])
 @pytest.mark.parametrize("status", Status.values)
 def test_the_file_has_the_completion_code_if_and_only_if_the_page_shows_it(study, status, by_panel):
-    """Both doors pay by this code: before the end it proves nothing."""
+    """Platforms pay by this code, so it must not appear before the end."""
     seat = _in(study, status)
     if by_panel:
         panel = Panel.objects.create(study=study, name="sona", id_parameter="id")

@@ -1,4 +1,4 @@
-"""Doors: panels, lists of who may take part, seats added, identities and their purge."""
+"""Platforms: panels, lists of allowed and denied people, added seats, purged identities."""
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -266,7 +266,7 @@ def test_a_list_can_require_qualification_in_another_study(researcher, study):
 
 
 def deny(ada, study, ids: str, platform: str):
-    """Put these ids on the list of who may not take part, as the page does."""
+    """Add these ids to the deny list, as the page does."""
     fields = {"effect": "deny", "criterion": "people", "value": ids, "platform": platform}
     return ada.post(reverse("lists", args=[study.name]), fields, follow=True)
 
@@ -287,7 +287,7 @@ def test_a_list_of_ids_keeps_hashes_only_and_can_be_ended(ada, study, panel):
 
 
 def test_a_list_names_a_platform_whose_name_has_blanks(ada, study, panel, researcher):
-    """It read the first word as the platform, and met nobody."""
+    """An earlier version read only the first word as the platform, which matched no platform."""
     panel.name = "CloudResearch Connect"
     panel.save()
     page = ada.get(reverse("lists", args=[study.name])).content.decode()
@@ -311,7 +311,7 @@ def test_personal_links_are_listed_by_their_names(ada, study):
 
 @pytest.mark.parametrize("way", ["start", "resume"])
 def test_who_is_denied_meanwhile_does_not_come_back(ada, client, study, panel, way):
-    """Whoever had expired came back by both ways."""
+    """An earlier version let expired participants back in both ways."""
     token = arrive(panel, client=client).url.split("/")[2]
     seat = Participation.objects.get(token=token)
     consent.record(seat, agree=True)
@@ -333,7 +333,7 @@ def test_however_an_id_is_spelt_it_is_the_same_person(panel):
     assert arrive(panel, "participantId=abab1").status_code == 302
     for spelt in ("ABAB1", "AbAb1", "%20abab1%20"):
         assert arrive(panel, f"participantId={spelt}").status_code == 409
-    # Letters of other scripts that look alike are no id at all.
+    # Similar letters of other scripts make an id invalid.
     assert arrive(panel, "participantId=%EF%BC%A1bab1").status_code == 403
     assert Worker.objects.count() == 1
 

@@ -239,7 +239,7 @@ def test_flags_are_counted_of_the_people_who_completed(ada, study):
     factories.work_through(seats[1], limit=1)
     flagged = progress.for_study(study).flagged
     assert (flagged.completed, flagged.people) == (1, 1)
-    # Nobody reads as fast as this test does.
+    # Test answers are faster than any reader.
     assert flagged.by_flag == [("too fast", 1), ("shared browser", 1)]
     factories.work_through(seats[1])
     factories.work_through(seats[2])

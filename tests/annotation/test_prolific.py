@@ -280,7 +280,7 @@ def test_a_signed_event_frees_the_seat_once(fake, published):
     assert event(changed(session), stamp=stamp).status_code == 202
     assert event(changed(session), stamp=stamp).status_code == 200
     seat.refresh_from_db()
-    assert seat.status == "arrived"  # nobody waits for Prolific in that request
+    assert seat.status == "arrived"  # that request does not call Prolific
     sync.handle_waiting_events()
     seat.refresh_from_db()
     assert seat.status == "returned"
@@ -299,7 +299,7 @@ def test_a_forged_unsigned_or_old_event_is_refused(fake, published, settings):
 
 
 def test_the_api_is_believed_not_the_event(fake, published):
-    """An event that comes late, or out of order, tells of a status that is no more."""
+    """A late or unordered event reports an outdated status."""
     session, seat = arrive(fake, published)
     event(changed(session, "RETURNED"))
     sync.handle_waiting_events()

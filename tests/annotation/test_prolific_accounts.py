@@ -210,7 +210,7 @@ def test_a_removed_token_is_gone_until_its_owner_sets_it_again(own, payer, study
         reply = sync(browser, study)
         assert reply.status_code == 409
         assert sentence in reply.content.decode()
-    assert sync_all() == "0 synced"  # a removed token is no fault of the server
+    assert sync_all() == "0 synced"  # a removed token is not a server error
     set_token(payer)
     assert ProlificAccount.objects.get().pk == account.pk
     assert syncs(colleague, study)

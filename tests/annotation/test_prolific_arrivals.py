@@ -1,4 +1,4 @@
-"""Who stands at the door of a study on Prolific: signed or plain, checked once, confirmed later."""
+"""Arrivals in a study on Prolific: signed or plain, checked once, confirmed later."""
 
 import time
 from datetime import timedelta
@@ -275,7 +275,7 @@ def test_one_person_is_one_worker_however_the_id_is_spelt(fake, published):
 def test_an_arrival_with_plain_ids_is_confirmed_by_prolific_and_then_paid(fake, published):
     arrival = fake.arrive(published.external_id, IDA)
     address = urlsplit(arrival["url"])
-    fake.mode(fail_next=1000)  # nobody asks Prolific while the annotator waits
+    fake.mode(fail_next=1000)  # an arrival does not call Prolific
     assert Client().post(f"{address.path}start/?{address.query}").status_code == 302
     fake.mode(fail_next=0)
     seat = Participation.objects.get()
@@ -290,7 +290,7 @@ def test_an_arrival_with_plain_ids_is_confirmed_by_prolific_and_then_paid(fake, 
 
 
 def an_hour_later() -> None:
-    """Everybody has arrived an hour earlier."""
+    """Move every arrival back by an hour."""
     Submission.objects.update(arrived_at=F("arrived_at") - timedelta(hours=1))
 
 
@@ -337,7 +337,7 @@ def in_two_parts(study, researcher):
 
 
 def test_part_two_in_another_browser_continues_by_the_personal_link(fake, study, researcher):
-    """With plain ids nobody is handed anything by their id, and nobody loses what they began."""
+    """With plain ids, an id gives access to no work, and no participant loses what they began."""
     first, second = in_two_parts(study, researcher)
     session, seat = arrive(fake, first)
     begin(seat)
@@ -373,9 +373,9 @@ def test_a_submission_that_somebody_invented_for_an_id_joins_nothing(fake, study
 
 
 def arrives_before_prolific_knows(fake, published, owner=IDA) -> tuple[str, Participation]:
-    """Somebody arrives and works, and Prolific's API answers 404 for the submission.
+    """Arrive and work while Prolific's API answers 404 for the submission.
 
-    They are honest unless it is another one's.
+    The participant is honest unless `owner` is another one.
     """
     fake.mode(lists=False)
     arrival = fake.arrive(published.external_id, owner)

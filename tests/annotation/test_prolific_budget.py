@@ -1,4 +1,4 @@
-"""Places on Prolific stay within the study's budget, and are bought for who may spend."""
+"""Places on Prolific stay within the study's budget and need the permission to spend."""
 
 from decimal import Decimal
 
@@ -127,7 +127,7 @@ def test_no_place_is_bought_whose_reward_the_budget_does_not_cover(fake, study, 
     session, seat = arrive(fake, published)
     consent.record(seat, agree=False)
     fake.complete(session, published.codes["no_consent"])
-    fake.advance(21 * 24 * 3600 + 1)  # approved by itself: paid there, and no work here
+    fake.advance(21 * 24 * 3600 + 1)  # approved automatically: paid there, and no work here
     sync.sync(study)
     assert there(fake, published)["total_available_places"] == 2
     Study.objects.filter(pk=study.pk).update(budget=3 * CAP)
@@ -164,7 +164,7 @@ def test_a_study_that_somebody_paused_there_takes_nothing_of_the_room(fake, two)
 def test_drafts_that_together_are_above_the_budget_are_not_published(
     ada, researcher, study, settings
 ):
-    settings.PROLIFIC_TOKEN = ""  # nobody is asked in this test
+    settings.PROLIFIC_TOKEN = ""  # Prolific is not called in this test
     factories.may_spend(researcher)
     study = factories.make_study(
         researcher, factories.make_task(name="other"), shots=[2, 4], annotators=1,

@@ -1,4 +1,4 @@
-"""Whatever Prolific answers: one kind of error, nobody else held up, and no money moved twice."""
+"""Any reply of Prolific: one kind of error, no other work blocked, and no payment repeated."""
 
 import json
 import threading
@@ -86,7 +86,7 @@ def test_every_odd_reply_is_a_prolific_error(odd, call):
         if call in ("keys", "publish") and body.startswith(b"{"):
             continue
         if call == "list" and body == bodies[-1]:
-            continue  # rows are judged one by one, by whoever uses them
+            continue  # rows are checked one by one where they are used
         odd(everywhere(200, body))
         with pytest.raises(ProlificError):
             CALLS[call](prolific_client.Client())
@@ -149,7 +149,7 @@ def test_one_call_at_a_time_for_each_process(fake, odd):
 
 
 def rows_changed(**fields):
-    """In the list, whatever is told of the first submission is changed."""
+    """Change these fields of the first submission in the list."""
 
     def answers(method, path, reply):
         if path != "submissions/" or method != "GET":
@@ -312,7 +312,7 @@ def test_many_are_approved_together_and_bonuses_go_in_portions(fake, study, publ
 def test_neither_an_annotator_nor_a_webhook_waits_for_prolific(fake, study, signed, settings):
     session, _seat = arrive(fake, signed)
     address = fake.arrive(signed.external_id, BO)["url"].replace("http://testserver", "")
-    settings.PROLIFIC_URL = "http://127.0.0.1:9"  # nobody is there
+    settings.PROLIFIC_URL = "http://127.0.0.1:9"  # the port is closed
     assert Client().get(address).status_code == 200
     path, _, query = address.partition("?")
     started = Client().post(f"{path}start/?{query}")

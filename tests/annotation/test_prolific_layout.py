@@ -46,7 +46,7 @@ def publish(study, researcher, parts=0, **changes) -> list[ProlificStudy]:
 
 
 def arrive(fake, there, person: str) -> tuple[str, Participation]:
-    """Somebody comes from Prolific, whose word it is who they are: submission and seat."""
+    """Arrive from Prolific with a verified identity; return submission and seat."""
     session = fake.arrive(there.external_id, person)["session_id"]
     who = Identity(person, session, verified=True)
     return session, arrivals.arrive(ProlificDoor(there), who, "")
@@ -120,7 +120,7 @@ def test_the_reward_is_for_the_shortest_or_the_longest_and_never_below_prolifics
 
 
 def finish(fake, there, person: str) -> Participation:
-    """Somebody comes and works exactly as long as was announced."""
+    """Arrive and work exactly as long as announced."""
     session, seat = arrive(fake, there, person)
     begin(seat)
     factories.work_through(seat)

@@ -1,6 +1,6 @@
-"""Every request of ours to Prolific, and every reply of the double, is as its OpenAPI has it.
+"""Handful's requests to Prolific, and the double's replies, agree with Prolific's OpenAPI.
 
-The document is a copy of Prolific's own (beside the project, as the real data are).
+The document is a copy of Prolific's, stored next to the project like the real data.
 """
 
 import re
@@ -82,7 +82,7 @@ def ours(settings, fake, server):
 
 
 def visit(fake, on_prolific, person, work):
-    """Somebody comes by Prolific's link, does some of the work and goes back with its code."""
+    """Arrive by Prolific's link, do some of the work and return with its code."""
     place = fake.arrive(on_prolific.external_id, person)
     browser, address = Client(), urlsplit(place["url"])
     page = browser.get(f"{address.path}?{address.query}").content.decode()
@@ -91,7 +91,7 @@ def visit(fake, on_prolific, person, work):
     seat = Participation.objects.get(token=reply.url.split("/")[2])
     outcome = work(seat)
     fake.complete(place["session_id"], on_prolific.codes[outcome])
-    # Nothing is kept of who declines.
+    # Participants who decline are not stored.
     return Participation.objects.filter(pk=seat.pk).first(), place["session_id"]
 
 

@@ -30,7 +30,7 @@ def there(fake, on_prolific) -> dict:
 
 
 def decline(fake, on_prolific, person=IDA) -> str:
-    """Somebody does not consent and enters the code for that."""
+    """Decline consent and enter the code for that."""
     session, seat = arrive(fake, on_prolific, person)
     consent.record(seat, agree=False)
     fake.complete(session, on_prolific.codes["no_consent"])
@@ -50,7 +50,7 @@ def test_no_place_is_bought_for_one_whose_return_was_asked_for(fake, study, publ
     fake.return_submission(session)
     sync.sync(study)
     assert there(fake, published)["total_available_places"] == 2
-    for person in (BO, CY):  # and nobody is turned away
+    for person in (BO, CY):  # and both are accepted
         complete(fake, published, person)
     page = ada.get(reverse("platforms", args=[study.name])).content.decode()
     assert "not yet returned" not in page

@@ -31,7 +31,7 @@ def study_with(researcher, rule, threshold=None, **fields):
 
 
 def train(study, right: int) -> Participation:
-    """Somebody new answers both training examples, so many of them right, and goes on."""
+    """Answer both training examples, `right` of them correctly, and continue."""
     seat = factories.seat(study.scenarios.get())
     for index in range(2):
         turn = seat.latest_turn()

@@ -99,11 +99,11 @@ def test_64_at_once_without_the_lock_meet_errors_instead_of_answers(researcher, 
     assert study.participations.seated().count() <= 12
 
 
-# Anybody can arrive ------------------------------------------------------------------------------
+# Arrivals ----------------------------------------------------------------------------------------
 
 
 def starts(study, number: int, **sent: str) -> list[int]:
-    """So many Starts at the open link at once, each from a browser of its own; their statuses."""
+    """Press Start on the open link in `number` browsers at once; return the statuses."""
     address = reverse("start", args=[study.link_code])
     replies = race([lambda: Client().post(address, sent) for _ in range(number)])
     return [reply.status_code for reply in replies]
@@ -146,7 +146,7 @@ def test_many_clicks_on_the_first_start_at_once_are_one_seat(researcher):
     ticket = re.search(r'name="arrival" value="([^"]+)"', page)[1]
     assert starts(study, THREADS, arrival=ticket) == [302] * THREADS
     assert study.participations.count() == 1
-    # The control: without what the page drew, each click is somebody else.
+    # Control: without the random value from the page, each click is a new participant.
     assert starts(study, 3) == [302] * 3
     assert study.participations.count() == 4
 
@@ -295,10 +295,10 @@ def test_control_without_the_lock_withdrawing_fails_beside_an_answer(researcher,
 
 
 def complete_while_expiring(researcher) -> Participation:
-    """Somebody idle for too long completes while another arrival frees idle seats."""
+    """A participant idle for too long completes while another arrival frees idle seats."""
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     seat = factories.seat(study.scenarios.get())
-    # Turns cannot be made older, so the limit is made shorter: everybody is idle.
+    # Turns cannot be made older, so shorten the limit: every participant is idle.
     Study.objects.filter(pk=study.pk).update(idle_limit_hours=0)
     study.refresh_from_db()
     updated = threading.Event()

@@ -152,7 +152,7 @@ def test_fifty_starts_at_once_without_the_check_overspend(researcher, monkeypatc
 
 @pytest.fixture
 def with_ten_left(researcher) -> Study:
-    """Eight people on a study of which 10.00 is left beside what they may still earn."""
+    """A study with eight people and 10.00 left in addition to what they may still earn."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=THREADS, hourly_rate=0,
         base_reward=1, budget="18.00",
@@ -163,7 +163,7 @@ def with_ten_left(researcher) -> Study:
 
 
 def bonuses_at_once(study, by) -> None:
-    """Somebody gives each of them 5.00 at once."""
+    """Give each of them a bonus of 5.00 at once."""
     people = study.participations.all()
     race([lambda person=person: budget.give_bonus(person, 500, "kind", by) for person in people])
 
@@ -176,7 +176,7 @@ def test_bonuses_at_once_stay_within_the_budget(researcher, with_ten_left):
 def test_bonuses_at_once_without_the_lock_overspend(
     researcher, with_ten_left, no_locks, monkeypatch
 ):
-    # All have asked what is left before anybody has entered anything for good.
+    # All calls have read the remaining budget before the first writes to the ledger.
     gate, reserved = threading.Barrier(THREADS), budget.reserved
 
     def together(study):
@@ -192,9 +192,9 @@ def test_bonuses_at_once_without_the_lock_overspend(
 
 
 def publish_at_once(study, researcher) -> tuple[list[object], list[str]]:
-    """Everybody creates the same drafted study at the same moment; what came of it, what was made.
+    """Create the same drafted study in parallel; return the results and the created studies.
 
-    Each looks up what Prolific demands before it creates anything, which takes its time.
+    Each call looks up Prolific's requirements first, which takes time.
     """
     (draft,) = drafts.plan(study, 0, researcher)
     created = []

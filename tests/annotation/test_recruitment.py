@@ -1,4 +1,4 @@
-"""Seats: least filled first, never over-filled, freed when nobody works on them."""
+"""Seats: least filled first, never over-filled, freed when abandoned."""
 
 import os
 import subprocess

@@ -18,7 +18,7 @@ def study(researcher):
 
 
 def refuse(client, study) -> str:
-    """Open the landing page, and send what it sends by itself in a browser that runs scripts."""
+    """Open the landing page, and send what it sends automatically where scripts run."""
     page = client.get(reverse("landing", args=[study.link_code])).content.decode()
     form = re.search(r'<form method="post" hidden hx-post="([^"]+)" hx-trigger="load"', page)
     if form:

@@ -229,7 +229,7 @@ def test_the_tally_counts_the_last_ten(client, researcher):
 
 
 def marks(html: str) -> list[str]:
-    """What a screen reader is told of each mark."""
+    """Return the text of each mark for screen readers."""
     return [" ".join(said.split()) for said in re.findall(r"data-said lang=[^>]*>([^<]+)", html)]
 
 

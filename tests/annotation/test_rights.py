@@ -13,7 +13,7 @@ from annotation.study import team
 from tests import factories
 
 WORKERS = ("join/", "work/", "declined/")
-# Rows that are not a page of their own: the same address about pay.
+# Rows that share the address of another page: the part about pay.
 PARTS_OF_A_PAGE = {"participation_decide_pay"}
 
 
@@ -31,7 +31,7 @@ def addresses():
     return list(walk(get_resolver().url_patterns))
 
 
-# What stands in an address, so that it can be asked for.
+# A value for each parameter of an address.
 ARGUMENTS = {
     "name": "story", "pseudonym": "p", "pk": 1, "scenario": 1, "step": "training", "position": 0,
     "number": 1, "version": 1, "table": "gains", "figure": "shots", "ext": "json",
@@ -66,7 +66,7 @@ def test_every_post_of_a_page_has_a_twin_or_a_reason(signed_in):
     for name, route, pattern in addresses():
         if route.startswith(("api/", *WORKERS)):
             continue
-        # A page of allauth sends whoever is signed in elsewhere before it looks at the method.
+        # allauth redirects a signed-in user from some pages before it checks the method.
         page = getattr(pattern.callback, "view_class", None)
         if hasattr(page, "post") or "POST" in allowed_methods(signed_in, address_of(route, name)):
             posts.add(name)

@@ -1,7 +1,7 @@
-"""Requests drawn from the OpenAPI document: whatever is sent, no 5xx and no undocumented status.
+"""Requests generated from the OpenAPI document cause no 5xx and no undocumented status.
 
-Each is undone, so the world stays as it is; most of them name things that are there. What a
-participant is told never holds what stands in the gold of the test alone.
+Each request is rolled back, so the data stay the same; most requests name things that exist.
+Replies to a participant never contain text that only the gold of the test has.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.long
 
 
 class World:
-    """Somebody owns a study in which people and robots have answered, and one is at work."""
+    """A study with answers from people and simulated annotators; one participant is working."""
 
     def __init__(self, owner, other):
         record = factories.label_records("test", 3)
@@ -125,7 +125,7 @@ def test_the_whole_document_is_kept(world, researcher):
 
         try:
             send()
-        except (Exception, BaseExceptionGroup) as error:  # all of them are told at the end
+        except (Exception, BaseExceptionGroup) as error:  # reported together at the end
             said = getattr(error, "exceptions", [error])
             failures += [f"{label}: {str(each)[:800]}" for each in said]
     assert not failures, "\n\n".join(failures)

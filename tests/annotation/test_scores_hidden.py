@@ -1,4 +1,4 @@
-"""Where the design hides test scores of people, nobody sees one before the study is closed."""
+"""If the design hides people's test scores, no page shows one before the study is closed."""
 
 import io
 import json
@@ -69,7 +69,7 @@ def replies(client, study):
 
 
 def telling(client, study) -> set[str]:
-    """The names of the addresses that tell a test score."""
+    """Return the names of the addresses that show a test score."""
     told = set()
     for name, status, content in replies(client, study):
         assert status < 500, name

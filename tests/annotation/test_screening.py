@@ -46,7 +46,7 @@ def at_zero(study) -> Participation:
 
 
 def screen(study, right: int) -> Participation:
-    """Somebody new answers the screening set, so many of it right."""
+    """Answer the screening set as a new participant, `right` examples of it correctly."""
     seat = at_zero(study)
     for index in range(study.screening_examples):
         turn = seat.latest_turn()

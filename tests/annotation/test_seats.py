@@ -1,4 +1,4 @@
-"""Seats that were left, one client that wants them all, and ids that anybody can write.
+"""Abandoned seats, one client that takes them all, and ids that anyone can type.
 
 Each of these attacks and accidents once worked.
 """
@@ -50,7 +50,7 @@ def start(code: str, client: Client | None = None, query: str = "", **sent):
 
 
 def form_of(page: str) -> dict[str, str]:
-    """What the Start of a landing page sends besides the CSRF token."""
+    """Return what Start on a landing page sends in addition to the CSRF token."""
     return dict(re.findall(r'name="(arrival)" value="([^"]+)"', page))
 
 
@@ -59,7 +59,7 @@ def seat_of(reply) -> Participation:
 
 
 def days_pass(days: float) -> None:
-    """Everybody who arrived did so that much earlier."""
+    """Move all arrivals back by this many days."""
     long_ago = timezone.now() - timedelta(days=days)
     Participation.objects.filter(status="arrived").update(arrived_at=long_ago)
 
@@ -181,7 +181,7 @@ def test_one_address_starts_thirty_times_a_minute_and_others_are_not_kept_out(re
     page = refused.content.decode()
     assert "try again in a minute" in page
     assert "<button" in page
-    # Another study from the same address too, but no other address, and nobody with a link.
+    # It also applies to another study, but not to other addresses or to personal links.
     assert start(study.link_code).status_code == 429
     other = Client(REMOTE_ADDR="198.51.100.7")
     assert start(large.link_code, other).status_code == 302
@@ -225,7 +225,7 @@ def test_at_most_a_third_of_the_seats_wait_for_consent(researcher, study):
     Client().post(reverse("consent", args=[tokens[0]]), {"agree": "yes"})
     assert start(large.link_code).status_code == 302
     assert start(large.link_code).status_code == 429
-    # Of a small study three: else nobody could begin.
+    # A small study admits three, so that it can begin.
     assert [start(study.link_code).status_code for _ in range(4)] == [302, 302, 302, 409]
 
 
@@ -265,7 +265,7 @@ def test_a_double_click_on_the_first_start_is_one_seat(study):
     first, second = (start(study.link_code, Client(), **fields) for _ in range(2))
     assert first.url == second.url
     assert Participation.objects.count() == Worker.objects.count() == 1
-    # Whoever opens the page in another browser is somebody else.
+    # A page opened in another browser belongs to another participant.
     other = start(study.link_code, Client(), **form_of(landing(study.link_code)))
     assert other.url != first.url
 
@@ -322,7 +322,7 @@ def test_declining_offers_the_same_scenario_again_for_a_day(researcher, study, m
     assert len(set(offered)) == 1
     assert (Participation.objects.count(), Worker.objects.count()) == (0, 0)
     assert DeclinedOffer.objects.count() == 1
-    # Somebody else's choice is free; and a day later this one's is too.
+    # Another participant's choice is free; a day later this one's is too.
     (others,) = {seat_of(start(many.link_code)).scenario_id}
     assert others != offered[0]
     tomorrow = timezone.now() + timedelta(days=1, minutes=1)
@@ -360,7 +360,7 @@ def test_a_refused_start_keeps_what_was_swept_up(researcher):
     assert left.ledger.exists()
 
 
-# Ids that anybody can write ----------------------------------------------------------------------
+# Ids that anyone can type ------------------------------------------------------------------------
 
 
 def test_a_plain_id_shows_nobody_elses_link(study, sona):
@@ -432,7 +432,7 @@ def test_an_expired_participation_is_handed_to_the_browser_that_began_it_alone(s
 
 
 def test_the_platform_pays_for_work_and_not_for_having_looked(study):
-    """The code of the paid screen-out was shown to anybody."""
+    """An earlier version showed the code of the paid screen-out to every visitor."""
     panel = Panel.objects.create(
         study=study, name="C", id_parameter="who", other_code="PARTIAL", turned_away_code="NOTHING"
     )

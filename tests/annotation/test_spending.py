@@ -1,4 +1,4 @@
-"""Who may spend, what a payer looks at, and what is no amount."""
+"""The permission to spend, what a payer reviews, and invalid amounts."""
 
 import csv
 import io
@@ -91,7 +91,7 @@ def test_a_budget_above_the_limit_needs_the_permission_to_spend(
 def test_prolific_is_not_asked_to_pay_more_than_cap_and_budget(
     ada, researcher, study, settings, fields, reason
 ):
-    settings.PROLIFIC_TOKEN = ""  # nobody is asked in this test
+    settings.PROLIFIC_TOKEN = ""  # Prolific is not called in this test
     factories.may_spend(researcher)
     (draft,) = drafts.plan(study, 0, researcher)
     study.prolific_studies.update(**fields)

@@ -175,7 +175,7 @@ def test_nothing_of_a_rehearsal_stands_in_the_study_that_it_was_cloned_from(ada,
         return [re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text) for text in shown]
 
     rehearsal = rehearse(ada, study)
-    results()  # the first page tells of the clone
+    results()  # the first page shows the notice of the clone
     before = results()
     for scenario in rehearsal.scenarios.all():
         factories.work_through(factories.seat(scenario, Kind.SIMULATED))

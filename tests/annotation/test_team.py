@@ -24,7 +24,7 @@ OWNERS = {"alice"}
 
 
 class World:
-    """A team around one study in which somebody has completed a task, and somebody works."""
+    """A team around a study with one completed and one current participation."""
 
     def __init__(self):
         make = get_user_model().objects.create_user
@@ -223,7 +223,7 @@ WITHOUT_A_STUDY = {
     "task_upload_run", "task_upload_confirm", "task_upload_discard", "task_upload_preview",
 }  # fmt: skip
 
-# Views of the API whose door is that of one that is written down.
+# Views of the API with the same access check as one of the listed views.
 ALIKE = {
     "api_pause", "api_reopen", "api_close", "api_draft", "api_exclude", "api_reinstate",
     "api_release_zip", "api_webhook", "api_deliveries",
@@ -231,7 +231,7 @@ ALIKE = {
 
 
 def researcher_addresses() -> set[str]:
-    """The names of all addresses but those of anybody, the admin's, and of one's own account."""
+    """Return the names of all addresses except public ones, the admin's, and account settings."""
 
     def walk(patterns, prefix: str = "") -> set[str]:
         names = set()
@@ -464,7 +464,7 @@ def test_another_owner_may_do_everything_except_remove_the_creator(client, world
 
 REFUSED = [
     ({"action": "add", "username": "nobody", "role": "analyst"}, "share no study with an account"),
-    # The same of an account that exists: names are not told to strangers.
+    # An existing account gets the same error: names are not revealed to strangers.
     ({"action": "add", "username": "charlie", "role": "analyst"}, "share no study with an account"),
     ({"action": "add", "username": "", "role": "analyst"}, "Enter the name"),
     ({"action": "add", "username": "bob", "role": "payer"}, "already in the team"),

@@ -114,7 +114,7 @@ def test_a_full_study_with_people_at_work_says_that_every_seat_is_taken(research
 
 
 def came(days: float, status: str = "completed") -> tuple[datetime, datetime, str]:
-    """Somebody who came and finished so many days before noon."""
+    """Return the row of a participant who came and finished this many days before noon."""
     at = NOON - timedelta(days=days)
     return at, at, status
 

@@ -1,4 +1,4 @@
-"""People spread over several training splits: each is a scenario with seats of its own."""
+"""Participants spread over several training splits; each split is a scenario with its seats."""
 
 import csv
 import json
@@ -41,7 +41,7 @@ def task_of_splits(name: str = "toy-places", numbers: int = 3):
 
 
 def arrive(study, number: int):
-    """Somebody comes by the link, consents and begins."""
+    """Join by the link, consent and begin."""
     participation = seats.join(study.pk, worker_key("link", f"w-{number}"), "link", Kind.PERSON)
     consent.record(participation, agree=True)
     training_step.begin(participation.token)

@@ -166,7 +166,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 def begun(study, kind: str = Kind.PERSON) -> Participation:
-    """Somebody at the first example, who needed two tries for the question."""
+    """Seat a participant at the first example, after two tries at the question."""
     participation = factories.join(study, kind)
     consent.record(participation, agree=True)
     comprehension.answer(participation.token, {"question-1": "1"})
@@ -177,7 +177,7 @@ def begun(study, kind: str = Kind.PERSON) -> Participation:
 
 @pytest.fixture
 def gone(researcher, settings, tmp_path) -> Participation:
-    """Somebody of whom there is all that there can be; somebody else and a robot beside them."""
+    """A participant with every kind of data, in a study with two others."""
     settings.VAR_DIR = tmp_path
     study = factories.make_study(
         researcher, factories.make_task(shots=[7], test_size=7), shots=[7], annotators=3,
@@ -209,7 +209,7 @@ def gone(researcher, settings, tmp_path) -> Participation:
 
 
 def holding(words, tmp_path) -> tuple[set[str], set[str]]:
-    """The tables and the files in which one of these words stands."""
+    """Return the tables and the files that contain one of these words."""
     tables = {name.split()[0] for name, row in everything().items() if any(w in row for w in words)}
     files = files_below(tmp_path).items()
     return tables, {name for name, data in files if any(word.encode() in data for word in words)}
@@ -305,7 +305,7 @@ def test_the_funnel_still_counts_the_stages_of_those_who_withdrew(gone, client, 
 @pytest.mark.long
 @pytest.mark.sqlite
 def test_what_was_erased_is_overwritten_in_the_file_of_sqlite(settings, tmp_path):
-    """Said to SQLite, whether or not it was built to do so by itself."""
+    """The setting is explicit and does not depend on how SQLite was built."""
     options = settings.DATABASES["default"]["OPTIONS"]
     assert "PRAGMA secure_delete=ON" in options["init_command"]
     own = {"HANDFUL_VAR": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path / 'own.sqlite3'}"}
