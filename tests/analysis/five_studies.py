@@ -151,7 +151,7 @@ def take_part_as_a_model(scenario: Scenario, token: dict[str, str]) -> None:
 
 
 def on_prolific(owner) -> Study:
-    """E: people of Prolific, 2 a cell, one of whom was rejected there after completing it."""
+    """E: people from Prolific, 2 a cell; one of them was rejected there after completing it."""
     fake = FakeProlific(token="t")
     server = fake.serve()
     with override_settings(
@@ -179,7 +179,7 @@ def on_prolific(owner) -> Study:
 
 
 def have_chosen(study: Study) -> None:
-    """Make each scenario a study of its own on Prolific, where participants chose among them."""
+    """Make each scenario a separate study on Prolific, where participants chose among them."""
     first, *others = study.scenarios.all()
     study.prolific_studies.get().scenarios.set([first])
     for scenario in others:
@@ -204,7 +204,7 @@ def five(module_researcher) -> dict[str, int]:
     """Name -> key of each study."""
     keys = {name: build(module_researcher).pk for name, build in BUILDERS.items()}
     if connection.vendor == "postgresql":
-        # Rows that were rolled back may have been counted as none: plans then take minutes.
+        # Statistics from rolled-back rows can lead to query plans that take minutes.
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
     return keys

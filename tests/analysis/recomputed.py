@@ -76,7 +76,7 @@ class Exported:
         return [score(*own) for own in zip(*columns, strict=True)]
 
     def completed(self) -> pd.DataFrame:
-        """Those of whom tables by task and shots can be, excluded or not."""
+        """Return completed annotators who belong in tables by task and shots, excluded or not."""
         return self.annotators.query("arm in ('', 'direct') and status == 'completed'")
 
     def counted(self) -> pd.DataFrame:

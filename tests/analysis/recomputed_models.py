@@ -146,7 +146,7 @@ def sensitivity(export: Exported) -> Expected:
     programs = export.answers.query("channel == 'api' and kind == 'person'")["annotator"]
     by_program = people["annotator"].isin(programs)
     clean = ~flagged & ~by_program & (seen != "yes") & (used != "yes")
-    # Rule -> who is kept, and of whom one is needed for it to have rows.
+    # Rule -> annotators it keeps, and annotators without whom it has no rows.
     rules = {
         "reported": (counted, everyone), "with_excluded": (everyone, everyone),
         "seen_before!=yes": (counted & (seen != "yes"), is_asked),

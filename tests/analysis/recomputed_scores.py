@@ -1,4 +1,4 @@
-"""Scores, intervals and tests once more: by numpy, scipy, scikit-learn and rouge."""
+"""Scores, intervals and tests recomputed by numpy, scipy, scikit-learn and rouge."""
 
 import re
 import string

@@ -42,7 +42,7 @@ def examples(export: Exported) -> Expected:
 
 
 def in_analysis(export: Exported) -> set[str]:
-    """Those who completed, without those whom the last decision leaves out."""
+    """Return annotators who completed and whose last decision keeps them in the analysis."""
     decided = export["decisions.csv"].query("about == 'analysis'").groupby("annotator")["outcome"]
     completed = export.annotators.query("status == 'completed'").index
     return set(completed) - {name for name, outcomes in decided if outcomes.iloc[-1] == "0"}

@@ -113,7 +113,7 @@ def empty_is_null(rows: list[dict]) -> list[dict]:
 
 @pytest.fixture
 def full(client, researcher):
-    """People and robots with mistakes, the job done, a model; the owner is signed in."""
+    """People and simulated annotators with mistakes, a finished job, a model; owner signed in."""
     study = factories.make_study(
         researcher, factories.make_task(shots=[2, 4], test_size=7), shots=[0, 2, 4], annotators=3
     )
@@ -202,7 +202,7 @@ def test_a_figure_that_there_is_not_is_not_found(client, study, by_token):
     assert reply.status_code == 404
 
 
-# Who may, and what is documented -----------------------------------------------------------------
+# Permissions and documentation -------------------------------------------------------------------
 
 NAMES = [
     ("api_study",), ("api_human_performance",), ("api_analysis",), ("api_training",),

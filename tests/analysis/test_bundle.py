@@ -42,7 +42,7 @@ def var(settings, tmp_path):
 
 @pytest.fixture
 def study(researcher):
-    """One has completed (a robot: the report then has no figures to draw), one is at work."""
+    """A study with a completed simulated annotator, so without figures, and a person at work."""
     study = factories.make_study(
         researcher, factories.make_task(test_size=4), shots=[2], annotators=3
     )

@@ -124,7 +124,7 @@ def one_example(researcher, text: str, gold: Sequence[str], **card):
 
 
 def say(study, shots: int, *answers: Sequence[str], kind=Kind.PERSON) -> list[Participation]:
-    """One annotator each, who gives that answer (to the training examples the gold)."""
+    """Seat one annotator for each answer, who gives it in the test and the gold in training."""
     seats = []
     for texts in answers:
         seats.append(factories.seat(study.scenarios.get(shots=shots), kind))

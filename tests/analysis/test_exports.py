@@ -34,7 +34,7 @@ OF_CROSS_TASK = ("upstream_pool.csv", "upstream.csv", "gains.csv")
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Two tasks; people and a robot, finished, at work and never begun."""
+    """Two tasks; people and a simulated annotator: finished, at work and never begun."""
     places = factories.make_task()
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS, title="Labels")
     study = factories.make_study(

@@ -435,7 +435,7 @@ def test_somebody_elses_analysis_is_not_found(client, other_researcher, study):
 
 @pytest.mark.long
 def test_equivalence_is_asked_of_the_margin_that_the_design_froze(ada, researcher):
-    """Two and two who differ a little: within 99 points of each other, and not within 1."""
+    """Two pairs with small differences: within 99 points of each other, and not within 1."""
     shown = {}
     documents: dict[str, dict[object, str]] = {}
     for margin in (99, 1, None):

@@ -54,7 +54,7 @@ def test_people_and_models_are_respondents(study):
         is_empty = not golds[row.example]
         assert row.right == (100 if is_empty else 50)
         assert row.right_models == pytest.approx(100 if is_empty else 100 / 3)
-        # Who finds one place finds them all; where there is none, all are right.
+        # Annotators who find one place find them all; where there is none, all are right.
         assert math.isnan(row.item_rest) if is_empty else row.item_rest == pytest.approx(1)
 
 

@@ -231,7 +231,7 @@ def test_differences_are_paired_by_example(study, toy):
 
 
 def test_people_are_a_sample_where_they_are_compared_with_a_model(study, toy):
-    """Two people who are far apart say little, however many examples agree."""
+    """Two people with very different scores say little, however many examples agree."""
     (difference,) = differences.differences(study, Kind.PERSON)
     assert difference.low < difference.difference - 200 < difference.difference
     assert difference.se > difference.se_clustered

@@ -39,7 +39,7 @@ def _rated(prefix: str, number: int) -> list[Record]:
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Ratings by Pearson, moods by Classification-F1, places by QA-F1; people, robots, models."""
+    """Ratings by Pearson, moods by Classification-F1, places by QA-F1; all kinds of annotators."""
     ratings = factories.make_task(
         name="ratings", answer="number", no_answer=False, lowest=1, highest=3, step=1,
         metric="Pearson-Correlation", shots=[2],

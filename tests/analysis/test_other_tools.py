@@ -27,7 +27,7 @@ ASTRAL = "🎉 Oslo e\u0301 and Lima, then Oslo."
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Two people and a robot in every scenario of a span task and a label task."""
+    """Two people and a simulated annotator in every scenario of a span task and a label task."""
     places = factories.make_task(
         test=[
             Record("a", (ASTRAL,), "Which places are named?", ("Oslo", "Lima"), None),

@@ -1,4 +1,4 @@
-"""The planner: worked numbers, and who may see what."""
+"""The planner: worked examples and permissions."""
 
 import math
 import re
@@ -27,7 +27,7 @@ WANTED = {
 
 @pytest.fixture
 def study(researcher):
-    """At each of 0 and 2 shots two annotators who are always right and one who never is."""
+    """At 0 and 2 shots each: two annotators who are always right and one who is always wrong."""
     task = factories.make_task(test_size=6)
     pilot = factories.make_study(researcher, task, shots=[0, 2], annotators=3, title="A pilot")
     for scenario in pilot.scenarios.all():

@@ -20,7 +20,7 @@ SAYS = "A program answered, by the API, for 1 of the 3 people in the analysis."
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """At two shots two people by page, and one whom a program answers for."""
+    """Two shots: two people who use the pages, and one whose answers a program sends."""
     study = both_doors.make_study(
         module_researcher, factories.make_task(), name="mixed", shots=[2], annotators=3
     )

@@ -15,7 +15,7 @@ from tests import factories
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Three at each of 0 and 2 shots, who differ a little, and a model at 2 shots."""
+    """Three annotators each at 0 and 2 shots, with small differences, and a model at 2 shots."""
     study = factories.make_study(
         module_researcher, factories.make_task(test_size=4), annotators=3, equivalence_margin=5
     )

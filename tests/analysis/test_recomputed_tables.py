@@ -1,6 +1,6 @@
-"""Every number of an export follows from its answers: recomputed with other people's libraries.
+"""Every number of an export, recomputed from its answers with third-party libraries.
 
-`verify.py` does a part of this for those who have an export alone.
+`verify.py` does a part of this from an export only.
 """
 
 import functools

@@ -42,7 +42,7 @@ NAME = "Idalinde Quastenflosser"
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """People by an open link, a personal link, a panel and Prolific; a robot; a model."""
+    """People by open link, personal link, panel and Prolific; a simulated annotator; a model."""
     places = factories.make_task(test_size=5)
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS, title="Labels")
     study = factories.make_study(

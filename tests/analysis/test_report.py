@@ -132,7 +132,7 @@ def test_the_funnel_says_how_people_left(researcher):
         "withdrew: 1",
         "still at work: 1",
     ]
-    # Who withdrew had come as far as their tombstone says.
+    # A withdrawn participant had come as far as the tombstone says.
     assert funnel_row(study, "Total") == [4, 4, 2, 1, 0, 0]
 
 

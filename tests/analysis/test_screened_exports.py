@@ -68,7 +68,7 @@ def test_the_answers_are_exported_with_their_step_and_agree(export, study, capsy
     assert [row["hash"] for row in set_of] == frozen
     assert {row["file"] for row in set_of} == {"toy_train_8_1.jsonl"}
     answers = [row for row in export["answers.csv"] if row["step"] == "screening"]
-    assert len(answers) == 3 * 4 + 3 + 4  # three to the end, one at the third, and the robot
+    assert len(answers) == 3 * 4 + 3 + 4  # three people to the end, one at the third, one simulated
     assert {row["shots"] for row in answers} == {"0"}
     assert {row["hash"] for row in answers} == set(frozen)
     zero = [row for row in export["annotators.csv"] if row["shots"] == "0"]

@@ -1,4 +1,4 @@
-"""Admission of the arms: pass rates, and who is warned of what they do to a mean."""
+"""Selection by screening: pass rates of the arms, and warnings about its effect on a mean."""
 
 import csv
 import io

@@ -17,7 +17,7 @@ from tests.annotation.test_comprehension import check_file
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """At each of 0 and 2 shots two annotators who are always right and one who never is."""
+    """At 0 and 2 shots each: two annotators who are always right and one who is always wrong."""
     task = factories.make_task(test_size=6)
     pilot = factories.make_study(
         module_researcher, task, shots=[0, 2], annotators=3, exit_questionnaire=True
@@ -78,7 +78,7 @@ def test_a_minimum_of_seconds_is_about_the_median(study):
 
 
 def test_each_cell_has_the_interval_of_the_tables(study):
-    """Of those whom the rule leaves: the estimator of docs/statistics.md on their answers."""
+    """Interval of docs/statistics.md for the answers of annotators left by the rule."""
     first, second, third = study.participations.filter(scenario__shots=2).order_by("pk")
     own_questions.answer_exit(first.token, {"ai_used": "yes"})
     rows = {row.rule: row for row in sensitivity.table(study, Kind.PERSON) if row.shots == 2}
@@ -95,7 +95,7 @@ def test_each_cell_has_the_interval_of_the_tables(study):
         assert (rows[rule].low, rows[rule].high) == pytest.approx(
             (100 * max(low, 0), 100 * min(high, 1))
         )
-    # The two who are always right tie.
+    # The two annotators who are always right tie.
     assert rows["training_s1>=50"].why_not == "annotators tie"
     assert math.isnan(rows["training_s1>=50"].low)
 

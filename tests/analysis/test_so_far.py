@@ -25,7 +25,7 @@ def study(db, stored):
 
 
 def work(study: Study, shots: int, number: int, **seat) -> None:
-    """So many annotators who answer rightly, but the first, who always answers with nothing."""
+    """Seat annotators who answer correctly, except the first, who always submits no answer."""
     for index in range(number):
         texts = None if index else lambda turn: []
         factories.work_through(factories.seat(study.scenarios.get(shots=shots), **seat), texts)

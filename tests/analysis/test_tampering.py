@@ -88,7 +88,7 @@ def export(study, exported, tmp_path):
 
 
 def analysed(export, kind="person"):
-    """Who counts, from the best to the worst."""
+    """Return the annotators in the analysis, from the best to the worst."""
     people = [
         row for row in export["annotators.csv"] if row["in_analysis"] == "1" and row["kind"] == kind
     ]
