@@ -1,4 +1,4 @@
-"""A Prolific to speak with over real HTTP, and people who arrive from it."""
+"""A Prolific double over HTTP, and people who arrive from it."""
 
 import json
 import re
@@ -96,7 +96,7 @@ def submission_of(fake, on_prolific, person=IDA) -> dict:
 
 
 def reject_there(fake, session) -> None:
-    """Rejected on Prolific's own page; who is still at work has said there that they are done."""
+    """Reject on Prolific's page, after a participant still at work has declared to be done."""
     if status(fake, session) == "ACTIVE":
         fake.complete(session, "NOCODE")
     change_there(

@@ -1,4 +1,4 @@
-"""The audience of a design, and how it recruits on Prolific: declared, frozen, shown."""
+"""The audience of a design and its recruitment on Prolific: declared, frozen, shown."""
 
 import json
 

@@ -274,7 +274,7 @@ def test_each_row_of_the_table_is_tried_below():
 
 
 def left_an_entry(watched) -> set[str]:
-    """The addresses all but the sign-in's that did, each by who had signed in."""
+    """Return the addresses with an entry, except sign-in; each entry names the signed-in user."""
     assert not AuditEntry.objects.exclude(by=None).exclude(by__username="ada").exists()
     assert "account_login" in watched.entered
     return watched.entered - SIGN_IN

@@ -15,7 +15,7 @@ def study(researcher):
 
 @pytest.fixture
 def seats(study):
-    """Three who are right, and one who answers with nothing, at two shots."""
+    """Three annotators who are right and one who submits no answers, at two shots."""
     two = study.scenarios.get(shots=2)
     seats = [factories.seat(two) for _ in range(4)]
     for number, seat in enumerate(seats):

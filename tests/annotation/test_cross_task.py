@@ -1,4 +1,4 @@
-"""Cross-task studies: arms, what comes before the unseen task, and who meets what."""
+"""Cross-task studies: arms, upstream tasks before the unseen task, and exposures."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""One decision about several who wait: the same step for each, and about all of them or none."""
+"""One decision about several waiting participants: the same for each, for all or none."""
 
 import pytest
 from django.urls import reverse
@@ -17,7 +17,7 @@ def study(researcher):
 
 @pytest.fixture
 def waiting(study):
-    """Three who have finished the training step."""
+    """Three participants who have finished the training step."""
     seats = [factories.seat(study.scenarios.get()) for _ in range(3)]
     for seat in seats:
         factories.work_through(seat, limit=2)

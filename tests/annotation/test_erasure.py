@@ -1,4 +1,4 @@
-"""Deleting a study: what goes, what stays, who may; identities that go on their day."""
+"""Deleting a study: what is deleted and kept, permissions, and identities deleted on a date."""
 
 import io
 from datetime import date, timedelta

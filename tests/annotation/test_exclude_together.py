@@ -16,7 +16,7 @@ def study(researcher):
 
 @pytest.fixture
 def people(study):
-    """Three who gave one answer throughout, and one who did not."""
+    """Three annotators who gave the same answer throughout, and one who did not."""
     seats = [factories.seat(study.scenarios.get()) for _ in range(4)]
     for seat in seats[:3]:
         factories.work_through(seat, lambda turn: ["positive"])
@@ -46,7 +46,7 @@ def test_who_is_ticked_is_excluded_as_alone_with_an_entry_each(ada, study, peopl
     logged = study.events.filter(what="excluded from the analysis")
     assert {entry.about for entry in logged} == {each.pseudonym for each in people[:3]}
     page = ada.get(reverse("behaviour", args=[study.name])).content.decode()
-    assert f'value="{people[0].pseudonym}"' not in page  # who is excluded already
+    assert f'value="{people[0].pseudonym}"' not in page  # already excluded
     assert study.participations.filter(seat_number__isnull=False).count() == 1
 
 
@@ -59,7 +59,7 @@ def test_if_one_cannot_be_excluded_nobody_is_and_the_page_says_why(ada, study, p
     assert f"{still.pseudonym}: Only a completed participation can be excluded" in page
     assert counted(people) == [True] * 4
     assert not Decision.objects.exists()
-    assert page.count(" checked>") == 3  # of those who have flags
+    assert page.count(" checked>") == 3  # annotators with flags
     assert 'value="always the same label"' in page
     stranger = factories.make_study(researcher, study.tasks.get(), shots=[2], name="other")
     (seat,) = [factories.seat(stranger.scenarios.get())]

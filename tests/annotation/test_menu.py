@@ -46,7 +46,7 @@ def marked(html: str) -> list[tuple[str, str]]:
     return [(name, kind) for kind, name in re.findall(r'aria-current="(\w+)">([^<]*)</a>', nav)]
 
 
-# The pages of an open rehearsal without arms: robots have one there.
+# The pages of an open rehearsal without arms, which has simulated annotators.
 PAGES = [entry for entry in ENTRIES if entry.unless != "no_arms"]
 
 

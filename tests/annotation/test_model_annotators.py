@@ -1,4 +1,4 @@
-"""Models in the annotator's seat: who they are, their seats, how a run went, where they show."""
+"""Models as annotators: identity, seats, records of a run, and the pages that show them."""
 
 import csv
 import hashlib
@@ -78,7 +78,7 @@ def done(study, runs, answer=None, **who) -> Participation:
     return seat
 
 
-# Who it is, and where it sits ---------------------------------------------------------------------
+# Identity and seats -------------------------------------------------------------------------------
 
 
 def test_the_same_model_is_the_same_worker_and_goes_on(study, runs):

@@ -64,7 +64,7 @@ def study(researcher):
 
 
 def stored() -> list[int]:
-    """How many rows there are, of people who did not consent as well."""
+    """Count the rows, including people who did not consent."""
     declined = sum(Scenario.objects.values_list("declined", flat=True))
     return [declined, *(model.objects.count() for model in STORED)]
 

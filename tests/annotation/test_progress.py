@@ -1,4 +1,4 @@
-"""The study's page while people are at work: seats, funnel, who works now, time and money."""
+"""The study's page during work: seats, funnel, current participants, time and money."""
 
 from datetime import timedelta
 from decimal import Decimal

@@ -325,7 +325,7 @@ def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
     decide = reverse("participation_decide", args=[study.name, seat.pseudonym])
     ada.post(decide, {"about": "pay", "outcome": "yes", "reason": "I know who it is"})
     (batch,) = batches.prepare(study, None)
-    assert batch.method == "hand"  # Prolific cannot pay whom it does not know
+    assert batch.method == "hand"  # Prolific cannot pay an unknown participant
 
 
 def in_two_parts(study, researcher):

@@ -41,7 +41,7 @@ def two(fake, study, researcher):
     return list(study.prolific_studies.all())
 
 
-# Seats and who may spend -------------------------------------------------------------------------
+# Seats and the permission to spend ---------------------------------------------------------------
 
 
 def test_adding_seats_of_a_study_on_prolific_needs_the_permission_to_spend(

@@ -1,4 +1,4 @@
-"""After the training step: who goes on, who leaves paid, and who waits for a decision."""
+"""After the training step: continue, be screened out with pay, or wait for a decision."""
 
 from datetime import timedelta
 from html import unescape

@@ -390,7 +390,7 @@ def both_have_looked(monkeypatch):
 
 
 def two_studies_of_one_task(researcher) -> list[bool]:
-    """One worker begins the same task in two studies at once: who of the two is shown it?"""
+    """Begin the same task in two studies at once as one worker; return which study shows it."""
     task = factories.make_task()
     studies = [factories.make_study(researcher, task, shots=[0]) for _ in range(2)]
     seats = [factories.join(study, identity="ida") for study in studies]

@@ -1,4 +1,4 @@
-"""People who are refused on the landing page are counted by reason, and nothing is kept of them."""
+"""Refused arrivals on the landing page are counted by reason, without personal data."""
 
 import re
 

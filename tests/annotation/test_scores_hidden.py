@@ -147,7 +147,7 @@ def test_answers_by_program_have_no_test_gold_and_no_s1(ada, study, researcher):
     tests = [row for row in rows if row["step"] == "annotation"]
     assert len(tests) == 8
     assert {(row["gold"], row["s1"], row["hidden"]) for row in tests} == {(None, None, True)}
-    # The training answers of whom a decision was made about: as without the rule.
+    # Training answers of a participant with a decision are visible, as without the rule.
     trained = [row for row in rows if row["step"] == "training" and not row["hidden"]]
     assert {row["annotator"] for row in trained} == {wrong_one(study).pseudonym}
 

@@ -133,7 +133,7 @@ def test_four_hundred_arrivals_of_whom_half_abandon_fill_every_seat_once(researc
             somebody.post(f"{reply.url}consent/", {"agree": "yes"})
             seated += 1
         if number % 7 == 6:
-            days_pass(1)  # who has not consented by now never will
+            days_pass(1)  # the others will not consent later
     assert (seated, turned_away) == (24, 400 - Participation.objects.count())
     working = Participation.objects.filter(status="working")
     assert len(set(working.values_list("scenario", "seat_number"))) == 24
@@ -345,7 +345,7 @@ def test_who_declined_and_then_took_part_is_offered_the_next_task(researcher):
 
 
 def test_a_refused_start_keeps_what_was_swept_up(researcher):
-    """One who had left was computed again at each click, as the refusal took it back."""
+    """An earlier version recomputed an expired participation at each click and rolled it back."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=1, hourly_rate=60
     )

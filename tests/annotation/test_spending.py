@@ -32,7 +32,7 @@ def study(researcher, task):
     return make_study(researcher, task)
 
 
-# Who may spend -----------------------------------------------------------------------------------
+# The permission to spend -------------------------------------------------------------------------
 
 
 def test_a_fresh_account_cannot_publish_on_prolific(ada, researcher, study):
@@ -116,7 +116,7 @@ def test_who_may_not_spend_is_told_whom_to_ask(researcher):
 
 @pytest.fixture
 def slow(researcher, task):
-    """Three who earned 2.00 each, and one whose page gave signs of work for an hour and more."""
+    """Three participants who earned 2.00 each, and one whose page pinged for over an hour."""
     study = make_study(researcher, task, max_paid_hours=Decimal(2), budget=Decimal(500))
     for seconds in (600, 600, 600, 4000):
         works_for(factories.seat(study.scenarios.get()), seconds)

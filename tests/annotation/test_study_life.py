@@ -1,4 +1,4 @@
-"""Clones, rehearsals with their robots, the archive, and drafts that go again."""
+"""Clones, rehearsals with simulated annotators, the archive, and deletion of drafts."""
 
 import re
 
@@ -96,7 +96,7 @@ def test_robots_are_sent_from_the_page_of_a_rehearsal(ada, study):
 
 
 def work_all(client, study) -> None:
-    """Let every robot of the newest job walk."""
+    """Run every simulated annotator of the newest job."""
     job = Job.objects.filter(kind="simulate").latest("pk")
     for _part in range(job.total + 1):
         post(client, "robots_run", study, job.pk)

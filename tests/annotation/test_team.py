@@ -61,7 +61,7 @@ def decide(about: str) -> dict[str, str]:
     return {"about": about, "outcome": "yes", "reason": "because"}
 
 
-# (name of the address, what follows the study's name, method and fields, who may).
+# (name of the address, arguments after the study's name, method and fields, allowed users).
 ALLOWED = [
     ("study", (), None, EVERYBODY),
     ("study_progress", (), None, EVERYBODY),
@@ -282,7 +282,7 @@ def test_each_role_may_do_what_it_is_for(client, world, name, rest, fields, allo
 
     assert status() in (302, 401)
     before = Study.objects.values().get()
-    # Those who may not come first: nothing that they do may have changed anything.
+    # Users without permission come first: their requests must not change anything.
     for person in sorted(world.people, key=lambda person: person in allowed):
         client.force_login(world.people[person])
         if person == "charlie":

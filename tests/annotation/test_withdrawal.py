@@ -42,7 +42,7 @@ def study(researcher):
 
 @pytest.fixture
 def seats(study):
-    """One at work, one who has completed."""
+    """One participant at work, and one who has completed."""
     both = [factories.seat(study.scenarios.get()) for _ in range(2)]
     factories.work_through(both[0], limit=3)
     factories.work_through(both[1])
