@@ -252,7 +252,7 @@ def labels(db) -> Task:
     ],
 )  # fmt: skip
 def test_a_model_has_one_button_as_people_have(researcher, labels, predicted, problems):
-    """Every label at once scored 66.7 where people who know nothing score 50."""
+    """A prediction of every label at once scored 66.7, where guessing people score 50."""
     good = upload(labels, number=1, name="good.jsonl")
     bad = upload(labels, shots=4, name="bad.jsonl", data=lines_of(labels, *predicted))
     with pytest.raises(PredictionsError) as refused:
