@@ -11,7 +11,7 @@ from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 
 from tests.prolific_double.rules import FakeError
 
-# Method and address -> the platform's method, its arguments besides ids, and the status.
+# Method and address -> the platform's method, its arguments without ids, and the status.
 ADDRESSES = {
     "GET users/me/": ("me", "", 200),
     "GET workspaces/": ("workspaces", "", 200),
