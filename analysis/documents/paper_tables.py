@@ -142,7 +142,12 @@ def _models(study: Study, kind: str) -> Iterator[PaperTable]:
         shown = [
             Column("", "Who", get=str),
             *(_scores_of(place, task.name) for place, task in enumerate(table.tasks)),
-            Column("", "Average", models_columns.SCORE_COLUMNS[1].meaning, get=_average),
+            Column(
+                "",
+                "Average",
+                models_columns.SCORE_COLUMNS[1].meaning,
+                get=lambda row: "–" if row.aggregate is None else row.aggregate.text,
+            ),
             Column("", "SD of sum", models_columns.SCORE_COLUMNS[2].meaning, get="sum_text"),
         ]
         about = " ".join(
@@ -158,10 +163,6 @@ def _scores_of(place: int, task: str) -> Column:
     return Column("", task, get=lambda row: row.scores[place].text)
 
 
-def _average(row: model_tables.Row) -> str:
-    return "–" if row.aggregate is None else row.aggregate.text
-
-
 def _simple(table: Table) -> tuple[str, Maker]:
     """A table whose rows and columns are those of its page as they stand."""
 
@@ -174,15 +175,14 @@ def _simple(table: Table) -> tuple[str, Maker]:
 
 def _leaderboard(study: Study, kind: str) -> Iterator[PaperTable]:
     for board in leaderboard.boards(study, kind):
-        shown = [Column("", "Who", get=_entry), *leaderboard.of_board(board)]
+        shown = [
+            Column("", "Who", get=lambda e: f"{e.name} (published)" if e.is_published else e.name),
+            *leaderboard.of_board(board),
+        ]
         rows = [entry for _words, entries in board.groups for entry in entries]
         title = f"Leaderboard, {board.heading}"
         name = f"leaderboard-{board.heading}"
         yield _table(study, kind, name, title, shown, rows, board.test_text)
-
-
-def _entry(entry: leaderboard.Entry) -> str:
-    return f"{entry.name} (published)" if entry.is_published else entry.name
 
 
 def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:

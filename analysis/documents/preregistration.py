@@ -87,7 +87,7 @@ def document(manifest: Manifest, opening: Opening) -> Document:
             Section("Scenarios and annotators", _scenarios(manifest)),
             Section("Procedure", _procedure(manifest)),
             Section("Screening and exclusion", _rules(manifest)),
-            Section("Pay", _pay(manifest)),
+            Section("Pay", [Bullets([*pay_sentences(manifest), *reward_on_prolific(manifest)])]),
             Section("Consent", _consent(manifest, opening)),
             Section("Planned analysis", planned_analysis.blocks(manifest)),
         ],
@@ -357,10 +357,6 @@ def _questions(questions: list[gates.Question]) -> str:
         )
         for question in questions
     )
-
-
-def _pay(manifest: Manifest) -> list:
-    return [Bullets([*pay_sentences(manifest), *reward_on_prolific(manifest)])]
 
 
 def _consent(manifest: Manifest, opening: Opening) -> list:

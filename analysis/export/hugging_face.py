@@ -168,6 +168,7 @@ def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int
     named = ", ".join(f"{kind}: {count:,} answers" for kind, count in sorted(kinds.items()))
     if programs:
         named += f", {programs:,} of the answers of people given by a program (`channel` is api)"
+    meanings = COLUMNS["answers.csv"] | ARM | OWN
     text = CARD.format(
         title=_cell(study.title),
         study=study.name,
@@ -175,7 +176,7 @@ def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int
         count=counts.total(),
         kinds=named,
         splits=_table((step, f"{count:,}") for step, count in counts.items()),
-        columns=_table((name, _meaning(name)) for name in _schema().names),
+        columns=_table((name, meanings[name]) for name in _schema().names),
         tasks=_table((card.name, card.language, card.source, card.licence) for card in cards),
     )
     about = {
@@ -187,10 +188,6 @@ def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int
     # JSON is YAML.
     head = "".join(f"{key}: {json.dumps(value)}\n" for key, value in about.items())
     return f"---\n{head}---\n{text}"
-
-
-def _meaning(column: str) -> str:
-    return OWN.get(column) or (COLUMNS["answers.csv"] | ARM)[column]
 
 
 def _table(rows: Iterator[tuple[str, ...]]) -> str:

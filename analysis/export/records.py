@@ -277,10 +277,6 @@ def _gains(study: Study) -> Iterator[cross_task.Gain]:
         yield from cross_task.gains(study, kind)
 
 
-def _model_scores(study: Study) -> list[model_tables.ModelRow]:
-    return model_tables.model_rows(compared_files.files(study))
-
-
 # File -> its rows, without their first two cells: the study and its manifest.
 ROWS: dict[str, Callable[[Study], Iterable[Row]]] = {
     "human_performance.csv": _by_columns(rendering.PERFORMANCE, _performance),
@@ -298,7 +294,10 @@ ROWS: dict[str, Callable[[Study], Iterable[Row]]] = {
     "pay_totals.csv": pay_totals_rows,
     "wages.csv": wages_rows,
     "predictions.csv": predictions_rows,
-    "model_scores.csv": _by_columns(models_columns.MODEL, _model_scores),
+    "model_scores.csv": _by_columns(
+        models_columns.MODEL,
+        lambda study: model_tables.model_rows(compared_files.files(study)),
+    ),
     "upstream_pool.csv": pool_rows,
     "upstream.csv": upstream_rows,
     "gains.csv": _by_columns(cross_task.GAINS, _gains),

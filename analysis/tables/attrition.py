@@ -290,10 +290,6 @@ def _quartiles(row: Row) -> str:
     return NOTHING if row.low is None else f"{_number(row.low)} to {_number(row.high)}"
 
 
-def _share(share: float | None) -> str:
-    return NOTHING if share is None else f"{share:.0%}"
-
-
 _OF_SAMPLE = [
     Column("question", "Question", "of the study's own, or a column of the platform's export"),
     Column("answer", "Answer", "one of its choices; empty where the answer is a number"),
@@ -306,7 +302,13 @@ _OF_SAMPLE = [
     Column("n", "", "people with that answer; empty where it is hidden"),
     Column("hidden", "", f"{SMALL} or {WITHHELD} where n is hidden"),
     Column("", "n", "people with that answer", get=lambda row: row.hidden or str(row.n)),
-    Column("share", "Share", "of those who answered", "share", _share),
+    Column(
+        "share",
+        "Share",
+        "of those who answered",
+        "share",
+        lambda share: NOTHING if share is None else f"{share:.0%}",
+    ),
     Column("median", "Median", "of an answer that is a number", show=_number),
     Column("lower_quartile", "", "of an answer that is a number", get="low"),
     Column("upper_quartile", "", "of an answer that is a number", get="high"),

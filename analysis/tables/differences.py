@@ -202,11 +202,7 @@ def _differences(study: Study, kind: str) -> list[Difference]:
     judged = tested.judged(own, study.equivalence_margin)
     for row in tested.judged(others, study.equivalence_margin):
         judged.append(replace(row, p_holm=math.nan))
-    return sorted(judged, key=_place)
-
-
-def _place(row: Difference) -> tuple[Any, ...]:
-    return place(row.task), row.shots, row.model
+    return sorted(judged, key=lambda row: (place(row.task), row.shots, row.model))
 
 
 def late(rows: Sequence[Difference]) -> str:

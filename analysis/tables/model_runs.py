@@ -265,14 +265,6 @@ class Effort:
         return math.nan if self.invalid is None else self.invalid / self.answers
 
 
-def _money(value: float) -> str:
-    return f"{value:.4f}" if math.isfinite(value) else NOTHING
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %" if math.isfinite(value) else NOTHING
-
-
 EFFORT = [
     Column("name", "Who", "people, or a model in the annotator's seat", get="who"),
     Column("kind", "", "person or model"),
@@ -293,7 +285,7 @@ EFFORT = [
         "cost_per_answer",
         "Cost per answer",
         "pay of people; what the provider of a model charges, where it says so",
-        show=_money,
+        show=lambda value: f"{value:.4f}" if math.isfinite(value) else NOTHING,
     ),
     Column("currency", "Currency", "of the cost"),
     Column(
@@ -301,7 +293,7 @@ EFFORT = [
         "Invalid",
         "share of a model's answers that were not valid after every retry, so that an empty one"
         " was stored",
-        show=_percent,
+        show=lambda value: f"{100 * value:.1f} %" if math.isfinite(value) else NOTHING,
     ),
     Column(
         "refusals",

@@ -45,10 +45,6 @@ def _is_told(people: pd.DataFrame) -> bool:
     return not (people["seen_before"].eq("").all() and people["ai_used"].eq("").all())
 
 
-def _has_programs(people: pd.DataFrame) -> bool:
-    return bool(people["by_program"].any())
-
-
 def _said(question: str, *answers: str) -> Callable[[pd.DataFrame], pd.Series]:
     """Who gave one of these answers ("": none) to that question of the exit questionnaire."""
     return lambda people: people["analysed"] & people[question].isin(list(answers))
@@ -116,7 +112,7 @@ RULES = (
         "by_page",
         "without people for whom a program answered",
         _not("by_program"),
-        _has_programs,
+        lambda people: bool(people["by_program"].any()),
     ),
     Rule(
         "none_of_these",

@@ -27,6 +27,7 @@ def form(facts: Facts, answers: Answers) -> Form:
         ),
         _characteristics(facts, answers),
     ]  # fmt: skip
+    unasked = [status(e.number, e.title, Status.NOT_APPLICABLE, field=e.field) for e in own]
     entries = [
         status(
             "D", "People as annotators or participants", Status.YES if people else Status.NO,
@@ -34,13 +35,9 @@ def form(facts: Facts, answers: Answers) -> Form:
             if people
             else "No person has taken a seat yet.",
         ),
-        *(own if people else [_none(entry) for entry in own]),
+        *(own if people else unasked),
     ]  # fmt: skip
     return Form("acl-d", TITLE, SOURCE, entries)
-
-
-def _none(entry: Entry) -> Entry:
-    return status(entry.number, entry.title, Status.NOT_APPLICABLE, field=entry.field)
 
 
 def _item(number: str, title: str, answer: Status, *evidence: str, field: str = "") -> Entry:

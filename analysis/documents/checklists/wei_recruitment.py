@@ -243,17 +243,14 @@ def _kinds_of_training(facts: Facts) -> list[str]:
     return sentences
 
 
-def _rate(facts: Facts) -> str:
-    return f"{facts.manifest['hourly_rate']} {facts.manifest['currency']}"
-
-
 def _training_pay(facts: Facts, is_trained: bool) -> tuple[Status, str]:
     """Was the training paid, and how much?"""
     if not is_trained:
         return Status.NOT_APPLICABLE, NA
     if float(facts.manifest["hourly_rate"]):
         least = "At least " if facts.record.has_fixed_amounts else ""
-        amount = f"{least}{_rate(facts)} per hour of active time, as in the annotation step."
+        rate = f"{facts.manifest['hourly_rate']} {facts.manifest['currency']}"
+        amount = f"{least}{rate} per hour of active time, as in the annotation step."
         return _paid(facts), amount
     if wording.is_paid(facts.manifest):
         whole = " ".join(wording.least_and_most(facts.manifest, REPORTED))
