@@ -331,20 +331,14 @@ def _consent(record: StudyRecord) -> list[Block]:
 def _changes(record: StudyRecord) -> list[Block]:
     items = [(at, what) for at, what in record.changes]
     items += [
-        (
-            exclusion.at,
-            f"{exclusion.annotator} {_decision(exclusion.in_analysis)}",
-        )
+        (exclusion.at, f"{exclusion.annotator} {_decision(exclusion.in_analysis)}")
         for exclusion in record.exclusions
         if not exclusion.by_design
     ]
     if not items:
         return [Paragraph("None: the study has not been changed since it was opened.")]
     lines = [f"{moment(at)}: {what}" for at, what in sorted(items)]
-    return [
-        Paragraph("All changes to the study since its design was frozen:"),
-        Bullets(lines),
-    ]
+    return [Paragraph("All changes to the study since its design was frozen:"), Bullets(lines)]
 
 
 def _sample(record: StudyRecord) -> list[Section]:

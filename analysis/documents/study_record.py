@@ -47,11 +47,7 @@ from tasks.models import Example, Split, Task
 from tasks.paper import place
 
 # Where participants came from, in words.
-PLATFORMS = {
-    "link": "an open link",
-    "personal": "personal one-time links",
-    "prolific": "Prolific",
-}
+PLATFORMS = {"link": "an open link", "personal": "personal one-time links", "prolific": "Prolific"}
 # Sentences of the audit log on what changed while the study ran (AuditEntry.what).
 NAMES_NOBODY = re.compile(
     r"Paused automatically: |paused$|reopened$|closed for good$|budget raised from "
@@ -169,11 +165,7 @@ class StudyRecord:
     @cached_property
     def _workers(self) -> dict[str, int]:
         """Number of distinct people with a participation that came that far."""
-        reached = {
-            "arrived": Q(),
-            "consented": Q(consented_at__isnull=False),
-            "analysed": ANALYSED,
-        }
+        reached = {"arrived": Q(), "consented": Q(consented_at__isnull=False), "analysed": ANALYSED}
         counts = {name: Count("worker", distinct=True, filter=it) for name, it in reached.items()}
         return self._people().aggregate(**counts)
 

@@ -360,9 +360,7 @@ def metrics(manifest: Manifest) -> str:
     named = "; ".join(f"{metric} on {', '.join(names)}" for metric, names in by_metric.items())
     names = dict.fromkeys([*by_metric, *further])
     whole = [name for name in names if not METRICS[name].is_mean]
-    sentences = [
-        f"The score of a test set is that of its task's metric: {named}.",
-    ]
+    sentences = [f"The score of a test set is that of its task's metric: {named}."]
     if of_crossfit := [name for name in names if "CrossFit" in METRICS[name].source]:
         is_or_are = "is" if len(of_crossfit) == 1 else "are"
         sentences.append(

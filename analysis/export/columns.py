@@ -28,7 +28,7 @@ SCENARIO = {
     "split": "number of the training split; empty at zero shots",
 }
 ARM = {
-    "arm": "of a cross-task study what came before the task: upstream, sham or direct; else empty",
+    "arm": "of a cross-task study what came before the task: upstream, sham or direct; else empty"
 }
 WORKER = {
     "annotator": "pseudonym of the participation",

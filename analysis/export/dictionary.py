@@ -44,12 +44,7 @@ NUMBERS = {
 }  # fmt: skip
 TIMES = {"shown_at", "submitted_at", "at"}
 # Type -> its name in pandas; whole numbers may be missing.
-IN_PANDAS = {
-    "integer": "Int64",
-    "number": "float64",
-    "datetime": "datetime64",
-    "string": "string",
-}
+IN_PANDAS = {"integer": "Int64", "number": "float64", "datetime": "datetime64", "string": "string"}
 
 
 def type_of(column: str, file: str = "") -> str:

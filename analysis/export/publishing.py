@@ -246,9 +246,7 @@ COLUMNS_OF_TIMES = {
     "decisions.csv": ("at",),
 }
 # Times within texts: of the audit log (ISO 8601) and of the report ("2026-11-21 20:03:00 UTC").
-IN_TEXT = re.compile(
-    r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(\.\d+)?(Z|\+00:00| UTC)",
-)
+IN_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(\.\d+)?(Z|\+00:00| UTC)")
 ROUNDED = """
 ## Rounded times
 

@@ -295,8 +295,7 @@ ROWS: dict[str, Callable[[Study], Iterable[Row]]] = {
     "wages.csv": wages_rows,
     "predictions.csv": predictions_rows,
     "model_scores.csv": _by_columns(
-        models_columns.MODEL,
-        lambda study: model_tables.model_rows(compared_files.files(study)),
+        models_columns.MODEL, lambda study: model_tables.model_rows(compared_files.files(study))
     ),
     "upstream_pool.csv": pool_rows,
     "upstream.csv": upstream_rows,

@@ -48,10 +48,7 @@ CONFIG: dict[str, Any] = {
 def marked(spec: dict[str, Any], mark: str) -> dict[str, Any]:
     """The specification with that sentence above the panels, in lines that fit one column."""
     title = {"anchor": "start", "color": INK, "fontSize": 11, "fontWeight": "normal"}
-    return spec | {
-        "title": textwrap.wrap(mark, 44),
-        "config": spec["config"] | {"title": title},
-    }
+    return spec | {"title": textwrap.wrap(mark, 44), "config": spec["config"] | {"title": title}}
 
 
 def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
@@ -182,10 +179,7 @@ def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
         axis=alt.Axis(format="d", tickMinStep=1, grid=False),
         scale=alt.Scale(zero=False, padding=10),
     )
-    names = [
-        alt.Tooltip("first:Q", title="Examples from"),
-        alt.Tooltip("last:Q", title="to"),
-    ]
+    names = [alt.Tooltip("first:Q", title="Examples from"), alt.Tooltip("last:Q", title="to")]
     return _panels(_lines(frame, x, _score_axis(), shots, names), own_x=True)
 
 

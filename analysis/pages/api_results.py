@@ -196,10 +196,7 @@ class TableLatex(KindOfTable):
     """A table as the page LaTeX has it: caption, label, booktabs, notes."""
 
     @extend_schema(
-        parameters=[
-            KIND,
-            OpenApiParameter("table", str, "path", enum=list(paper_tables.TABLES)),
-        ],
+        parameters=[KIND, OpenApiParameter("table", str, "path", enum=list(paper_tables.TABLES))],
         responses={(200, "application/x-tex"): str},
         summary="A table of the study in LaTeX",
         description="Of the first kind of annotators that has results, or of `kind`.",

@@ -238,9 +238,7 @@ class ChecklistForm(ApiView):
 
 class ChecklistLatex(ApiView):
     @extend_schema(
-        parameters=[FORM],
-        responses={(200, "application/x-tex"): str},
-        summary="The same in LaTeX",
+        parameters=[FORM], responses={(200, "application/x-tex"): str}, summary="The same in LaTeX"
     )
     def get(self, request: Request, name: str, form: str) -> HttpResponse:
         text = checklists.as_latex(_form(request, name, form))

@@ -102,8 +102,7 @@ class UploadForm(forms.Form):
         help_text="Of the model or its weights: a version, a commit, a date of the service.",
     )
     files = _FilesField(  # type: ignore[assignment]  # forms take their fields away
-        label="Files of predictions",
-        help_text=f"Several files at once if they are named {NAMED}.",
+        label="Files of predictions", help_text=f"Several files at once if they are named {NAMED}."
     )
     task = forms.ModelChoiceField(
         Task.objects.none(),

@@ -53,11 +53,7 @@ def models(request: ResearcherRequest) -> HttpResponse:
         stored.annotate(file_count=Count("files"), task_count=Count("files__task", distinct=True))
     )
     shown = listing.listing(
-        request.GET,
-        rows,
-        LISTED,
-        _searched,
-        is_archived=lambda row: bool(row.archived_at),
+        request.GET, rows, LISTED, _searched, is_archived=lambda row: bool(row.archived_at)
     )
     if listing.wants_csv(request.GET):
         return shown.as_csv("models-list.csv")

@@ -77,10 +77,7 @@ def wilson(right: int, total: int, level: float = 0.95) -> tuple[float, float]:
     share, z2 = right / total, float(special.ndtri((1 + level) / 2)) ** 2 / total
     middle = (share + z2 / 2) / (1 + z2)
     reach = math.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
-    return (
-        0.0 if right == 0 else middle - reach,
-        1.0 if right == total else middle + reach,
-    )
+    return (0.0 if right == 0 else middle - reach, 1.0 if right == total else middle + reach)
 
 
 def bootstrap(

@@ -163,11 +163,7 @@ _ATTRITION_INTRO = (
     " interval: the error of sampling comes on top."
 )
 ATTRITION = Table(
-    "attrition",
-    "Attrition by number of shots",
-    _ATTRITION_INTRO,
-    _COLUMNS,
-    attritions,
+    "attrition", "Attrition by number of shots", _ATTRITION_INTRO, _COLUMNS, attritions
 )
 
 
@@ -247,13 +243,7 @@ _ADMISSION_INTRO = (
     " annotators have learnt. A difference between arms that are judged differently can contain"
     " that rise; nothing corrects it."
 )
-ADMISSION = Table(
-    "admission",
-    "Admission",
-    _ADMISSION_INTRO,
-    _OF_ADMISSION,
-    admissions,
-)
+ADMISSION = Table("admission", "Admission", _ADMISSION_INTRO, _OF_ADMISSION, admissions)
 
 
 def told(study: Study) -> list[str]:

@@ -8,12 +8,7 @@ from typing import Any
 from analysis.stats.two_way import RUNS
 from analysis.tables.columns import SCORE, signed_points
 from analysis.tables.differences import Difference
-from analysis.tables.tested import (
-    equivalence_columns,
-    error_columns,
-    interval_columns,
-    p_columns,
-)
+from analysis.tables.tested import equivalence_columns, error_columns, interval_columns, p_columns
 from tasks.columns import Column, points, two_digits
 
 SD1 = "sample standard deviation (ddof 1), x 100; empty for a single one"
@@ -132,16 +127,8 @@ MODEL = [
         "Seen the test set?",
         "whether it may have seen the test examples, as stated: no, maybe, yes",
     ),
-    _of_run(
-        "predicted_on",
-        "Date",
-        "date of the run, as stated",
-    ),
-    _of_run(
-        "revision",
-        "Revision",
-        "of the model, as stated",
-    ),
+    _of_run("predicted_on", "Date", "date of the run, as stated"),
+    _of_run("revision", "Revision", "of the model, as stated"),
     Column("recipe", meaning=RECIPE),
 ]
 

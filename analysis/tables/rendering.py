@@ -159,10 +159,7 @@ _TEST_PART = Column(
     meaning="how many of a corpus's test examples are scored; empty: all",
     get=lambda row: row.task.test_part or None,
 )
-PERFORMANCE_FILE = [
-    *(column for column in PERFORMANCE if column.name not in _EXPORTED),
-    _TEST_PART,
-]
+PERFORMANCE_FILE = [*(column for column in PERFORMANCE if column.name not in _EXPORTED), _TEST_PART]
 
 
 def intervals(table: PerformanceTable) -> Intervals:
@@ -225,10 +222,7 @@ def definition(table: PerformanceTable) -> str:
 
 def notes(table: PerformanceTable, with_intervals: bool = False) -> list[str]:
     """The notes below the table: the definition of its numbers, and who is not counted."""
-    sentences = [
-        definition(table),
-        f"Recipe: {'; '.join(table.recipes)}",
-    ]
+    sentences = [definition(table), f"Recipe: {'; '.join(table.recipes)}"]
     if with_intervals:
         sentences.append(INTERVALS_NOTE)
     sentences += table.set_notes

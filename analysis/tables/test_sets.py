@@ -201,9 +201,7 @@ def texts_by_turn(spans: QuerySet[AnswerSpan]) -> Iterator[tuple[int, list[str]]
         yield current, list(texts)
 
 
-def given_texts(
-    answers: QuerySet[Answer],
-) -> Iterator[tuple[int, int, str, list[str], float]]:
+def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list[str], float]]:
     """(participation, example, label, distinct texts in order, S1) of each of these answers.
 
     Spans are read by the keys of their answers: as a subquery of them, PostgreSQL may read all

@@ -19,16 +19,7 @@ from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import count
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from analysis.tables import model_runs
-from annotation.models import (
-    AddedSeats,
-    Answer,
-    Arm,
-    Kind,
-    LedgerEntry,
-    ModelRun,
-    Status,
-    Step,
-)
+from annotation.models import AddedSeats, Answer, Arm, Kind, LedgerEntry, ModelRun, Status, Step
 from annotation.models.participation import ParticipationQuerySet
 from annotation.money.ledger import in_currency
 from annotation.study import compared_files, cross_task

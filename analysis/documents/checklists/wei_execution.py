@@ -252,12 +252,7 @@ def _tools(facts: Facts, answers: Answers) -> list[Entry]:
         watched.append("Programs in people's seats report neither.")
     return [
         status(
-            "3.5",
-            "Same tools",
-            answers.status("3.5"),
-            prose(answers["3.5"]),
-            signs,
-            field="3.5",
+            "3.5", "Same tools", answers.status("3.5"), prose(answers["3.5"]), signs, field="3.5"
         ),
         status("3.5.1", "Oversight of tools", Status.PARTIAL, *watched),
     ]

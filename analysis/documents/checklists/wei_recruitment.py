@@ -324,10 +324,7 @@ def _structure(facts: Facts, paid: bool) -> list[Entry]:
     title, more = "The same pay for all annotators", "How pay differed"
     number, total = facts.bonuses
     if not paid:
-        return [
-            status("2.7.3", title, Status.NOT_APPLICABLE),
-            text("2.7.3.1", more, NA),
-        ]
+        return [status("2.7.3", title, Status.NOT_APPLICABLE), text("2.7.3.1", more, NA)]
     differing = []
     if number:
         differing.append(f"bonuses given by hand: {number}, together {total}")
