@@ -1,4 +1,4 @@
-"""What stands at the head of a report: title, authors, affiliations, ethics approval, design.
+"""The head of a report (title, authors, ethics approval, design), and its licence.
 
 What only a researcher knows is kept with the answers to the report's checklist, by these names.
 """

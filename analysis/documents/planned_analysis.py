@@ -1,4 +1,4 @@
-"""The planned analysis of a preregistration: scores, intervals, families of tests, power."""
+"""The planned analysis of a preregistration, and what a cross-task study adds to documents."""
 
 from collections import Counter
 from collections.abc import Sequence

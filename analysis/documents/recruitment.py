@@ -1,4 +1,4 @@
-"""How people come to a study, in sentences that plan and report share."""
+"""How people come to a study, and what the report says of those behind a result."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Answers beside the examples that they were given to: what the files for other tools are made of.
+"""Answers beside their examples, and as logs of Inspect and of lm-evaluation-harness.
 
 As in answers.csv workers appear under pseudonyms, every kind of worker is marked, and nothing is
 written of who withdrew. Answers of an upstream step and to attention checks are left out: they are

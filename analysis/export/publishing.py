@@ -1,4 +1,4 @@
-"""What a bundle needs to be published as a data set: citation, licence, Croissant, dataset card.
+"""What a bundle needs to be published: citation, licence, Croissant, data card, rounded times.
 
 All of it is made of the design, the researcher's title page (documents/front.py) and the columns of
 the files. Nobody is named but those whom the title page names.

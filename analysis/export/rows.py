@@ -1,4 +1,4 @@
-"""The rows of the exported files that hold examples, answers, annotators and scenarios."""
+"""The rows of files of examples, answers, annotators, and of what is concluded of them."""
 
 from __future__ import annotations
 

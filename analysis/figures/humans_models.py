@@ -1,4 +1,4 @@
-"""Humans beside models by shots: the figure of CLUES, of one study or of several.
+"""Humans beside models by shots, the figure of CLUES, and the columns of every figure.
 
 People with their interval of 95 %, uploaded models with the t interval over their training splits,
 and what the paper printed, without intervals: it says no ddof, and of people not what ± is.

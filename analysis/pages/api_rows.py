@@ -1,4 +1,4 @@
-"""Answers and spans by program, page by page or streamed: gold and scores as the pages show them.
+"""Answers, spans, checklists, the sample and comments by program: as the pages show them.
 
 Who decides on the analysis must not see a person's score before (annotation/steps/blinding.py): S1
 and gold of their answers are null until then, as on the page of that annotator. Where the design

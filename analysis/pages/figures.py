@@ -1,4 +1,4 @@
-"""The page of figures and what is behind them: specifications, data, numbers, pictures."""
+"""The pages of figures, of one study or several: specifications, data, numbers, pictures."""
 
 from typing import Any
 

@@ -1,5 +1,4 @@
-"""The form that uploads predictions: it only cleans and converts; tasks/predictions/store.py does
-the rest."""
+"""The forms of the pages of results: they clean and convert what is sent."""
 
 import contextlib
 import math

@@ -1,4 +1,4 @@
-"""How far annotators agree with each other, whatever the gold (pure).
+"""How far annotators agree with each other, and what they say together (pure).
 
 A unit is one example: the answers of those who gave one, each a set of texts. Two empty sets are
 equal, an empty and another set wholly different, under every distance. Units with fewer than two

@@ -1,4 +1,4 @@
-"""Tests beside the primary one of two_way.py, and the correction for many of them (pure).
+"""Tests beside the primary one of two_way.py, their correction, and attrition (pure).
 
 They are sensitivity: between groups of annotators the annotator is the unit; against a model on the
 same examples, the example is. With three annotators a group no permutation test can go below

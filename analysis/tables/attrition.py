@@ -1,4 +1,4 @@
-"""Attrition by arm, next to every difference between shots: who completed, and Lee's bounds."""
+"""Who is behind a result: attrition by arm with Lee's bounds, admission, the sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts inside Markdown and LaTeX that mean themselves."""
+"""Texts and tables in Markdown and LaTeX."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The runs of a model: what their uploader states of them, and the score of each file.
+"""The runs of a model, uploaded or in an annotator's seat: what is stated, and their scores.
 
 And what a study makes of the runs: which were trained on the very examples that its people saw,
 and their scores with alternative golds as one set.

@@ -1,4 +1,4 @@
-"""What the contrasts of a design can show, while it is being designed: for the page of its form.
+"""What a design can show while it is made: contrasts between shots, a stated gain of arms.
 
 The test is the primary one of the preregistration (documents/planned_analysis.py), at the first
 step of Holm's correction over the whole family. Points need an SD between annotators: of people

@@ -1,4 +1,4 @@
-"""Figures quoted from papers, to print beside measured ones; always marked as published.
+"""Figures quoted from papers, and the bounds of a task: what stands beside measured scores.
 
 They belong to a task whose test file is the published one, whatever either of them is called:
 anybody may call a task SST-2.

@@ -1,4 +1,4 @@
-"""Part D of the Responsible NLP checklist of ACL: people as annotators. In our own words."""
+"""Checklists of ACL (Responsible NLP, part D) and NeurIPS (14, 15), in our own words."""
 
 from analysis.documents import wording
 from analysis.documents.checklists.facts import Facts, audience, prose
