@@ -14,11 +14,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from analysis.documents import blocks, paper_tables, preregistration, report
-from analysis.export import bundle_job, files
+from analysis.export import bundle_job
 from analysis.figures.several_studies import Comparison
 from analysis.pages import figures, forms
 from analysis.pages.report import MARKDOWN
-from analysis.pages.tables import TABLES, Rows
+from analysis.pages.tables import TABLES, Rows, zip_of
 from analysis.tables import difficulty, gold_audit, performance, planner
 from analysis.tables.columns import as_records
 from analysis.tables.upstream import OF_ARMS
@@ -30,7 +30,7 @@ from annotation.models import Kind, Study
 from annotation.monitoring import report_answers
 from annotation.rights import right_to
 from tasks.columns import Column
-from tasks.downloads import download, saved_as
+from tasks.downloads import download
 from tasks.models import Job
 
 OBJECT = OpenApiTypes.OBJECT  # rows by the columns of the page
@@ -266,12 +266,7 @@ class ExportZip(ApiView):
         responses={(200, "application/zip"): bytes}, summary="All CSVs with verify.py, streamed"
     )
     def get(self, request: Request, name: str) -> StreamingHttpResponse:
-        study = scores_of(request, name)
-        return StreamingHttpResponse(
-            files.stream_export(study),
-            content_type="application/zip",
-            headers=saved_as(f"{study.name}.zip"),
-        )
+        return zip_of(scores_of(request, name))
 
 
 class Release(StudyTwin):

@@ -214,7 +214,11 @@ def table_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
 @reading
 def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
     """All CSVs with verify.py, sent while they are made."""
-    study = scores_of(request, name)
+    return zip_of(scores_of(request, name))
+
+
+def zip_of(study: Study) -> StreamingHttpResponse:
+    """The export of a study as NAME.zip."""
     return StreamingHttpResponse(
         files.stream_export(study),
         content_type="application/zip",
