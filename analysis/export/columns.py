@@ -403,38 +403,50 @@ COLUMNS: dict[str, dict[str, str]] = {
     | CHANNELS,
     "gains.csv": STUDY | meanings(cross_task.GAINS),
 }
-README = """\
-Export of the study {name} from Handful.
+# The type of a column, by its name: whole numbers, other numbers and times; all else are texts.
+INTEGERS = {
+    "task_version", "shots", "split", "position", "in_analysis", "start", "end", "n", "training_n",
+    "too_fast", "longest_run", "blurs", "pastes", "checks", "checks_passed", "arrival", "outcome",
+    "cents", "entries", "of", "nested", "in_shots", "not_in_shots", "test_examples", "contexts",
+    "from_shots", "to_shots", "n_from", "n_to", "splits",
+    "seats", "arrived", "declined", "consented", "trained", "qualified", "completed", "analysed",
+    "at_work", "screened_out", "returned", "expired", "refused", "withdrawn", "rejected",
+    "withdrawn_cents", "by_platform", "late_seats", "by_program", "score_seen", "compared",
+    "answers",
+    "respondents", "unanimous", "against_gold", "annotators", "new_people", "base_people",
+    "replicate", "retries", "seed", "input_tokens", "output_tokens", "invalid", "refusals",
+    "in_family", "number", "began_from", "completed_from", "began_to", "completed_to",
+}  # fmt: skip
+NUMBERS = {
+    "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",
+    "sd_examples", "training_s1", "modal_share", "longest_absence", "mean", "sd_ddof1", "sd_ddof0",
+    "set_mean", "set_sd_ddof1", "set_sd_ddof0", "set_ceiling", "split_sd_ddof1", "split_sd_ddof0",
+    "floor_random",
+    "floor_frequent", "baseline", "ceiling",
+    "worked_seconds", "waited_seconds", "published_mean", "published_spread",
+    "pairwise_s1", "alpha_nominal", "alpha_jaccard", "alpha_masi", "alpha_s1", "individuals",
+    "majority", "low_95", "high_95", "t_low_95", "t_high_95", "se", "df", "difference", "hedges_g",
+    "p",
+    "margin", "p_equivalence", "low_90", "high_90", "smallest_margin", "welch_p", "permutation_p",
+    "smallest_p", "people_se", "people_df", "p_holm", "sd_between_annotators",
+    "sd_between_contexts", "sd_rest", "leave_one_out", "best", "worst", "right", "right_models",
+    "item_rest", "human_mean",
+    "model_mean", "se_clustered", "p_sign_flip", "elapsed_seconds", "per_active_hour",
+    "per_elapsed_hour", "median_active_seconds", "median_elapsed_seconds", "total_active_seconds",
+    "total_elapsed_seconds", "new", "base", "new_sd", "base_sd", "gain", "boot_low_95",
+    "boot_high_95",
+    "difference_low_95", "difference_high_95", "value", "temperature", "cost_usd",
+    "share_from", "share_to", "p_fisher", "trimmed", "lee_low", "lee_high",
+}  # fmt: skip
+TIMES = {"shown_at", "submitted_at", "at"}
 
-{manifest}
-The main table can be recomputed from these CSVs with Python alone, without Handful:
 
-    python verify.py --design HASH --sums HASH --signers FILE
-
-verify.py recomputes the hash of every file and example, S1 of every answer, the spans, mean, SD and
-n of every annotator and, for tasks that are scored by S1, of every cell of human_performance.csv
-with its interval in intervals.csv, seats and orders from the seed, exclusions from the decisions,
-and the totals of pay. It names what it does not check.
-
-Without options it shows that the folder agrees with itself. Other changes show only against what
-was published elsewhere. A changed design needs --design, the SHA-256 in the preregistration.
-Changed answers to which all scores were fitted, changed times, reasons and texts, deleted and
-invented rows that were made to fit, and a changed verify.py need --sums, the SHA-256 of SHA256SUMS
-in the report or the paper, or --signers, a list of allowed signers with the researcher's public key
-(ssh-keygen -Y). In these cases take verify.py from the source code of Handful, not from the folder.
-versions.json says what the numbers were computed with.
-
-The files are UTF-8 and follow RFC 4180. {reading} Scores, shares, and their SDs, intervals and
-differences are on the scale from 0 to 1, which pages and tables show x 100. Rows are ordered:
-examples by position; answers by the time they were displayed, those of an annotator by position;
-the spans of an answer together; arrivals and decisions chronologically.
-The columns, with their types in pandas (`Int64` takes whole numbers with empty cells among them):
-
-{columns}"""
-# How to open the CSVs without altering a cell.
-READING = """\
-Texts are exported unaltered. Spreadsheet programs may read texts that begin with =, +, - or @ as
-formulas and ids as dates: do not open a file by double-clicking it; import it as UTF-8 with every
-column as text. An empty cell is a missing value, and the text "NA" is a text: in R use
-read.csv(file, na.strings = "", encoding = "UTF-8"), in pandas
-read_csv(file, keep_default_na=False, na_values=[""])."""
+def type_of(column: str, file: str = "") -> str:
+    """integer, number, datetime or string; `refused` is a count in flow.csv, else a sentence."""
+    if column == "refused" and file != "flow.csv":
+        return "string"
+    if column in INTEGERS:
+        return "integer"
+    if column in NUMBERS:
+        return "number"
+    return "datetime" if column in TIMES else "string"

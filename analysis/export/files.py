@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from analysis.export import records
-from analysis.export.columns import COLUMNS, READING, README
+from analysis.export.columns import COLUMNS
 from analysis.export.dictionary import columns_markdown
 from analysis.export.rows import (
     annotators_rows,
@@ -40,6 +40,41 @@ from tasks.csv_files import moment, write_csv
 VERIFY = Path(__file__).with_name("verify.py")
 SUMS, BUNDLE_SUMS = "SHA256SUMS", "SHA256SUMS.bundle"
 PIECE = 1 << 18  # bytes of a file that are compressed and sent at a time
+README = """\
+Export of the study {name} from Handful.
+
+{manifest}
+The main table can be recomputed from these CSVs with Python alone, without Handful:
+
+    python verify.py --design HASH --sums HASH --signers FILE
+
+verify.py recomputes the hash of every file and example, S1 of every answer, the spans, mean, SD and
+n of every annotator and, for tasks that are scored by S1, of every cell of human_performance.csv
+with its interval in intervals.csv, seats and orders from the seed, exclusions from the decisions,
+and the totals of pay. It names what it does not check.
+
+Without options it shows that the folder agrees with itself. Other changes show only against what
+was published elsewhere. A changed design needs --design, the SHA-256 in the preregistration.
+Changed answers to which all scores were fitted, changed times, reasons and texts, deleted and
+invented rows that were made to fit, and a changed verify.py need --sums, the SHA-256 of SHA256SUMS
+in the report or the paper, or --signers, a list of allowed signers with the researcher's public key
+(ssh-keygen -Y). In these cases take verify.py from the source code of Handful, not from the folder.
+versions.json says what the numbers were computed with.
+
+The files are UTF-8 and follow RFC 4180. {reading} Scores, shares, and their SDs, intervals and
+differences are on the scale from 0 to 1, which pages and tables show x 100. Rows are ordered:
+examples by position; answers by the time they were displayed, those of an annotator by position;
+the spans of an answer together; arrivals and decisions chronologically.
+The columns, with their types in pandas (`Int64` takes whole numbers with empty cells among them):
+
+{columns}"""
+# How to open the CSVs without altering a cell.
+READING = """\
+Texts are exported unaltered. Spreadsheet programs may read texts that begin with =, +, - or @ as
+formulas and ids as dates: do not open a file by double-clicking it; import it as UTF-8 with every
+column as text. An empty cell is a missing value, and the text "NA" is a text: in R use
+read.csv(file, na.strings = "", encoding = "UTF-8"), in pandas
+read_csv(file, keep_default_na=False, na_values=[""])."""
 
 
 def write_export(study: Study, folder: Path) -> dict[str, int]:

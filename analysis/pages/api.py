@@ -19,7 +19,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from analysis.export.dictionary import type_of
+from analysis.export.columns import type_of
 from analysis.figures import data as figure_data
 from analysis.pages.api_models import UploadModels
 from analysis.tables import (

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis.export import release
-from analysis.export.dictionary import type_of
+from analysis.export.columns import type_of
 from analysis.figures import data as figure_data
 from analysis.tables import findings, findings_columns
 from analysis.tables.upstream import OF_ARMS as TABLES

@@ -22,7 +22,7 @@ from django.urls import reverse
 
 from analysis.documents.checklists import FORMS
 from analysis.export import dictionary, files, release, verify
-from analysis.export.columns import COLUMNS
+from analysis.export.columns import COLUMNS, type_of
 from analysis.figures import data as figure_data
 from annotation.models import Kind, Panel, Participation, ProlificStudy, Study
 from annotation.platforms.links import make_links
@@ -353,7 +353,7 @@ def test_numbers_are_described_as_numbers(bundle):
             cells = [row[column] for row in rows(bundle, name) if row[column]]
             are_numbers = all(re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", cell) for cell in cells)
             if cells and are_numbers and column not in ("segment", "split_numbers"):
-                assert dictionary.type_of(column, name) != "string", f"{name}: {column}"
+                assert type_of(column, name) != "string", f"{name}: {column}"
 
 
 def test_parquet_holds_the_same_values(bundle, monkeypatch):
