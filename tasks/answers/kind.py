@@ -1,7 +1,7 @@
 """What a kind of answer has to say for itself, and what several of them share."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Protocol
 
 from tasks.cards import Card
@@ -9,6 +9,12 @@ from tasks.sentences import Sentence, sentence
 from tasks.spans import AnswerError, GivenAnswer
 
 NO_ANSWER = GivenAnswer((), "", True)
+# What is wrong with a model's answer (its texts, what could be chosen), in words; {named} are some.
+Rule = tuple[Callable[[Sequence[str], frozenset[str]], object], str]
+ONE_TEXT: Rule = (
+    lambda texts, _options: len(set(texts)) > 1,
+    "have more than one text: {named}. One is an answer",
+)
 
 
 class GoldError(ValueError):
@@ -66,6 +72,14 @@ class Kind:
     def spelled(self, text: str) -> str:
         """A text from elsewhere, a model's, as answers of this kind spell it."""
         return text
+
+    def rules(self, card: Card) -> list[Rule]:
+        """What a model's answer has to keep to as a person's does, each by itself."""
+        if card.no_answer:
+            return []
+        return [
+            (lambda texts, _options: not texts, "are “no answer”, which this task does not allow")
+        ]
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         """The fields of the form that hold an answer of these texts."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from tasks.answer_keys import LABEL
-from tasks.answers.kind import Asked, GoldError, Kind, Known, another
+from tasks.answers.kind import Asked, GoldError, Kind, Known, Rule, another
 from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
@@ -46,6 +46,18 @@ class Label(Kind):
         if len(gold) != 1 or gold[0] not in names:
             raise GoldError(f"expected exactly one of the labels {', '.join(names)}")
         return tuple(gold)
+
+    def rules(self, card: Card) -> list[Rule]:
+        labels = {label.name for label in card.labels}
+        wanted = f"Its labels are: {', '.join(label.name for label in card.labels)}"
+        return [
+            (lambda p, _: set(p) - labels, f"are not labels of this task: {{named}}. {wanted}"),
+            (lambda p, _: not p, f"are “no answer”, which this task does not allow. {wanted}"),
+            (
+                lambda p, _: len(set(p)) > 1 and set(p) <= labels,
+                f"are more than one label: {{named}}. {wanted}; one of them is an answer",
+            ),
+        ]
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {"label": texts[0]}

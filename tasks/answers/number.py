@@ -9,10 +9,12 @@ from typing import ClassVar
 from tasks.answer_keys import NUMBER
 from tasks.answers.kind import (
     NO_ANSWER,
+    ONE_TEXT,
     Asked,
     GoldError,
     Kind,
     Known,
+    Rule,
     enough_gold,
     nothing,
     says_no_answer,
@@ -82,6 +84,11 @@ class Number(Kind):
     def spelled(self, text: str) -> str:
         """A number in its one spelling; anything else as it stands."""
         return canonical(text.strip()) or text
+
+    def rules(self, card: Card) -> list[Rule]:
+        odd = "are no numbers in plain digits: {named}"
+        digits: Rule = (lambda p, _options: any(canonical(text) is None for text in p), odd)
+        return [*super().rules(card), ONE_TEXT, digits]
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {"number": texts[0]}

@@ -7,10 +7,12 @@ from typing import ClassVar
 from tasks.answer_keys import OPTION, OPTIONS
 from tasks.answers.kind import (
     NO_ANSWER,
+    ONE_TEXT,
     Asked,
     GoldError,
     Kind,
     Known,
+    Rule,
     another,
     enough_gold,
     nothing,
@@ -23,6 +25,7 @@ from tasks.spans import AnswerError, GivenAnswer
 MAX_OPTIONS = 100  # of one example
 LONGEST_OPTION = 2_000  # characters
 FIELD = "option-"
+LISTED: Rule = (lambda p, known: set(p) - known, "are no options of their example: {named}")
 
 
 class Option(Kind):
@@ -56,6 +59,9 @@ class Option(Kind):
         check_options(options, gold)
         enough_gold(card, gold)
         return tuple(gold)
+
+    def rules(self, card: Card) -> list[Rule]:
+        return [*super().rules(card), LISTED, ONE_TEXT]
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {"option": str(list(options).index(texts[0]))}
@@ -121,6 +127,12 @@ class Options(Kind):
                 " the card"
             )
         return tuple(gold)
+
+    def rules(self, card: Card) -> list[Rule]:
+        rules = [*super().rules(card), LISTED]
+        if card.all_options:
+            return rules
+        return [*rules, (lambda p, known: set(p) == known, "are all options of their example")]
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {f"{FIELD}{list(options).index(text)}": "1" for text in texts}

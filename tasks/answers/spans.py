@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from tasks.answer_keys import SPANS
-from tasks.answers.kind import Asked, GoldError, Kind
+from tasks.answers.kind import Asked, GoldError, Kind, Rule
 from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import (
@@ -57,6 +57,14 @@ class Spans(Kind):
         if not gold and not card.no_answer:
             raise GoldError("empty, but the card says no_answer = false")
         return tuple(gold)
+
+    def rules(self, card: Card) -> list[Rule]:
+        most, rules = card.max_spans, super().rules(card)
+        if most is None:
+            return rules
+        texts = "text" if most == 1 else "texts"
+        several = f"have more than {most} {texts}: {{named}}. This task takes {most} at most"
+        return [*rules, (lambda p, _options: len(set(p)) > most, several)]
 
 
 def _with_typed(

@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 from tasks.answer_keys import LONG_TEXT, LONGEST_TEXTS, SHORT_TEXT
 from tasks.answers.kind import (
     NO_ANSWER,
+    ONE_TEXT,
     Asked,
     GoldError,
     Kind,
     Known,
+    Rule,
     enough_gold,
     nothing,
     says_no_answer,
@@ -44,6 +46,9 @@ class LongText(Kind):
     def spelled(self, text: str) -> str:
         """Without blanks around it, line breaks in one spelling."""
         return _one_spelling(text) or text
+
+    def rules(self, card: Card) -> list[Rule]:
+        return [*super().rules(card), ONE_TEXT]
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {"text": texts[0]}

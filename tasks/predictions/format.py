@@ -11,9 +11,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from tasks.answer_keys import NUMBER, OPTION, OPTIONS
 from tasks.answers import KINDS
-from tasks.answers.number import canonical
 from tasks.cards import Card
 from tasks.formats import FormatError, example_id, json_lines, json_object, storable_text
 
@@ -56,11 +54,6 @@ class Predicted(NamedTuple):
     line: int
     texts: list[str]
     options: frozenset[str] = frozenset()
-
-    @property
-    def chosen(self) -> set[str]:
-        """The texts as S1 takes them."""
-        return set(self.texts)
 
 
 def whole_test(card: Card, ids: Collection[str]) -> Collection[str]:
@@ -133,9 +126,6 @@ def _texts(value: object, filename: str, line: int) -> list[str]:
     return value
 
 
-Rule = tuple[Callable[["Predicted"], object], str]
-
-
 def as_answered(card: Card, predicted: Predicted, options: Sequence[str]) -> Predicted:
     """The same in the spelling of answers (a number's one), with what could be chosen."""
     texts = [KINDS[card.answered_by].spelled(text) for text in predicted.texts]
@@ -149,77 +139,21 @@ def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> 
     empty answer where the card has none; options are those of the example; a number is one in plain
     digits. A text that is predicted twice counts once, as in S1.
     """
-    if card.labels:
-        rules = _rules_of_labels(card)
-    else:
-        rules = (
-            []
-            if card.no_answer
-            else [(_is_empty, "are “no answer”, which this task does not allow")]
-        )
-        rules += _rules_of_spans(card) if card.is_highlighted else _rules_beside(card)
     return [
         error
-        for breaks, sentence in rules
+        for breaks, sentence in KINDS[card.answered_by].rules(card)
         if (error := _broken(predicted, breaks, sentence, filename)) is not None
     ]
 
 
-def _is_empty(prediction: Predicted) -> bool:
-    return not prediction.texts
-
-
-def _rules_of_labels(card: Card) -> list[Rule]:
-    labels = {label.name for label in card.labels}
-    wanted = f"Its labels are: {', '.join(label.name for label in card.labels)}"
-    return [
-        (lambda p: p.chosen - labels, f"are not labels of this task: {{named}}. {wanted}"),
-        (_is_empty, f"are “no answer”, which this task does not allow. {wanted}"),
-        (
-            lambda p: len(p.chosen) > 1 and p.chosen <= labels,
-            f"are more than one label: {{named}}. {wanted}; one of them is an answer",
-        ),
-    ]
-
-
-def _rules_of_spans(card: Card) -> list[Rule]:
-    most = card.max_spans
-    if most is None:
-        return []
-    texts = "text" if most == 1 else "texts"
-    several = f"have more than {most} {texts}: {{named}}. This task takes {most} at most"
-    return [(lambda p: len(p.chosen) > most, several)]
-
-
-def _rules_beside(card: Card) -> list[Rule]:
-    rules: list[Rule] = []
-    if card.answered_by in (OPTION, OPTIONS):
-        rules.append((lambda p: p.chosen - p.options, "are no options of their example: {named}"))
-    if card.answered_by == OPTIONS:
-        if not card.all_options:
-            rules.append((lambda p: p.chosen == p.options, "are all options of their example"))
-        return rules
-    rules.append(
-        (lambda p: len(p.chosen) > 1, "have more than one text: {named}. One is an answer")
-    )
-    if card.answered_by == NUMBER:
-        rules.append(
-            (
-                lambda p: any(canonical(text) is None for text in p.texts),
-                "are no numbers in plain digits: {named}",
-            )
-        )
-    return rules
-
-
 def _broken(
     predicted: Collection[Predicted],
-    breaks: Callable[[Predicted], object],
+    breaks: Callable[[Sequence[str], frozenset[str]], object],
     sentence: str,
     filename: str,
 ) -> FormatError | None:
     """How many predictions break one rule, what the first of them are, and where."""
-    broken = [prediction for prediction in predicted if breaks(prediction)]
+    broken = [p for p in predicted if breaks(p.texts, p.options)]
     if not broken:
         return None
     different = list(dict.fromkeys(", ".join(map(repr, prediction.texts)) for prediction in broken))

@@ -13,7 +13,7 @@ from pyarrow import ipc, parquet
 
 from tasks.cards import load_card
 from tasks.datasets import table, tagged
-from tasks.datasets.reading import READERS, Reading, format_of, read
+from tasks.datasets.reading import Reading, format_of, read
 from tasks.formats import FormatError, read_records
 from tasks.importing import CARDS
 from tests.tasks.datasets import files
@@ -416,7 +416,3 @@ def test_a_format_is_known_by_its_name_alone(tmp_path):
     ):  # fmt: skip
         assert format_of(tmp_path / name) == known
     assert "unknown format 'doc'" in refusal(tmp_path / "a", format="doc")
-    assert set(READERS) == {
-        "csv", "tsv", "xlsx", "json", "jsonl", "parquet", "datasets", "conll", "doccano",
-        "label-studio", "lm-eval",
-    }  # fmt: skip
