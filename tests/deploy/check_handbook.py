@@ -33,7 +33,7 @@ BEFORE = {
         update-ca-certificates >/dev/null 2>&1
         export REQUESTS_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt
     """,
-    "A backup, and what it is worth": """
+    "Back up and restore": """
         DJANGO_SUPERUSER_PASSWORD=$(key) handful createsuperuser --noinput --username ada \\
             --email ada@example.org
         handful import_task /srv/handful/tasks/demo/sentiment >/dev/null
@@ -43,7 +43,7 @@ BEFORE = {
         install -d -o handful /tmp/exports
         handful export_study pilot /tmp/exports/before
     """,
-    "An upgrade": """
+    "Upgrade": """
         handful export_study pilot /tmp/exports/after
         diff -r /tmp/exports/before /tmp/exports/after
         echo EXPORTS ARE EQUAL
