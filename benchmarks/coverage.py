@@ -257,7 +257,7 @@ def printed(
 ) -> str:
     """A Markdown table with a mark at what misses."""
     rows = list(max(columns.values(), key=len))
-    first = ["interval or test", "question"][: len(rows[0])]
+    first = ["method", "question"][: len(rows[0])]
     heading = [*first, "nominal", *columns]
     lines = [f"**{title}**", "", f"| {' | '.join(heading)} |", "|---" * len(heading) + "|"]
     for row in rows:
@@ -273,13 +273,17 @@ def printed(
 
 
 def gains(studies: int, seed: int) -> str:
-    """The table of the average relative gain: how often its intervals hold the known gain."""
-    columns = {
-        str(design): shares(coverage_arg.intervals(design, studies, seed, RESAMPLES), studies)
-        for design in coverage_arg.DESIGNS
-    }
-    title = f"Coverage, average relative gain, {studies:,} studies a design"
-    return printed(title, ".95", columns, is_covered)
+    """The tables of the average relative gain: how often its intervals contain the known gain."""
+    tables = []
+    for title, is_one in (("one unseen task", True), ("several unseen tasks", False)):
+        columns = {
+            str(design): shares(coverage_arg.intervals(design, studies, seed, RESAMPLES), studies)
+            for design in coverage_arg.DESIGNS
+            if (design.tasks == 1) == is_one
+        }
+        title = f"Coverage, average relative gain, {title}"
+        tables.append(printed(title, ".95", columns, is_covered))
+    return "\n".join(tables)
 
 
 def complement(held: Shares) -> Shares:
@@ -326,10 +330,12 @@ def main() -> None:
         held = {str(design): tests(design) for design in NOT_NORMAL}
         print(printed(f"Size, {title}, annotators not normal", ".05", held, is_kept))
     print(coverage_of_metrics.table(options.metric_studies, options.seed))
-    odd = {f"{a} against {b}": false_alarms(a, b, *drawn) for a, b in UNEQUAL}
-    print(
-        printed("Size, two numbers of shots whose annotators differ otherwise", ".05", odd, is_kept)
-    )
+    for title, pairs in (
+        ("different SDs in the arms", UNEQUAL[:3]),
+        ("SDs that differ tenfold or one arm not normal", UNEQUAL[3:]),
+    ):
+        odd = {f"{a} against {b}": false_alarms(a, b, *drawn) for a, b in pairs}
+        print(printed(f"Size, two numbers of shots, {title}", ".05", odd, is_kept))
     print(gains(*drawn))
 
 

@@ -96,7 +96,7 @@ def table(studies: int = STUDIES, seed: int = 12) -> str:
     """The Markdown table, with a mark at what misses."""
     heading = ["metric", "question", "nominal", *map(str, DESIGNS)]
     lines = [
-        f"**Coverage, one cell, scores that are no mean over examples** ({studies:,} studies)",
+        f"**Coverage, one cell, metrics of whole test sets** ({studies:,} studies)",
         "",
         f"| {' | '.join(heading)} |",
         "|---" * len(heading) + "|",
