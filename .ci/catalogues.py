@@ -64,7 +64,7 @@ def code_of(path: Path) -> str:
 
 
 def marked(domain: str = "django") -> dict[Key, polib.POEntry]:
-    """Every sentence that is marked in the code, with the files that it stands in."""
+    """Every sentence that is marked in the code, with the files that contain it."""
     code: dict[Key, polib.POEntry] = {}
     extract = extract_javascript if domain == "djangojs" else extract_python
     options = {"encoding": "utf-8", "parse_template_string": True}
@@ -126,7 +126,7 @@ def faults(entry: polib.POEntry, plurals: int) -> Iterator[str]:
     wanted = [set(PLACEHOLDER.findall(text)) for text in texts]
     for form in forms:
         used = set(PLACEHOLDER.findall(form))
-        # "One example" may be told without its number where English does so, too.
+        # The singular may omit its number if English omits it ("One example").
         if not set.intersection(*wanted) <= used <= set.union(*wanted):
             yield f"has other placeholders: “{form}”"
         if tags(form) not in map(tags, texts):
@@ -150,7 +150,7 @@ def check(locale: str, code: dict[Key, polib.POEntry], domain: str = "django") -
     for missing in code.keys() - entries.keys():
         yield f"“{missing[1]}” is missing: make messages"
     for spare in entries.keys() - code.keys():
-        yield f"“{spare[1]}” stands nowhere in the code: make messages"
+        yield f"“{spare[1]}” is not in the code: make messages"
     if catalogue.obsolete_entries():
         yield f"{len(catalogue.obsolete_entries())} obsolete sentences: make messages"
     plurals = int(re.search(r"nplurals=(\d+)", catalogue.metadata["Plural-Forms"])[1])

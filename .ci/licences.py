@@ -1,7 +1,7 @@
 """The licences of the Python packages that a server installs, as THIRD-PARTY.md lists them.
 
 `python .ci/licences.py` says where the list and the metadata of installed packages differ, and
-which licence nobody has agreed to; `python .ci/licences.py renew` writes the list.
+which licence is not accepted; `python .ci/licences.py renew` writes the list.
 """
 
 import re
@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[1]
 LOCK = ROOT / "deploy" / "requirements.lock"
 LIST = ROOT / "THIRD-PARTY.md"
 BEGIN, END = "<!-- licences:begin -->", "<!-- licences:end -->"
-# What may be installed beside code under the MIT licence. LGPL and MPL: used unchanged, and each
-# stays a package of its own that can be replaced.
+# Licences that are compatible with code under the MIT licence. LGPL and MPL packages are used
+# unchanged and remain separate, replaceable packages.
 AGREED = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "LGPL-3.0-or-later", "MIT",
     "MIT-0", "MPL-2.0", "PSF-2.0", "Zlib",
@@ -45,7 +45,7 @@ CLASSIFIERS = {"MIT License": "MIT", "BSD License": "BSD-3-Clause"}
 
 
 def locked() -> list[str]:
-    """The names of what a server installs, with one Python for everybody who makes the list."""
+    """The names of what a server installs, independent of the Python version that makes the list."""
     python = {"python_version": "3.12", "python_full_version": "3.12.0"}
     pins = re.findall(r"^([\w.-]+==[^\\\n]*)", LOCK.read_text(), re.M)
     needed = [Requirement(pin) for pin in pins]
@@ -74,7 +74,7 @@ def installed() -> tuple[dict[str, str], list[str]]:
 
 
 def refused(licences: dict[str, str]) -> list[str]:
-    """A sentence for each package under a licence that nobody has agreed to."""
+    """A sentence for each package whose licence is not accepted."""
     return [
         f"{name}: {text or 'no licence'} is not among those agreed to (.ci/licences.py)"
         for name, text in licences.items()

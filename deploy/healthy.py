@@ -1,4 +1,4 @@
-"""Does the server in this container answer? Ends with 1 where it does not: its health check.
+"""Health check of the container: exits with 1 if the server does not answer.
 
 The request names a host that ALLOWED_HOSTS allows, as another one is refused.
 """
