@@ -1,14 +1,14 @@
 /**
- * The time worked: shown live, and told to the server by signs of work.
+ * The time worked: displays it live, and sends activity signals to the server.
  *
- * While the page is visible and was used within the study's cut-off, it says so every 20 seconds.
- * The server counts by its own clock; this clock only shows what it will come to. Beside that the
- * page tells how often and how long it was left, and that something was pasted, never what.
+ * While the page is visible and was used within the study's cut-off, it sends a signal every 20
+ * seconds. The server counts by its own clock; this clock only displays an estimate. The page also
+ * reports how often and how long it was left, and that text was pasted, but never the text.
  */
 
 import { earnedInWords, timeInWords } from "./sentences.js";
 
-const EVERY = 20_000; // milliseconds between two signs of work
+const EVERY = 20_000; // milliseconds between two activity signals
 const USED = ["pointerdown", "pointermove", "keydown", "scroll", "touchstart", "input"];
 
 let clock = null;
@@ -41,7 +41,7 @@ addEventListener("blur", leave);
 addEventListener("focus", comeBack);
 document.addEventListener("visibilitychange", () => (document.hidden ? leave() : comeBack()));
 
-/** Tell the server; what cannot be sent is told with the next sign. */
+/** Send a signal; data that cannot be sent go with the next one. */
 async function ping() {
   const shown = clock?.shown.closest("[data-ping]");
   const token = document.querySelector("[name=csrfmiddlewaretoken]")?.value;
@@ -62,7 +62,7 @@ setInterval(() => {
   if (clock && leftAt === null && !document.hidden && idle() < clock.cutoff) ping();
 }, EVERY);
 
-/** Count on from what the server has counted for the turn that is shown now. */
+/** Continue from the server's count for the displayed turn. */
 export function startClock(turn) {
   const shown = turn?.querySelector("[data-worked]");
   clock = shown && {

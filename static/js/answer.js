@@ -1,11 +1,11 @@
 /**
- * What every answer that is given beside the text has in common: a draft, "no answer", and the
- * sentence when something is missing. The controls are native and work without scripts; keys of the
- * whole turn are in work.js.
+ * The base of all answers that are given in the panel: a draft, "no answer", and the message if
+ * something is missing. The controls are native and work without scripts. Keys of the whole turn
+ * are in work.js.
  *
- * A kind of answer extends `AnswerElement`, reads and writes its controls as `value`, and says by
- * `problem` what is wrong with it. Attributes: data-key (the turn), data-missing (what the server
- * says where nothing is given). data-ready says that it listens, data-complete that there is something to submit.
+ * A kind of answer extends `AnswerElement`, reads and writes its controls as `value`, and returns
+ * its error as `problem`. Attributes: data-key (the turn), data-missing (the server's message for a
+ * missing answer). data-ready marks that it listens, data-complete that an answer can be submitted.
  */
 
 import { keepDraft, readDraft } from "./drafts.js";
@@ -17,7 +17,7 @@ export class AnswerElement extends HTMLElement {
     const { signal } = this.connection;
     this.form = this.closest("form");
     this.none = this.querySelector("[name=no_answer]");
-    // The sentence in the page replaces the browser's own bubble.
+    // The message in the page replaces the browser's own bubble.
     this.form.noValidate = true;
     this.querySelectorAll("[data-scripted]").forEach((e) => (e.hidden = false));
     this.begin(signal);
@@ -35,34 +35,34 @@ export class AnswerElement extends HTMLElement {
     delete this.dataset.ready;
   }
 
-  // --- What a kind of answer says for itself ----------------------------------------------------
+  // --- Overridden by each kind of answer ----------------------------------------------------
 
-  /** Its own listeners and controls. @param {AbortSignal} signal */
+  /** Connect its own listeners and controls. @param {AbortSignal} signal */
   begin(signal) {}
 
-  /** The controls in which it is given. @returns {HTMLInputElement[]} */
+  /** The controls of the answer. @returns {HTMLInputElement[]} */
   get fields() {
     return [];
   }
 
-  /** What is given, "" or [] for nothing. @returns {string | string[]} */
+  /** The answer; "" or [] if it is empty. @returns {string | string[]} */
   get value() {
     return "";
   }
 
   set value(given) {}
 
-  /** What is wrong with what is given, in the server's own words; "" for nothing. */
+  /** The error of the answer, in the server's words; "" if there is none. */
   problem() {
     return "";
   }
 
-  /** After each change. */
+  /** Called after each change. */
   show() {
     this.toggleAttribute("data-complete", this.isComplete);
   }
 
-  // --- What they share ----------------------------------------------------------------------------
+  // --- Shared by all kinds ----------------------------------------------------------------------------
 
   get isComplete() {
     return this.value.length > 0 || this.none?.checked === true;
@@ -75,7 +75,7 @@ export class AnswerElement extends HTMLElement {
     return draft !== null && this.isComplete;
   }
 
-  /** What has no name is not sent: a field to search in. @param {any} target */
+  /** Controls without a name are not sent, such as a search field. @param {any} target */
   hear(target) {
     if (target.name) this.changed(target);
   }
@@ -89,7 +89,7 @@ export class AnswerElement extends HTMLElement {
     this.show();
   }
 
-  /** "No answer" takes the answer away, and gives it back. */
+  /** "No answer" removes the answer, and restores it when it is cleared. */
   choosesNone() {
     if (this.none.checked) {
       this.taken = this.value;
@@ -99,7 +99,7 @@ export class AnswerElement extends HTMLElement {
     }
   }
 
-  /** An answer that is not complete must not reach htmx. @param {Event} event */
+  /** Keep an incomplete answer from htmx. @param {Event} event */
   check(event) {
     const problem = this.isComplete ? this.problem() : this.dataset.missing;
     if (!problem) return;

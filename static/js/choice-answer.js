@@ -14,7 +14,7 @@ class ChoiceAnswer extends AnswerElement {
     return [...this.querySelectorAll(".turn-choice input")];
   }
 
-  /** Each as its field and value: a radio button has one name for all, ticks one value. */
+  /** The field and value of each control: radio buttons share a name, check boxes a value. */
   get value() {
     return this.fields.filter((field) => field.checked).map((field) => `${field.name}=${field.value}`);
   }
@@ -29,13 +29,13 @@ class ChoiceAnswer extends AnswerElement {
     if (place) place.textContent = ngettext("%(count)s chosen", "%(count)s chosen", this.value.length);
   }
 
-  /** One press of a pointer chooses; arrow keys and the second half of a double click do not. */
+  /** A single press of a pointer advances; arrow keys and second clicks do not. */
   click(event) {
     if (event.detail !== 1 || !event.target.closest("label.turn-choice")) return;
     setTimeout(() => this.advance());
   }
 
-  /** Where the study says so, a choice is the answer. */
+  /** If the design says so, submit the choice immediately. */
   advance() {
     if (!("advance" in this.dataset) || !this.isComplete || !this.isConnected) return;
     this.form.requestSubmit(this.form.querySelector("[data-submit]"));

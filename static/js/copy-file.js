@@ -1,9 +1,9 @@
 /**
- * A button that copies the text of the file beside it.
+ * A button that copies the text of the linked file.
  *
  *   <copy-file><a href="table.tex" aria-label="Intervals as LaTeX">LaTeX</a></copy-file>
  *
- * Without scripts, or where the browser has no clipboard, the link alone is there.
+ * Without scripts, or if the browser has no clipboard, only the link appears.
  */
 
 const SAID_FOR = 2000; // milliseconds
@@ -26,7 +26,7 @@ class CopyFile extends HTMLElement {
     this.append(" ", button, " ", told);
   }
 
-  /** Whether the text of that address is in the clipboard now. @param {string} address */
+  /** Copy the text of that address; returns whether this succeeded. @param {string} address */
   async copied(address) {
     try {
       const reply = await fetch(address);

@@ -1,5 +1,5 @@
 /**
- * Copying a code or a link: its button is shown where the browser lets a page copy.
+ * Copies a code or a link. The button appears if the browser lets a page copy.
  */
 
 import { gettext } from "./sentences.js";

@@ -1,15 +1,15 @@
 /**
- * Unsent answers, one draft per turn: kept in this tab at once, and on the server after a pause, so
- * that a closed tab or another device loses nothing. An answer that is being sent is kept in the browser
- * too until it is stored: where sending fails, closing the tab loses nothing either, and the server is
- * told the draft as soon as it answers. The newest of the three is restored.
+ * Drafts of unsent answers, one per turn. A draft is stored in this tab immediately and on the server
+ * after a pause, so that it survives a closed tab and a change of device. While an answer is being
+ * sent, the browser stores it too until the server has stored it: after a failure it survives a closed
+ * tab, and the server gets the draft as soon as it responds. The newest of the three is restored.
  *
- * Where the browser refuses storage, or the server cannot be reached, there are the others.
+ * If the browser refuses storage or the server cannot be reached, the other copies remain.
  */
 
 const PREFIX = "draft:"; // in sessionStorage, by turn
 const UNSENT = "unsent:"; // in localStorage, by participation: one answer at most
-const PAUSE = 2000; // milliseconds without a change before the server is told
+const PAUSE = 2000; // milliseconds without a change before the server gets the draft
 const LONGEST = 7 * 24 * 3600 * 1000; // milliseconds that an unsent answer stays in the browser
 
 /** @typedef {{ v: number, [field: string]: unknown }} Draft */
@@ -18,7 +18,7 @@ const LONGEST = 7 * 24 * 3600 * 1000; // milliseconds that an unsent answer stay
 /** @type {{ key: string, url: string, draft: Draft, timer: ReturnType<typeof setTimeout> } | null} */
 let waiting = null;
 
-/** What the page knows of a turn: where its draft goes, and the one that the server had. */
+/** The turn on the page: the address for its draft, and the server's draft. */
 function turnOf(key) {
   const turn = globalThis.document?.querySelector("#turn");
   return turn?.dataset.key === key ? turn : null;
@@ -39,7 +39,7 @@ export function keepDraft(key, draft) {
   waiting = { key, url, draft, timer: setTimeout(send, PAUSE) };
 }
 
-/** Tell the server now what it has not been told yet; also as the page goes away. */
+/** Send the current draft to the server now, also when the page is closed. */
 export function send() {
   if (!waiting) return;
   const sent = waiting;
@@ -50,18 +50,18 @@ export function send() {
   fetch(url, { method: "POST", body, keepalive: true })
     .then((reply) => { if (!reply.ok) throw new Error(`${reply.status}`); })
     .catch(() => {
-      // It is still in this browser; the next change or failure, or leaving the page, tries again.
+      // This browser still has it; the next change, failure or page exit tries again.
       if (asked() === key) waiting ??= sent;
     });
 }
 
-/** Of no use any more: the answer itself is on its way. */
+/** Drop the draft, because the answer is being sent. */
 export function forget() {
   if (waiting) clearTimeout(waiting.timer);
   waiting = null;
 }
 
-/** The draft of that turn, or null: the newest one of this tab's, the server's and the browser's. */
+/** The newest draft of the turn among the tab's, the server's and the browser's, or null. */
 export function readDraft(key) {
   const newest = [ofTab(key), ofServer(key), ofBrowser(key)].reduce(
     (one, other) => (other && other.at > (one?.at ?? -Infinity) ? other : one), null,
@@ -69,7 +69,7 @@ export function readDraft(key) {
   return newest?.draft ?? null;
 }
 
-/** What storage may refuse, and what may be written there by others. @template T @param {() => T} act */
+/** Run `act`; null if storage refuses it or contains other data. @template T @param {() => T} act */
 function attempt(act) {
   try {
     return act();
@@ -84,15 +84,15 @@ const ofTab = (key) => attempt(() => {
   return { at, draft };
 });
 
-/** Its age is told by the server's clock, so that this device's may be wrong. @returns {Kept | null} */
+/** Its age is from the server's clock, because this device's clock may be wrong. @returns {Kept | null} */
 const ofServer = (key) => attempt(() => {
   const { draft, draftAge } = turnOf(key).dataset;
   return { at: performance.timeOrigin - 1000 * Number(draftAge), draft: JSON.parse(draft) };
 });
 
-// --- What is being sent -----------------------------------------------------------------------------
+// --- The answer being sent -----------------------------------------------------------------------------
 
-/** The address holds the secret token of the participation: only a short hash of it is written down. */
+/** The address contains the secret token of the participation, so only a short hash of it is stored. */
 function nameOfUnsent() {
   let hash = 0x811c9dc5;
   for (const sign of globalThis.location?.pathname ?? "") {
@@ -110,14 +110,14 @@ function ofBrowser(key) {
   return kept?.turn === key ? kept : null;
 }
 
-/** The answer of that turn is on its way: until it is stored it outlives this tab. */
+/** The answer of the turn is being sent: keep it beyond this tab until it is stored. */
 export function hold(key) {
   const draft = readDraft(key);
   const kept = JSON.stringify({ turn: key, at: Date.now(), draft });
   if (draft) attempt(() => localStorage.setItem(nameOfUnsent(), kept));
 }
 
-/** Sending has failed: the server is told the draft as soon as it answers. */
+/** Sending has failed: send the draft to the server as soon as it responds. */
 function tellAgain() {
   const key = asked();
   const url = key && turnOf(key).dataset.drafts;
@@ -133,11 +133,11 @@ const drop = (storage, prefix, isOver) => attempt(() => {
   for (const name of names) storage().removeItem(name);
 });
 
-/** Drop every draft but that of the question now on the page: no other can still be sent. */
+/** Drop every draft except that of the current question: others can no longer be sent. */
 export function dropDrafts(exceptKey) {
   if (waiting && waiting.key !== exceptKey) forget();
   drop(() => sessionStorage, PREFIX, (name) => name !== PREFIX + exceptKey);
-  // Of another participation only what nobody came back for.
+  // From other participations, drop only expired answers.
   const own = nameOfUnsent();
   drop(() => localStorage, UNSENT, (name) => {
     const { turn, at = 0 } = unsent(name) ?? {};
@@ -152,7 +152,7 @@ if (globalThis.document) {
     forget();
     if (asked()) hold(asked());
   });
-  // Stored, whatever is shown next: this may be the last that the page does.
+  // The answer is stored; the page may close now.
   document.addEventListener("htmx:afterRequest", ({ detail }) => {
     const isStored = detail.xhr.status >= 200 && detail.xhr.status < 300;
     if (isStored && detail.elt.matches(".turn-form")) dropDrafts(null);

@@ -1,11 +1,11 @@
-/** How a figure's panels fill the width of the page: pure, without the page. */
+/** Layout of a figure's panels in the width of the page. Pure: no DOM. */
 
-const NARROWEST = 240; // px that a panel needs
-const WIDEST = 480; // px beyond which a panel gains nothing
+const NARROWEST = 240; // minimum px of a panel
+const WIDEST = 480; // maximum useful px of a panel
 const AXIS = 62; // px left of a row for its axis, and right of it for half a label
 
 /**
- * As many panels in a row as have room, at most those of the specification and of the data.
+ * The number of panels per row: as many as fit, at most those of the specification and the data.
  * @param {any} specification
  * @param {number} width
  */

@@ -1,9 +1,9 @@
 /**
  * <vega-figure src="...json" label="...">: a Vega-Lite figure in the colours and the width of the
- * page. Without this script its own content stands there.
+ * page. Without this script, its content is shown instead.
  *
- * Vega runs under `script-src 'self'; style-src 'self'`: expressions are interpreted (`ast`), and no
- * style element is made (`defaultStyle`, `disableDefaultStyle`); researcher.css says what these would.
+ * Vega runs under `script-src 'self'; style-src 'self'`: expressions are interpreted (`ast`), and style
+ * elements are disabled (`defaultStyle`, `disableDefaultStyle`); researcher.css has their rules.
  */
 
 import { fitted } from "./figure-size.js";
@@ -59,7 +59,7 @@ class VegaFigure extends HTMLElement {
     this.result?.finalize();
   }
 
-  /** Draw with panels that fill so many pixels, as far as axes can be told beforehand. */
+  /** Draw with panels that fill the given pixels, as far as the size of axes is known. */
   async drawIn(width) {
     this.result?.finalize();
     const drawing = fitted(this.specification, width);
@@ -74,7 +74,7 @@ class VegaFigure extends HTMLElement {
     });
   }
 
-  /** Draw again; one drawing at a time, the last wish wins. */
+  /** Draw again, one drawing at a time; the latest request wins. */
   async draw() {
     this.wanted = true;
     if (this.drawing || !this.specification) return;
@@ -83,10 +83,10 @@ class VegaFigure extends HTMLElement {
       this.wanted = false;
       this.drawnWidth = this.clientWidth;
       await this.drawIn(this.drawnWidth);
-      // How much axes and legends take is known when they are drawn.
+      // The size of axes and legends is known after they are drawn.
       const beyond = this.querySelector("svg").getBoundingClientRect().width - this.drawnWidth;
       if (beyond > 0) await this.drawIn(this.drawnWidth - Math.ceil(beyond));
-      // The element itself has one name; Vega's would name every mark.
+      // The element has one accessible name; Vega would name every mark.
       this.querySelector("svg").setAttribute("aria-hidden", "true");
     }
     this.drawing = false;

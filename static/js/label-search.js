@@ -1,9 +1,9 @@
 /**
- * <label-search>: a field above a long list of labels that leaves those whose names hold what is typed.
+ * <label-search>: a field above a long list of labels that filters them by name.
  *
- * The list below it are the radio buttons of <choice-answer>, native as ever: so arrows, touch and
- * screen readers work in it, and without this script it is the whole list. Down goes from the field
- * into the list, Enter chooses the label that is marked as the nearest one, Escape empties the field.
+ * The list consists of the native radio buttons of <choice-answer>, so arrow keys, touch and screen
+ * readers work, and without this script the list is complete. Down moves from the field into the list,
+ * Enter chooses the label marked as nearest, Escape empties the field.
  */
 
 import { nearest, wanted } from "./labels.js";
@@ -24,7 +24,7 @@ class LabelSearch extends HTMLElement {
     this.field.addEventListener("keydown", (event) => this.key(event), { signal });
     this.answer.addEventListener("change", () => this.filter(), { signal });
     this.filter();
-    // A draft may have chosen one far down.
+    // The label of a draft may be far down.
     this.choices.find(({ radio }) => radio.checked)?.element.scrollIntoView({ block: "nearest" });
     this.dataset.ready = "";
   }
@@ -34,7 +34,7 @@ class LabelSearch extends HTMLElement {
     delete this.dataset.ready;
   }
 
-  /** Leave what fits, and what is chosen. */
+  /** Show the matching labels and the chosen one. */
   filter() {
     const names = this.choices.map(({ name }) => name);
     const fits = new Set(wanted(names, this.field.value));
@@ -68,7 +68,7 @@ class LabelSearch extends HTMLElement {
     event.preventDefault();
   }
 
-  /** From the field into the list: to what is chosen there, or else to the nearest. */
+  /** Move from the field into the list: to the chosen label, otherwise to the nearest. */
   enter() {
     const shown = this.choices.filter(({ element }) => !element.hidden);
     const there = shown.find(({ radio }) => radio.checked) ?? this.marked ?? shown[0];
@@ -79,7 +79,7 @@ class LabelSearch extends HTMLElement {
     return this.choices.find(({ element }) => "nearest" in element.dataset);
   }
 
-  /** The nearest is the answer; the focus goes to it, so that the next Enter submits it. */
+  /** Choose the nearest label and focus it, so that the next Enter submits it. */
   choose() {
     const found = this.marked ?? this.choices.find(({ radio }) => radio.checked);
     if (!found) return;
@@ -89,7 +89,7 @@ class LabelSearch extends HTMLElement {
     this.answer.advance();
   }
 
-  /** A letter that was typed elsewhere in the turn. @param {string} letter */
+  /** Take a letter that was typed elsewhere in the turn. @param {string} letter */
   typeInto(letter) {
     this.field.focus();
     this.field.value += letter;

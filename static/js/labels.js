@@ -1,6 +1,6 @@
-/** Which names of labels are meant by what was typed, pure, without the page. */
+/** Search in names of labels. Pure: no DOM. */
 
-/** Without case and accents; what joins the words of a name in a dataset is a space. @param {string} text */
+/** Remove case and accents, and replace joining characters with spaces. @param {string} text */
 function plain(text) {
   return text
     .normalize("NFKD")
@@ -10,13 +10,13 @@ function plain(text) {
     .trim();
 }
 
-/** Those that hold every word of it, anywhere and in any order; all of them for nothing. @param {string[]} names @param {string} typed */
+/** The names with every typed word, in any place and order; all names for an empty text. @param {string[]} names @param {string} typed */
 export function wanted(names, typed) {
   const words = plain(typed).split(" ");
   return names.filter((name) => words.every((word) => plain(name).includes(word)));
 }
 
-/** The one that it most likely means: itself, else one that begins so, else the first; or null. @param {string[]} names @param {string} typed */
+/** The best match: an equal name, else one with this beginning, else the first; or null. @param {string[]} names @param {string} typed */
 export function nearest(names, typed) {
   const fits = wanted(names, typed);
   const whole = plain(typed);

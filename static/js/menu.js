@@ -1,4 +1,4 @@
-/** The entry of the open page is in sight in the menu beside it, however low the window is. */
+/** Scrolls the menu so that the entry of the open page is visible, even in low windows. */
 
 const menu = document.getElementById("menu");
 

@@ -1,18 +1,18 @@
 /**
- * Numbers in plain digits, pure, without the page: exact, and judged as the server judges them
- * (tasks/answers/number.py), so that no number is refused here that the server would take.
+ * Exact numbers in plain digits. Pure: no DOM. The rules are those of the server
+ * (tasks/answers/number.py), so this page refuses no number that the server would accept.
  */
 
 import { gettext } from "./sentences.js";
 
 const LONGEST = 30; // characters
 const PLAIN = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$/u;
-// What Python strips; JavaScript's own trim() knows other signs.
+// The characters that Python strips; JavaScript's trim() strips others.
 const BLANKS = /^[\p{White_Space}\x1c-\x1f]+|[\p{White_Space}\x1c-\x1f]+$/gu;
 
 /** @typedef {{ lowest?: string, highest?: string, step?: string }} Limits in plain digits */
 
-/** A number as digits and how many of them stand behind the point; null for anything else. @param {string} text */
+/** The digits of a number and its number of decimals; null for other texts. @param {string} text */
 function parsed(text) {
   if (text.length > LONGEST || !PLAIN.test(text)) return null;
   const [whole, rest = ""] = text.replace(/^[+-]/u, "").split(".");
@@ -20,7 +20,7 @@ function parsed(text) {
   return { digits: text.startsWith("-") ? -digits : digits, places: rest.length };
 }
 
-/** Several numbers as integers of one scale. @param {ReturnType<typeof parsed>[]} numbers */
+/** Convert numbers to integers of a common scale. @param {ReturnType<typeof parsed>[]} numbers */
 function scaled(numbers) {
   const places = Math.max(...numbers.map((number) => number.places));
   return { places, integers: numbers.map((n) => n.digits * 10n ** BigInt(places - n.places)) };
@@ -35,10 +35,10 @@ function written(integer, places) {
   return integer < 0n ? `-${text}` : text;
 }
 
-/** Without the blanks around it. @param {string} typed */
+/** Remove surrounding blanks. @param {string} typed */
 export const stripped = (typed) => typed.replace(BLANKS, "");
 
-/** What is wrong with that number, in the words of the server; "" for nothing. @param {string} typed @param {Limits} limits */
+/** The error of a number, in the words of the server; "" if it is valid. @param {string} typed @param {Limits} limits */
 export function problemOf(typed, { lowest, highest, step }) {
   const text = stripped(typed);
   const number = parsed(text);
@@ -69,8 +69,8 @@ function offStep(number, first, step) {
 }
 
 /**
- * The number `by` steps further, onto a step and within the range; from nothing the end of the range
- * where the way begins, else 0. What is no number stays as it is.
+ * The number after `by` steps, aligned to a step and within the range. An empty field starts from
+ * the end of the range in that direction, otherwise from 0. Other texts are returned unchanged.
  * @param {string} typed
  * @param {Limits} limits
  * @param {1 | -1} by

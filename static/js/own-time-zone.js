@@ -1,9 +1,9 @@
 /**
- * Offers the browser's own time zone beside the list of all.
+ * Offers the browser's time zone next to the list of all.
  *
  *   <own-time-zone><select name="time_zone">...</select></own-time-zone>
  *
- * Nothing is chosen by itself: a laptop on a journey does not change what its owner reads.
+ * The user must choose it, so that the displayed times do not change while travelling.
  */
 
 class OwnTimeZone extends HTMLElement {

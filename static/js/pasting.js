@@ -1,4 +1,4 @@
-/** A typed answer of a study that refuses pasted text: the page takes none, and says so. */
+/** Refuses pasted text in typed answers, with a message, if the design says so. */
 
 import { gettext } from "./sentences.js";
 

@@ -1,13 +1,13 @@
 /**
- * Loads the pictures of a page one by one once the page is there, so that it is whole in print.
+ * Loads the pictures of a page one by one after the page, so that a printed page is complete.
  *
- * The server draws each when it is asked for. Without this script a browser loads all at once.
+ * The server draws each picture on request. Without this script, a browser requests all at once.
  */
 
 async function inTurn() {
   for (const picture of document.querySelectorAll('img[loading="lazy"]')) {
     picture.loading = "eager";
-    await picture.decode().catch(() => {}); // one that fails must not keep the others
+    await picture.decode().catch(() => {}); // a failure must not prevent the others
   }
 }
 

@@ -1,23 +1,23 @@
 /**
- * What becomes of an answer on its way to the server, and what the page says meanwhile.
+ * Sends answers, retries failures, and shows the status.
  *
- * While it is sent the form cannot be changed. Where the network or the server fails, the page
- * sends it again by itself, later and later, and at last gives up; the same answer sent twice is
- * stored once. Where the server no longer knows this page (403: another token; 404: the example is
- * gone), the page is loaded again once, and says why. Nothing happens here on import, so that the
- * pure part runs in Node.
+ * While an answer is being sent, the form is locked. If the network or the server fails, the page
+ * retries at growing intervals, and finally gives up. An answer that is sent twice is stored once. If
+ * the server does not recognise this page (403: another token; 404: the example is gone), the page
+ * reloads once, with an explanation. The import has no side effects, so that the pure part runs in
+ * Node.
  */
 
 import { gettext, together } from "./sentences.js";
 
-const PAUSES = [2, 4, 8, 15, 30]; // seconds before each new try; the last one again and again
+const PAUSES = [2, 4, 8, 15, 30]; // seconds before each retry; the last one repeats
 const GIVE_UP = 300; // seconds after the first failure
-const SAY_SAVING = 400; // milliseconds: shorter than that, nobody has to be told
+const SAY_SAVING = 400; // milliseconds; shorter requests show no status
 const MARK = "reloaded";
 
 /**
- * Seconds until try number `tries` (from 0), `waited` seconds after the first failure; null to give
- * up. A server that says how long to wait is waited for.
+ * Seconds until retry `tries` (from 0), `waited` seconds after the first failure; null to give up.
+ * Follows the delay that the server asks for.
  * @param {number} tries
  * @param {number} waited
  * @param {number} [asked]
@@ -28,7 +28,7 @@ export function pauseBefore(tries, waited, asked = 0) {
 }
 
 /**
- * What to do about a failed reply: "reload", "again" or "stop". Status 0 is no reply at all.
+ * The action after a failed reply: "reload", "again" or "stop". Status 0 means a missing reply.
  * @param {number} status
  */
 export function cureOf(status) {
@@ -55,7 +55,7 @@ const page = {
   timer: 0,
 };
 
-/** Listen to what is sent from this page, and say why it was loaded again, if it was. */
+/** Listen to requests of this page. After a reload by this script, show the reason. */
 export function watchSending() {
   document.addEventListener("htmx:beforeRequest", begin);
   document.addEventListener("htmx:afterSettle", finish);
@@ -83,7 +83,7 @@ function finish({ target }) {
   remember(null);
 }
 
-/** Stop what was planned, and take back what was said. */
+/** Cancel the planned retry and remove the message. */
 function clear() {
   clearTimeout(page.timer);
   clearInterval(page.timer);
@@ -95,7 +95,7 @@ function fail(element, xhr) {
   const status = xhr?.status ?? 0;
   const cure = cureOf(status);
   if (cure === "reload" && reloadOnce(status)) return;
-  if (element !== page.form) return; // what asks again by itself, such as the page that waits
+  if (element !== page.form) return; // requests that poll, such as those of the waiting page
   clear();
   if (page.tries === 0) page.failedAt = performance.now();
   const waited = (performance.now() - page.failedAt) / 1000;
@@ -106,14 +106,14 @@ function fail(element, xhr) {
   else wait(status, pause);
 }
 
-/** What is kept while it cannot be sent: an answer, or nothing (Continue after a reveal). */
+/** The answer to keep while it cannot be sent; none for Continue after a reveal. */
 const kept = () =>
   page.form.matches(".turn-form") ? gettext("Your answer is kept.") : gettext("Nothing is lost.");
 
 function wait(status, pause) {
   const notice = say(`${reasonOf(status)} `);
   const clock = document.createElement("span");
-  clock.ariaHidden = "true"; // seen to run, and not read out every second
+  clock.ariaHidden = "true"; // visible, but not announced every second
   notice.querySelector("p").append(clock, kept());
   const until = performance.now() + 1000 * pause;
   const show = () => {
@@ -133,7 +133,7 @@ function sendAgain() {
   if (form?.isConnected) form.requestSubmit(form.querySelector("[data-submit]"));
 }
 
-/** Give up: the answer can be changed again, and sent by its own button. */
+/** Give up: unlock the form, so that the user can change and submit the answer. */
 function stop(cure, status) {
   page.tries = 0;
   page.form.inert = false;
@@ -148,7 +148,7 @@ function stop(cure, status) {
   else offer(notice, gettext("Load the page again"), () => location.reload());
 }
 
-/** A sentence above the page; it takes no room in it. */
+/** A message over the page, outside its layout. */
 function say(sentence) {
   document.querySelector("[data-sending]")?.remove();
   const notice = document.createElement("div");
@@ -168,35 +168,35 @@ function offer(notice, name, action) {
   button.textContent = name;
   button.addEventListener("click", action);
   notice.append(button);
-  // The button that was pressed is inert now; what has the focus elsewhere keeps it.
+  // The pressed button is inert now. Focus on another element stays there.
   if (document.activeElement === document.body) button.focus({ preventScroll: true });
 }
 
 // --- Loading the page again -----------------------------------------------------------------------
 
-/** What is shown here: this turn, or another state of the same participation. */
+/** An identifier of the displayed turn or state of the participation. */
 function shown() {
   const turn = /** @type {HTMLElement | null} */ (document.querySelector("#turn"));
   return `${location.pathname} ${turn?.dataset.key ?? ""}`;
 }
 
-/** Load the page again, unless that was in vain before, or cannot be noted. @param {number} status */
+/** Reload the page, unless a reload failed before or cannot be recorded. @param {number} status */
 function reloadOnce(status) {
   if (recall()?.shown === shown()) return false;
   if (!remember({ shown: shown(), status, isTold: false })) return false;
-  history.scrollRestoration = "manual"; // the page says why at its top
+  history.scrollRestoration = "manual"; // the page explains this at its top
   location.reload();
   return true;
 }
 
-/** Note why the page is loaded again; whether that could be noted. @param {object | null} mark */
+/** Record the reason for the reload; returns whether this succeeded. @param {object | null} mark */
 function remember(mark) {
   try {
     if (mark) sessionStorage.setItem(MARK, JSON.stringify(mark));
     else sessionStorage.removeItem(MARK);
     return true;
   } catch {
-    return false; // without storage a page that is loaded again could do so for ever
+    return false; // without storage, reloads could repeat endlessly
   }
 }
 
@@ -227,11 +227,11 @@ function sayWhyReloaded() {
   if (!mark || mark.isTold) return;
   const isSame = mark.shown === shown();
   remember(isSame ? { ...mark, isTold: true } : null);
-  if (isSame && !document.querySelector("#turn")) return; // it goes on by itself
+  if (isSame && !document.querySelector("#turn")) return; // it continues automatically
   const notice = document.createElement("p");
   notice.className = "notice";
   notice.setAttribute("role", "alert");
   notice.textContent = whyReloaded(mark.status, isSame);
-  // Within the turn it moves no button, and goes with it.
+  // Inside the turn it moves no button and disappears with it.
   (document.querySelector(".turn-reading") ?? document.querySelector("main")).prepend(notice);
 }

@@ -1,26 +1,26 @@
 /**
  * The sentences of these scripts in the language of the page.
  *
- * The English sentence is its own key, so that an English page carries no table. Any other page has
- * one (annotation/wording.py: of_scripts): {English: translated}, and for a sentence with a number
- * {English singular: [[form, ...numbers that take it], ...]}. Which form a number takes is the
- * browser's own knowledge of the language: that of a number of the same plural category.
- * What is missing is said in English. Nothing happens here on import: it runs in Node too.
+ * The English sentence is the key, so an English page needs no table. Other pages have one
+ * (annotation/wording.py: of_scripts): {English: translated}, and for a sentence with a number
+ * {English singular: [[form, ...numbers that take it], ...]}. The browser's plural categories select
+ * the form: that of a number of the same category. Missing translations appear in English. The import
+ * has no side effects, so this file also runs in Node.
  */
 
 /**
- * @typedef {Record<string, string | number>} Values what stands at each %(name)s
+ * @typedef {Record<string, string | number>} Values the value of each %(name)s
  * @typedef {Record<string, string | [string, ...number[]][]>} Table
  */
 
 /**
- * Who speaks that language, with those translations.
+ * The functions that translate into the language with the table.
  * @param {Table} table
  * @param {string} [language]
  * @param {boolean} [isMirrored] whether the page is written from right to left
  */
 export function speaker(table, language = "en", isMirrored = false) {
-  // As the server writes them too.
+  // In the server's spelling.
   const style = { numberingSystem: "latn", useGrouping: false };
   const category = (n) => new Intl.PluralRules(language).select(n);
   const numeral = (n, options = {}) => new Intl.NumberFormat(language, { ...style, ...options }).format(n);
@@ -48,11 +48,11 @@ export function speaker(table, language = "en", isMirrored = false) {
     return fill(sentence, { ...values, count: n });
   };
 
-  /** Whole sentences, one after the other. @param {string[]} sentences */
+  /** Join complete sentences. @param {string[]} sentences */
   const together = (...sentences) =>
     sentences.reduce((first, second) => gettext("%(first)s %(second)s", { first, second }));
 
-  /** A text of the task's own direction within a sentence: its punctuation stays where it is. @param {string} text */
+  /** Isolate a text with the task's direction, so that punctuation keeps its place. @param {string} text */
   const isolated = (text) => (isMirrored ? `\u2068${text}\u2069` : text);
 
   return { gettext, ngettext, together, numeral, isolated };
@@ -61,7 +61,7 @@ export function speaker(table, language = "en", isMirrored = false) {
 /** @type {ReturnType<typeof speaker> | undefined} */
 let ofPage;
 
-/** Read once: the scripts of a page stay while parts of it are exchanged. */
+/** Created once: the scripts of a page stay while parts of it are swapped. */
 function here() {
   const page = globalThis.document;
   const table = page?.getElementById("sentences")?.textContent ?? "{}";

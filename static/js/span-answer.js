@@ -1,14 +1,15 @@
 /**
- * <span-answer>: highlighting answers in a text, by mouse, touch and keyboard, or by typing them.
+ * <span-answer>: highlights in a text, by mouse, touch, keyboard or typing.
  *
- * The server renders the tokens with their offsets, and every control inside; without this script
- * the typed answer and "no answer" are the form. The element holds the highlights, paints them,
- * keeps them as a draft until they are sent, and writes them into the hidden field `answer`.
- * It wakes when it enters the page, by load or by htmx, and needs no call.
+ * The server renders the tokens with their offsets, and every control inside. Without this script
+ * the form consists of the typed answer and "no answer". The element holds the highlights, paints
+ * them, keeps them as a draft until they are sent, and writes them into the hidden field `answer`.
+ * It starts when it is added to the page, by load or by htmx.
  *
- * Attributes: data-key (the turn), data-max (most highlights, or empty), data-granularity (char
- * where a token is a character), data-free (typed answers need not stand in the text: they stay in
- * their field and are sent beside the highlights). data-ready says that it listens. Events: span-answer:ready, span-answer:change and span-answer:restored.
+ * Attributes: data-key (the turn), data-max (maximum of highlights, or empty), data-granularity (char
+ * if tokens are characters), data-free (typed answers need not occur in the text: they remain in
+ * their field and are sent with the highlights). data-ready marks that it listens. Events:
+ * span-answer:ready, span-answer:change and span-answer:restored.
  */
 
 import { keepDraft, readDraft } from "./drafts.js";
@@ -66,11 +67,11 @@ class SpanAnswer extends HTMLElement {
     on(this, "click", (event) => this.press(event));
     on(this.noAnswerTick, "change", () => this.chooseNoAnswer(this.noAnswerTick.checked));
     if (this.isFree) on(this.typed, "input", () => this.settle(this.spans, false, this.active, ""));
-    // Capture: an answer that is not complete must not reach htmx.
+    // Capture phase: an incomplete answer must not reach htmx.
     on(this.form, "submit", (event) => this.check(event), { capture: true });
   }
 
-  /** A press on one of the buttons. */
+  /** Handle a press on one of the buttons. */
   press(event) {
     const button = event.target.closest("button");
     if (!button) return;
@@ -96,7 +97,7 @@ class SpanAnswer extends HTMLElement {
 
   textOf = ({ box, first, last }) => this.text(box, first, last);
 
-  /** A click or tap on a word. */
+  /** Handle a click or tap on a word. */
   choose(box, token, extend) {
     const place = pure.spanAt(this.spans, box, token);
     const active = this.spans[this.active];
@@ -125,7 +126,7 @@ class SpanAnswer extends HTMLElement {
     this.announce(isOne && this.isEmpty ? together(bar, saidOfWayOut(this.isTouched)) : bar);
   }
 
-  /** The word that was begun is the whole highlight. */
+  /** Make a highlight of the selected first word alone. */
   commitOnly() {
     const { box, anchor } = this.pending;
     this.commit(box, anchor, anchor);
@@ -142,7 +143,7 @@ class SpanAnswer extends HTMLElement {
     if (fromButton) this.focusToken(box, focus);
   }
 
-  /** Show the span that releasing the pointer now would make; null shows none. */
+  /** Preview the span that releasing the pointer would create; null shows none. */
   preview(range) {
     this.previewed = range;
     this.paint();
@@ -217,8 +218,8 @@ class SpanAnswer extends HTMLElement {
   }
 
   /**
-   * Turn the typed lines into highlights. Returns what is wrong with the first that does not fit,
-   * or "". Lines that fit are taken out of the field.
+   * Turn the typed lines into highlights and remove them from the field. Returns the error of the
+   * first line that does not fit, or "".
    */
   addTyped() {
     const lines = this.typed.value.split(/\r?\n/u).map((line) => line.trim());
@@ -239,7 +240,7 @@ class SpanAnswer extends HTMLElement {
     return problem || (this.add(span) ? "" : saidOfMost(this.max));
   }
 
-  /** Is something typed that is sent as it is? */
+  /** Whether typed text is sent unchanged. */
   get typesFreely() {
     return this.isFree && this.typed.value.trim() !== "";
   }
@@ -263,7 +264,7 @@ class SpanAnswer extends HTMLElement {
     this.step(this.redoStack, this.undoStack, gettext("Done again."));
   }
 
-  /** Back to the last state of one stack, with this one on the other. */
+  /** Restore the last state of one stack, and push the current state on the other. */
   step(from, to, message) {
     const state = from.pop();
     if (!state) return;
@@ -272,7 +273,7 @@ class SpanAnswer extends HTMLElement {
     this.lost = "";
     const focused = /** @type {HTMLButtonElement} */ (document.activeElement);
     this.settle(state.spans, state.noAnswer, -1, message);
-    // The button that had the focus may have nothing left to do.
+    // The focused button may be disabled now.
     if (this.contains(focused) && focused.disabled) this.focusToken(0);
   }
 
@@ -300,7 +301,7 @@ class SpanAnswer extends HTMLElement {
     this.emit("restored");
   }
 
-  /** Before it is sent: say what is missing, or write the answer into its field. */
+  /** Before sending: show what is missing, or write the answer into its field. */
   check(event) {
     const problem = this.missing();
     if (!problem) {
@@ -314,7 +315,7 @@ class SpanAnswer extends HTMLElement {
     this.querySelector("[data-error]").scrollIntoView({ block: "nearest" });
   }
 
-  /** Enter on a word that is marked: as Submit, with the same checks. */
+  /** Handle Enter on a highlighted word like Submit, with the same checks. */
   send() {
     this.querySelector("[data-submit]").click();
   }
@@ -332,12 +333,12 @@ class SpanAnswer extends HTMLElement {
       : gettext("Highlight at least one answer.");
   }
 
-  /** Is nothing given yet, but for what was begun? */
+  /** Whether the answer is empty, apart from a selection in progress. */
   get isEmpty() {
     return this.spans.length === 0 && !this.noAnswer && !this.typesFreely;
   }
 
-  /** Is one word begun and nothing else given? Then submitting means it; else it may be a stray click. */
+  /** Whether one word is selected and the answer is empty. Then Submit takes the word; else it asks. */
   takeOne() {
     const { box, anchor, focus } = this.pending;
     if (anchor !== focus || !this.isEmpty) return false;
@@ -345,7 +346,7 @@ class SpanAnswer extends HTMLElement {
     return true;
   }
 
-  /** What is asked about a highlight that was begun. */
+  /** The question about a selection in progress. */
   unfinished() {
     const { box, anchor, focus } = this.pending;
     if (anchor !== focus) return gettext("Finish or cancel the highlight you started.");
@@ -366,7 +367,7 @@ class SpanAnswer extends HTMLElement {
       ...s,
       look: place === this.active ? "hl-chosen hl-active" : "hl-chosen",
     }));
-    // First: a pending range covers the highlights beneath it.
+    // First, because a pending range covers the highlights below it.
     paintMarks(this.boxes, pending ? [{ ...pending, look: "hl-pending" }, ...marks] : marks);
   }
 

@@ -7,11 +7,11 @@
 
 import { endOfLine, onNextLine, spanAt, textsFrom, typeAhead } from "./spans.js";
 
-const TYPING_PAUSE = 700; // ms after which typing ahead starts again
+const TYPING_PAUSE = 700; // ms after which type-ahead restarts
 const OF_THE_PANEL = ["0", "?"]; // "no answer" and the instructions: turn-keys.js
 
 export function listenToKeys(answer, on) {
-  let column = null; // x that Up and Down keep to
+  let column = null; // the x position for Up and Down
   let typed = "";
   let typedAt = 0;
 
@@ -22,7 +22,7 @@ export function listenToKeys(answer, on) {
     return typed;
   };
 
-  /** The token that a key leads to, or -1 when it is no movement. */
+  /** The target token of a movement key, or -1 for other keys. */
   const destination = (event, box, from) => {
     const { elements, pieces } = answer.boxes[box];
     const forwards = getComputedStyle(answer.boxes[box].box).direction === "rtl" ? -1 : 1;
@@ -50,13 +50,13 @@ export function listenToKeys(answer, on) {
         const wanted = typeOn(event.key);
         const found = typeAhead(textsFrom(pieces, [...wanted].length), from, wanted);
         if (found >= 0) return found;
-        // No word begins so: then it is what the panel says of it.
+        // If no word begins with it, the key acts as in the panel.
         return wanted === event.key && OF_THE_PANEL.includes(wanted) ? -1 : from;
       }
     }
   };
 
-  /** A letter that was typed outside of the texts: from the beginning of the first one on. */
+  /** Take a letter typed outside the texts: search from the beginning of the first text. */
   answer.typeInto = (key) => {
     const box = answer.boxes.findIndex(({ field }) => field === "context");
     const wanted = typeOn(key);
@@ -69,7 +69,7 @@ export function listenToKeys(answer, on) {
   const onToken = (event, box, token) => {
     const { key, shiftKey, ctrlKey, metaKey } = event;
     const place = spanAt(answer.spans, box, token);
-    // What was typed is used up: the next letter begins another word.
+    // Reset the typed text: the next letter begins another word.
     if (isMovement(key) || [" ", "Enter", "Delete", "Backspace"].includes(key)) typed = "";
     if (key === "Enter" && !ctrlKey && !metaKey) {
       if (answer.pending) answer.commit(box, answer.pending.anchor, answer.pending.focus);
@@ -123,8 +123,8 @@ export function listenToKeys(answer, on) {
     }
   });
 
-  // A first word may have been tapped, with the focus elsewhere: Esc works from everywhere. With
-  // nothing begun it leads out of the text, back to the question.
+  // A first word may have been tapped, with the focus elsewhere, so Esc works everywhere. Without a
+  // selection it moves the focus from the text to the question.
   on(document, "keydown", (event) => {
     if (event.key !== "Escape") return;
     const isInText = boxes.some(({ box }) => box.contains(event.target));

@@ -1,12 +1,12 @@
 /**
- * The page's side of <span-answer>: reading a box of tokens, painting spans on it, making chips.
+ * The DOM part of <span-answer>: reads boxes of tokens, paints spans, creates chips.
  */
 
 import { gettext, isolated, ngettext, together } from "./sentences.js";
 
 const LONGEST_QUOTE = 40; // characters
 
-/** How a text is named in a sentence: a long one by its beginning and its end. */
+/** A quoted text for messages; a long text is shortened in the middle. */
 export function quoted(text) {
   const signs = [...text.replace(/\s+/gu, " ")];
   const long = signs.length > LONGEST_QUOTE;
@@ -14,23 +14,23 @@ export function quoted(text) {
   return gettext("“%(text)s”", { text: isolated(shown.join("")) });
 }
 
-// --- What is said of a highlight. Each sentence is whole: no language has to share our word order.
+// --- Messages about highlights. Each is a complete sentence, because word order differs by language.
 
-/** Its first word is chosen. @param {string} text as quoted  @param {string} granularity of the task */
+/** Message: the first word is selected. @param {string} text as quoted  @param {string} granularity of the task */
 export function saidOfStart(text, granularity) {
   return granularity === "char"
     ? gettext("Start: %(text)s. Choose the last character.", { text })
     : gettext("Start: %(text)s. Choose the last word.", { text });
 }
 
-/** What else can be done then. @param {boolean} isTouched: fingers have no Esc */
+/** Message: the next options. @param {boolean} isTouched: touch has no Esc */
 export function saidOfWayOut(isTouched) {
   return isTouched
     ? gettext("Submitting takes it alone.")
     : gettext("Submitting takes it alone. Esc cancels.");
 }
 
-/** It is made: how many there are now, unless it was one of them, and how many gave way. */
+/** Message: the highlight was added; the number of highlights and of replaced ones. */
 export function saidOfHighlight(text, replaced = 0, total = 0) {
   const said = [gettext("Highlighted %(text)s.", { text: quoted(text) })];
   if (total) said.push(ngettext("%(count)s in total.", "%(count)s in total.", total));
@@ -38,7 +38,7 @@ export function saidOfHighlight(text, replaced = 0, total = 0) {
   return together(...said);
 }
 
-/** What gave way, for the eye: one by its text. @param {string[]} texts */
+/** Visible message about replaced highlights; a single one is quoted. @param {string[]} texts */
 export function saidOfReplaced(texts) {
   if (texts.length === 0) return "";
   if (texts.length === 1) return gettext("Replaced %(text)s.", { text: quoted(texts[0]) });
@@ -53,8 +53,8 @@ export function saidOfMost(max) {
 // --- The boxes ------------------------------------------------------------------------------------
 
 /**
- * Read a box as the server rendered it: see spans.js, plus the elements and where each starts, in code
- * points. On a token it is written down too, as data-s and data-e.
+ * Read a box as the server rendered it: see spans.js, plus the elements and their starts in code
+ * points. Tokens also have these as data-s and data-e.
  */
 export function readBox(box) {
   const elements = [...box.querySelectorAll("[data-t]")];
@@ -76,7 +76,7 @@ export function readBox(box) {
   return { box, field, index: index && Number(index), tokens, elements, pieces };
 }
 
-/** Write the texts into their plain copies, which so need not travel twice: paragraph by paragraph. */
+/** Fill the plain copies of the texts by paragraph, so that the server sends each text once. */
 export function writePlainly(element, boxes) {
   for (const place of element.querySelectorAll("[data-plain-of]")) {
     const read = boxes.find(({ field, index }) => field === "context" && String(index) === place.dataset.plainOf);
@@ -87,7 +87,7 @@ export function writePlainly(element, boxes) {
 
 /**
  * Give tokens and gaps the look of the first mark ({box, first, last, look}) that covers them.
- * Only what changes is touched: a text may have hundreds of tokens.
+ * Changes only what differs, because a text may have hundreds of tokens.
  */
 export function paintMarks(boxes, marks) {
   boxes.forEach(({ pieces }, box) => {
@@ -116,14 +116,14 @@ const endsOf = (text) => [
 ];
 
 /**
- * The list item of one highlight: a pill with a button that chooses it and one that removes it; the
- * active one has buttons that move its ends, each beside the end that it moves.
+ * The list item of a highlight: a chip with buttons that select and remove it. The active chip also
+ * has buttons that move its ends, each next to its end.
  */
 function makeChip(marked, place, active) {
   const { text, box } = marked[place];
   const pill = makeElement("div");
   pill.className = "hl-chip";
-  pill.dir = getComputedStyle(box).direction; // of its text, whatever that of the page is
+  pill.dir = getComputedStyle(box).direction; // the direction of its text, not of the page
   const chip = makeButton("", { chip: place });
   const words = makeElement("bdi", text);
   words.lang = box.lang;
@@ -151,7 +151,7 @@ function makeChip(marked, place, active) {
   return item;
 }
 
-/** Emptied first and written in the next frame, so that equal messages are spoken again. */
+/** Clear first and write in the next frame, so that repeated messages are announced. */
 export function say(live, message) {
   live.textContent = "";
   requestAnimationFrame(() => {
@@ -160,8 +160,8 @@ export function say(live, message) {
 }
 
 /**
- * The panel beside the text: what is highlighted, what was begun, what can be undone. Narrow windows have
- * no room for the two buttons: where highlights are gone (`lost`), they offer there to undo it.
+ * Render the panel: highlights, the selection in progress, undo. Narrow windows lack room for the two
+ * buttons: they offer undo with the message about removed highlights (`lost`).
  */
 export function renderPanel(answer) {
   const { spans, boxes } = answer;
@@ -178,7 +178,7 @@ export function renderPanel(answer) {
   part("redo").disabled = answer.redoStack.length === 0;
 }
 
-/** Make the chips of {text, box} again; the one that had the focus has it afterwards. */
+/** Recreate the chips of {text, box}, and keep the focus. */
 function renderChips(list, marked, active) {
   const current = /** @type {HTMLElement} */ (document.activeElement);
   const focused = list.contains(current) && current.dataset;

@@ -1,9 +1,9 @@
 /**
- * Mouse, pen and touch for <span-answer>: what was pressed, and which words a drag covers; and the
- * clicks of assistive technology, which come without any press.
+ * Mouse, pen and touch for <span-answer>: the pressed word, and the words that a drag covers. Also the
+ * clicks of assistive technology, which have no press.
  *
- * Where the pointer is comes from its own coordinates and from where the words stand: the event's
- * target may be a neighbour, because browsers move taps to something focusable near by.
+ * The pointer's word is computed from coordinates and the positions of words. The event's target may
+ * be a neighbour, because browsers move taps to a focusable element nearby.
  */
 
 import { setTabStops } from "./span-page.js";
@@ -11,8 +11,8 @@ import { dragged, nearest, sidesOf } from "./spans.js";
 
 const DRAG = 5; // px moved before a press is a drag
 const TAP = 10; // px that a finger may slip within a tap
-const LONG = 500; // ms from which a touch is a long press, which means the browser's own menu
-const REACH = 16; // px from a word at which a press still means it
+const LONG = 500; // ms after which a touch is a long press, which opens the browser's menu
+const REACH = 16; // maximum px from a word for a press to select it
 
 export function listenToPointer(answer, on) {
   const { boxes } = answer;
@@ -40,22 +40,22 @@ export function listenToPointer(answer, on) {
     isClickDue = inside >= 0;
     if (inside < 0 && answer.isTouched) return;
     const number = inside < 0 ? besides(boxes, event) : inside;
-    // A focusable token swallows drags that begin on its left edge: none while the button is down.
+    // A focusable token blocks drags from its left edge: none is focusable while the button is down.
     if (number >= 0) setTabStops(boxes, []);
     const lines = number < 0 ? null : measure(boxes[number]);
     const sides = lines && lines.sidesOf(x, y);
     const isEntered = inside >= 0;
     press = { number, id, x, y, timeStamp, lines, sides, isEntered, isDragging: false };
-    // Until it ends, no text of ours shows a selection of the browser's that began elsewhere.
+    // Until it ends, these texts show no browser selection that began elsewhere.
     if (inside < 0) boxes.forEach(({ box }) => box.classList.add("hl-dragging"));
   };
   on(document, "pointerdown", down, { capture: true });
 
   on(document, "mousedown", (event) => {
     const isOurs = boxes.some(({ box }) => box.contains(event.target));
-    // The browser's own double click and Shift+click select other words than ours.
+    // The browser's double click and Shift+click select different words.
     if (isOurs && (event.detail > 1 || event.shiftKey)) event.preventDefault();
-    // Begun in a margin, its selection would look like a highlight and be none.
+    // A browser selection from the margin would look like a highlight.
     if (press && event.button === 0 && isMargin(boxes, event)) event.preventDefault();
   });
   boxes.forEach(({ box }) => on(box, "dragstart", (event) => event.preventDefault()));
@@ -81,7 +81,7 @@ export function listenToPointer(answer, on) {
     if (answer.isTouched) {
       const isTap = distance(made, x, y) <= TAP && timeStamp - made.timeStamp < LONG;
       const token = isTap && !isSelecting(boxes[number]) ? lines.tokenAt(made.x, made.y) : -1;
-      // Touch never focuses a word: the page would jump, and taps near it would be moved to it.
+      // Touch never focuses a word: the page would jump, and nearby taps would move to it.
       if (token >= 0) answer.choose(number, token, event.shiftKey);
       return undefined;
     }
@@ -117,25 +117,25 @@ function distance(press, x, y) {
   return Math.hypot(x - press.x, y - press.y);
 }
 
-/** Did a long press select text in the browser's own way? */
+/** Whether a long press created a browser selection. */
 function isSelecting({ box }) {
   const selection = getSelection();
   return !selection.isCollapsed && box.contains(selection.anchorNode);
 }
 
-/** Drop a selection of the browser's that came into one of our texts from elsewhere. */
+/** Drop a browser selection that reached one of the texts from elsewhere. */
 function forgetSelection(boxes) {
   const selection = getSelection();
   if (boxes.some(({ box }) => selection.containsNode(box, true))) selection.removeAllRanges();
 }
 
-/** Is it blank space around the texts, which belongs to nothing else? */
+/** Whether it is blank space around the texts without another function. */
 function isMargin(boxes, { target, clientX }) {
   const isScrollbar = clientX >= document.documentElement.clientWidth;
   return !isScrollbar && boxes.some(({ box }) => target !== box && target.contains(box));
 }
 
-/** The box beside which the margin was pressed, or -1. */
+/** The box next to the pressed margin, or -1. */
 function besides(boxes, event) {
   if (!isMargin(boxes, event)) return -1;
   return boxes.findIndex(({ box }) => {
@@ -149,7 +149,7 @@ function isWithin(element, x, y) {
   return left <= x && x <= right && top <= y && y <= bottom;
 }
 
-/** Where the words of a box stand, measured once for each press: while it lasts none moves. */
+/** The positions of a box's words, measured once per press, because they do not move during it. */
 function measure({ box, elements }) {
   const origin = box.getBoundingClientRect();
   const rects = elements.flatMap((element, token) =>
@@ -162,7 +162,7 @@ function measure({ box, elements }) {
     })),
   );
   const isRightwards = (token) => readsRightwards(elements[token], box);
-  // The page may scroll meanwhile: points are those of the box.
+  // The page may scroll during the press, so points are relative to the box.
   const point = (x, y) => {
     const { left, top } = box.getBoundingClientRect();
     return [x - left, y - top];
@@ -176,7 +176,7 @@ function measure({ box, elements }) {
   };
 }
 
-/** Does the last character of a word stand to the right of the first? */
+/** Whether the last character of a word is to the right of the first. */
 function readsRightwards(element, box) {
   const text = element.firstChild;
   const signs = [...text.textContent];

@@ -1,5 +1,5 @@
 /**
- * The pure part of <span-answer>: spans, pointing, moving, typed lines, the payload. No DOM here.
+ * The pure part of <span-answer>: spans, pointing, moving, typed lines, the payload. No DOM.
  *
  * A span is {box, first, last}: token numbers in a box, both ends included. A box is
  * {field, index, tokens, pieces}: tokens are [start, end] in code points as the server rendered
@@ -18,14 +18,14 @@ export function span(box, one, other) {
   return { box, first: Math.min(one, other), last: Math.max(one, other) };
 }
 
-/** Where the span that covers this token stands in the list, or -1. */
+/** The index of the span that covers this token, or -1. */
 export function spanAt(spans, box, token) {
   return spans.findIndex((s) => s.box === box && s.first <= token && token <= s.last);
 }
 
 /**
- * Add a span; those that it overlaps give way, and with max 1 the one that was there.
- * Returns {spans, replaced} or null when there are already max spans elsewhere.
+ * Add a span. It replaces overlapping spans, and with max 1 the existing one.
+ * Returns {spans, replaced}, or null if there are already max spans elsewhere.
  */
 export function addSpan(spans, added, max = Infinity) {
   let kept = spans.filter((s) => !overlap(s, added));
@@ -34,14 +34,14 @@ export function addSpan(spans, added, max = Infinity) {
   return { spans: [...kept, added].sort(byPlace), replaced: spans.length - kept.length };
 }
 
-/** The list without the span at that place. */
+/** The list without the span at that index. */
 export function removeSpan(spans, place) {
   return spans.filter((_, i) => i !== place);
 }
 
 /**
  * Move one end of a span by one token. `how` is start-earlier, start-later, end-earlier, end-later.
- * Returns {spans} or {stopped}, a sentence that says what is in the way.
+ * Returns {spans} or {stopped}, a message about the obstacle.
  */
 export function adjustSpan(spans, place, how, tokenCount) {
   const { box, first, last } = spans[place];
@@ -58,7 +58,7 @@ export function adjustSpan(spans, place, how, tokenCount) {
   return { spans: spans.map((s, i) => (i === place ? moved : s)) };
 }
 
-/** The text from token to token, gaps included, as it stands on the page. */
+/** The text from token to token with gaps, as on the page. */
 export function textOf(pieces, first, last) {
   const from = pieces.findIndex((piece) => piece.token === first);
   const to = pieces.findIndex((piece) => piece.token === last);
@@ -79,8 +79,8 @@ export function simplified(text) {
 }
 
 /**
- * The first place where a typed text stands from token to token, or null: {first, last}.
- * With a `like` function both sides are compared after it.
+ * The first occurrence of a typed text between token boundaries, {first, last}, or null.
+ * A `like` function normalises both sides before the comparison.
  */
 export function findText(pieces, wanted, like = (text) => text) {
   const target = like(wanted);
@@ -98,7 +98,7 @@ export function findText(pieces, wanted, like = (text) => text) {
   return null;
 }
 
-/** The first place of a typed line in the boxes, {span}; or {problem}, what is wrong with it. */
+/** The first occurrence of a typed line in the boxes, {span}; or {problem}, its error. */
 export function readLine(boxes, line) {
   for (const [box, { pieces }] of boxes.entries()) {
     const found = findText(pieces, line);
@@ -116,7 +116,7 @@ export function readLine(boxes, line) {
   return { problem: gettext("“%(line)s” is not in the text, from the beginning of a word to the end of one.", values) };
 }
 
-/** What is sent and kept as a draft: offsets only, never text. */
+/** The payload and draft: only offsets, never text. */
 export function toPayload(spans, noAnswer, boxes) {
   return {
     v: 1,
@@ -130,8 +130,8 @@ export function toPayload(spans, noAnswer, boxes) {
 }
 
 /**
- * Read a draft back: {spans, noAnswer}, or null unless every pair of offsets matches tokens of
- * these boxes (a draft of another text, or of another version of this page, is worth nothing).
+ * Read a draft: {spans, noAnswer}, or null unless every pair of offsets matches tokens of these boxes.
+ * A draft of another text, or of another version of this page, is discarded.
  */
 export function fromPayload(draft, boxes) {
   if (!draft || draft.v !== 1 || !Array.isArray(draft.spans)) return null;
@@ -151,8 +151,8 @@ export function fromPayload(draft, boxes) {
 }
 
 /**
- * The text from each token on, as far as that many characters: where tokens are single characters,
- * what is typed goes over several of them.
+ * The text from each token on, up to that many characters: if tokens are single characters, typed
+ * text spans several of them.
  */
 export function textsFrom(pieces, length) {
   const texts = [];
@@ -168,10 +168,9 @@ export function textsFrom(pieces, length) {
 }
 
 /**
- * Where typing jumps to: the next token whose text (see textsFrom) starts with the typed letters,
- * or -1.
- * A single letter (also repeated) looks on from the next token, more letters from this one. Case is
- * ignored; accents too when nothing else fits.
+ * The target of type-ahead: the next token whose text (see textsFrom) starts with the typed letters,
+ * or -1. A single letter (also repeated) searches from the next token, more letters from this one.
+ * Case is ignored; accents too, if there is no other match.
  */
 export function typeAhead(texts, from, typed) {
   const bare = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
@@ -189,7 +188,7 @@ export function typeAhead(texts, from, typed) {
   if (repeated && letters.length > 1) tries.push([letters[0], 1]);
   for (const form of [lower, bare]) {
     for (const [what, skip] of tries) {
-      // Only marks typed: bare() leaves nothing, which every token would start with.
+      // Only marks were typed: bare() returns an empty text, which would match every token.
       const found = form(what) ? search(what, skip, form) : -1;
       if (found >= 0) return found;
     }
@@ -199,7 +198,7 @@ export function typeAhead(texts, from, typed) {
 
 const middle = (rect) => (rect.left + rect.right) / 2;
 
-/** Do two tokens stand on the same visual line? Rects are the first box of each token. */
+/** Whether two tokens are on the same visual line. Rects are the first box of each token. */
 export function sameLine(a, b) {
   return Math.abs(a.top - b.top) < Math.min(a.bottom - a.top, b.bottom - b.top) / 2;
 }
@@ -225,12 +224,12 @@ export function endOfLine(rects, from, direction) {
 }
 
 // --- Pointing. Rects are {token, left, right, top, bottom} in the order of the text; a token that is
-// broken over two lines has two. `isRightwards(token)` says which way a token is read.
+// broken over two lines has two. `isRightwards(token)` gives its reading direction.
 
-const ENTERED = 6; // px into a word from which a drag that ends there means it
+const ENTERED = 6; // px into a word after which a drag includes it
 const away = (value, least, most) => Math.max(least - value, 0, value - most);
 
-/** The rect that a point means: of the line nearest to it, the nearest one. */
+/** The rect of a point: the nearest one on the nearest line. */
 function rectAt(rects, x, y) {
   const rows = (rect) => away(y, rect.top, rect.bottom);
   const columns = (rect) => away(x, rect.left, rect.right);
@@ -242,18 +241,18 @@ function rectAt(rects, x, y) {
     .reduce((a, b) => (columns(b) < columns(a) ? b : a));
 }
 
-/** How far a point is past the edge at which reading comes (1) or goes back (-1) into a rect. */
+/** The distance of a point past the edge where reading forwards (1) or backwards (-1) enters a rect. */
 function depth(rect, x, direction, isRightwards) {
   return (direction > 0) === isRightwards(rect.token) ? x - rect.left : rect.right - x;
 }
 
-/** Does the token begin (1), or end (-1), with this rect? */
+/** Whether the token begins (1) or ends (-1) with this rect. */
 function isEdge(rects, rect, direction) {
   const own = rects.filter(({ token }) => token === rect.token);
   return rect === own.at(direction > 0 ? 0 : -1);
 }
 
-/** The tokens on both sides of a point; where it lies on one, that is both. They may not exist. */
+/** The tokens on both sides of a point; a token under the point is both. They may not exist. */
 export function sidesOf(rects, x, y, isRightwards) {
   const rect = rectAt(rects, x, y);
   const { token } = rect;
@@ -266,8 +265,8 @@ export function sidesOf(rects, x, y, isRightwards) {
 
 /**
  * The tokens of a drag that began at `pressed` (see sidesOf) and is at a point now; null for none.
- * The token that was pressed always belongs to it. One that the pointer has entered by less than a
- * few pixels does not yet: releasing a little beyond a word must not add its neighbour.
+ * The pressed token always belongs to it. A token that the pointer has entered by only a few pixels
+ * does not: releasing slightly beyond a word must not add its neighbour.
  */
 export function dragged(rects, pressed, x, y, isRightwards) {
   const now = sidesOf(rects, x, y, isRightwards);

@@ -1,19 +1,19 @@
-/** How long a typed text is, pure, without the page: in characters as the server counts them. */
+/** The length of a typed text in characters, counted as on the server. Pure: no DOM. */
 
-// What the server takes away around an answer (tasks/tokens.py: is_separator).
+// The characters that the server removes around an answer (tasks/tokens.py: is_separator).
 const AROUND = /^[\p{White_Space}\p{Cc}\p{Cf}]+|[\p{White_Space}\p{Cc}\p{Cf}]+$/gu;
-const NEAR = 0.9; // of the limit: from there on what is left is said
+const NEAR = 0.9; // share of the limit after which the remaining characters are announced
 
-/** As it is stored: line breaks in one spelling, no blanks around it. @param {string} text */
+/** The stored form: normalised line breaks, without surrounding blanks. @param {string} text */
 export const trimmed = (text) => text.replace(/\r\n?/gu, "\n").replace(AROUND, "");
 
-/** Unicode code points of what is stored. @param {string} text */
+/** The number of Unicode code points of the stored form. @param {string} text */
 export const lengthOf = (text) => [...trimmed(text)].length;
 
 /** @param {number} length @param {number} longest */
 export const isNearEnd = (length, longest) => length >= NEAR * longest;
 
-/** Words of a text: a guide for the eye, also where no blanks part them. @param {string} text @param {string} [language] */
+/** The approximate number of words, also for scripts without blanks. @param {string} text @param {string} [language] */
 export function wordsOf(text, language) {
   let segments;
   try {

@@ -1,13 +1,13 @@
 /**
- * What a word or a number means, beside it on hover; Escape closes it.
+ * Shows the meaning of a word or a number next to it on hover; Escape closes it.
  *
  *   <tip-word for="x">SD</tip-word> ... <dd id="x">Standard deviation ...</dd>
  *   <tip-word>75.0 ± 35.4 <span popover>Over 2 annotators ...</span></tip-word>
  *   <tip-word><button aria-describedby="y">3</button><span id="y" popover>3 of 18 ...</span></tip-word>
  *
- * The heads of a table are for pointers alone: keyboards, fingers and screen readers have the list
- * below the table, which a head shows its line of, and pass no tab stops. A button opens on focus too.
- * The text is a popover of the browser: above everything, never cut off by a table that scrolls.
+ * Table headings react only to pointers: keyboard, touch and screen readers use the list below the
+ * table, from which a heading shows its line, so headings need no tab stops. A button also opens on
+ * focus. The text is a popover: on top of the page, never cut off by a scrolling table.
  */
 
 const GAP = 8; // pixels to the edge of the window
@@ -17,13 +17,13 @@ class TipWord extends HTMLElement {
     this.button = this.querySelector("button");
     this.text = /** @type {HTMLElement | null} */ (this.querySelector("[popover]"));
     if (!("popover" in HTMLElement.prototype)) return;
-    this.place = this.place.bind(this); // one function, so that it can be taken off again
+    this.place = this.place.bind(this); // a single function, so that it can be removed
     this.addEventListener("pointerenter", () => this.open());
     this.addEventListener("pointerleave", () => this.close());
     if (!this.button) return;
     this.button.addEventListener("focus", () => this.open());
     this.button.addEventListener("blur", () => this.close());
-    // The browser's own click would close what hovering has just opened.
+    // The browser's click would close the popover that hovering opened.
     this.button.addEventListener("click", (event) => {
       event.preventDefault();
       this.open();
@@ -34,7 +34,7 @@ class TipWord extends HTMLElement {
     this.follow(false);
   }
 
-  /** The line of the list below the table, copied into a popover of its own. */
+  /** A popover with a copy of the line of the list below the table. */
   copied() {
     const line = document.getElementById(this.getAttribute("for") ?? "");
     if (!line) return null;
@@ -61,14 +61,14 @@ class TipWord extends HTMLElement {
     this.follow(false);
   }
 
-  /** Stays beside its word while the page scrolls or changes its size. @param {boolean} on */
+  /** Follow the word while the page scrolls or changes its size. @param {boolean} on */
   follow(on) {
     const change = on ? addEventListener : removeEventListener;
     change("scroll", this.place, { capture: true, passive: true });
     change("resize", this.place);
   }
 
-  /** Under the word, or over it where there is no room; within the window. */
+  /** Place it below the word, or above if there is not enough room, within the window. */
   place() {
     if (!this.text) return;
     const word = (this.button ?? this).getBoundingClientRect();

@@ -1,16 +1,16 @@
 /**
- * What a key means in a turn, pure, without the page; which presses mean nothing yet; and the order of the
- * windows in the drawer.
+ * The meaning of keys in a turn (pure: no DOM), presses to ignore, and the order of the windows in the
+ * drawer.
  *
  * Single keys act while the focus is in the turn but not in the passage, a text field, a link or a
- * button, and can be switched off (WCAG 2.1.4). In the passage letters and digits are type-ahead,
- * and Enter is the highlighter's own, which leaves 0 and ? where no word begins so; a letter that is
- * typed elsewhere in the turn goes there.
+ * button, and can be switched off (WCAG 2.1.4). In the passage, letters and digits are type-ahead, and
+ * the highlighter handles Enter. It passes on 0 and ? if no word begins with them. A letter that is
+ * typed elsewhere in the turn goes to the passage.
  */
 
 export const MOST_DIGITS = 9; // choices with one digit each
 
-// What may be typed outside a field and goes into it: data-typing of the element that takes it.
+// The keys that go into a field when typed outside it: data-typing of its element.
 const TYPING = { letters: /^\p{L}$/u, digits: /^[0-9.+-]$/u, both: /^[\p{L}\p{N}]$/u };
 
 /**
@@ -20,7 +20,7 @@ const TYPING = { letters: /^\p{L}$/u, digits: /^[0-9.+-]$/u, both: /^[\p{L}\p{N}
  */
 
 /**
- * "go" (submit or continue), "help", "none" (no answer), "typed" (on to a word that begins so, to
+ * "go" (submit or continue), "help", "none" (no answer), "typed" (to a word with this beginning, to
  * labels, or into the field of a typed answer), the number of a choice, or null.
  * @param {Key} event
  * @param {Situation} situation
@@ -42,20 +42,19 @@ export function meaningOf({ key, ctrlKey, metaKey, altKey, repeat }, situation) 
   return number && choices <= MOST_DIGITS && number <= choices ? number : null;
 }
 
-// --- Presses that were meant for what was there before. After each swap Submit, Continue and the choices
-// lie where others lay: for a moment every press, key and tap on them is ignored, so that no double click
-// skips a reveal, answers an example unseen or complains that nothing is chosen. A press that began before
-// that time is over counts as of then, however long it is held. The second click of a double click never
-// answers, however late it comes.
+// --- Presses meant for the previous state. After each swap, Submit, Continue and the choices replace
+// other controls. For a moment every press, key and tap on them is ignored, so that a double click cannot
+// skip a reveal, answer an unseen example or cause an error message. A press that began in this time is
+// ignored, however long it is held. The second click of a double click never answers, however late it is.
 
 const PATIENCE = { reveal: 600, other: 400 }; // ms after a swap
 
 let readyAt = 0;
-let tooEarly = false; // a press or key that began before, and is still held
+let tooEarly = false; // a press or key that began before and is still held
 
 const isEarly = () => performance.now() < readyAt;
 
-/** After a swap. @param {HTMLElement | null} turn */
+/** Called after a swap. @param {HTMLElement | null} turn */
 export function guard(turn) {
   const button = turn?.querySelector("[data-submit]");
   if (!button) return;
@@ -67,7 +66,7 @@ export function guard(turn) {
 
 export function listen() {
   addEventListener("keydown", (event) => {
-    // Enter held down from Submit on would press a button again and again.
+    // Enter held down since Submit would press a button repeatedly.
     const button = /** @type {HTMLElement} */ (event.target).closest?.("[data-submit]");
     if (event.repeat && button) event.preventDefault();
   }, true);
@@ -96,8 +95,8 @@ function drop(event) {
   event.stopImmediatePropagation();
 }
 
-// --- The windows of the drawer stay on the page from one turn to the next. The one on what is asked now
-// is the first, and marked.
+// --- The windows of the drawer stay on the page between turns. The window about the current question
+// comes first, and is marked.
 
 /** @param {ParentNode | null} drawer  @param {string | undefined} asked the title of that window */
 export function markAsked(drawer, asked) {
@@ -106,6 +105,6 @@ export function markAsked(drawer, asked) {
   windows.forEach((each) => each.removeAttribute("aria-current"));
   if (!now) return;
   now.setAttribute("aria-current", "true");
-  // Only where it moves: moving an element would take the focus from it.
+  // Move only if needed: a moved element loses the focus.
   if (windows[0] !== now) windows[0].before(now);
 }

@@ -1,7 +1,7 @@
 /**
- * The upload of files: how much of them is sent, and a word before sending too much.
+ * Shows the progress of an upload, and a warning before uploading too much.
  *
- * Without this script the form does the same as an ordinary form.
+ * Without this script, the form works as an ordinary form.
  */
 
 /** @param {Event} event */
@@ -35,7 +35,7 @@ for (const failure of /** @type {const} */ (["htmx:sendError", "htmx:responseErr
   document.addEventListener(failure, (event) => {
     if (!form(event)) return;
     form(event).querySelector("[data-sending]").hidden = true;
-    // What the server refuses as a whole it says in a sentence.
+    // The server explains a refused upload in a sentence.
     const refused = [413, 415, 507].includes(event.detail.xhr?.status) && event.detail.xhr.responseText;
     say(form(event), refused || "The files did not arrive. They are still chosen: try again.");
   });

@@ -1,8 +1,8 @@
 /**
- * What the annotator's pages need beside the answers: focus after each swap, drafts dropped once they
- * are of no use, keys, the drawer. How an answer is sent is in sending.js.
+ * The annotator's pages apart from answers: focus after each swap, removal of old drafts, keys, the
+ * drawer. sending.js sends answers.
  *
- * All listeners stand on document: the parts of the page come and go.
+ * All listeners are on document, because parts of the page are swapped.
  */
 
 import { startClock } from "./activity.js";
@@ -14,20 +14,20 @@ const SINGLE_KEYS = "single-keys"; // in localStorage: "off", or nothing
 
 const ABOVE = 4; // px above the gap of a folded question
 
-const BEGINNING = 600; // ms in which nobody has missed an answer yet
+const BEGINNING = 600; // ms after a swap without messages about a missing answer
 
 let begunAt = 0;
 
 const turn = () => /** @type {HTMLElement | null} */ (document.querySelector("#turn"));
 const drawer = () => /** @type {HTMLDetailsElement | null} */ (document.querySelector("#help"));
 
-/** Drafts of other turns can never be sent again, nor can that of an answered one. */
+/** Remove drafts of other turns and of an answered turn: they can no longer be sent. */
 function dropStaleDrafts() {
   const shown = turn();
   if (shown) dropDrafts(shown.dataset.state === "question" ? shown.dataset.key : null);
 }
 
-/** What a new turn needs, on a page that was loaded and after each swap. */
+/** Set up a turn, after the page loads and after each swap. */
 function beginTurn() {
   const shown = turn();
   dropStaleDrafts();
@@ -36,7 +36,7 @@ function beginTurn() {
   begunAt = performance.now();
   if (shown.dataset.where) document.title = shown.dataset.where;
   markAsked(drawer(), shown.dataset.askedWindow);
-  // Those of an answer are its own element's.
+  // The element of an answer handles its own.
   for (const element of shown.querySelectorAll("[data-scripted]")) {
     if (!element.closest(".turn-work[data-key]")) element.hidden = false;
   }
@@ -44,7 +44,7 @@ function beginTurn() {
   if (keys) keys.checked = singleKeys();
 }
 
-/** After a swap: the verdict, the new question, or what is wrong with the answer. */
+/** Focus after a swap: the verdict, the new question, or the error of the answer. */
 function focusNews() {
   const shown = turn();
   const news = shown?.querySelectorAll("[data-focus]") ?? [];
@@ -52,12 +52,12 @@ function focusNews() {
   if (!target) return;
   const isReveal = shown.dataset.state === "reveal";
   if (!isReveal && !target.matches("[data-error]")) scrollTo(0, 0);
-  // The panel stays in sight, and the text where it was.
+  // The panel stays visible, and the text keeps its position.
   target.focus({ preventScroll: isReveal });
   if (isReveal) showMistake(shown);
 }
 
-/** What was wrong and what is right, if they are out of sight; where nothing sticks, the verdict. */
+/** Scroll to the mistake and the right answer if they are hidden; if nothing is sticky, to the verdict. */
 function showMistake(shown) {
   const form = shown.querySelector("form[data-main]");
   if (getComputedStyle(form).position === "static") {
@@ -69,7 +69,7 @@ function showMistake(shown) {
   const lowest = isBar ? panel.top : innerHeight;
   const question = shown.querySelector("[data-question]").getBoundingClientRect();
   const highest = Math.max(isBar ? question.bottom : 0, shown.querySelector("header").getBoundingClientRect().bottom);
-  // The right answer and the first mark that is not right; the answer alone where both do not fit.
+  // The right answer and the first wrong mark; only the answer if both do not fit.
   const gold = shown.querySelector("mark.reveal-missed");
   const first = shown.querySelector("mark:not([data-verdict=right])");
   const wanted = [gold, first].filter(Boolean).map((mark) => mark.getBoundingClientRect());
@@ -82,7 +82,7 @@ function showMistake(shown) {
   }
 }
 
-// A press on what is said about an answer leads to its place in the text; texts are read in full anyway.
+// A press on a sentence about an answer scrolls to its place in the text.
 document.addEventListener("click", ({ target }) => {
   const said = target instanceof Element && target.closest("[data-finding][data-start]");
   if (!(said instanceof HTMLElement)) return;
@@ -98,7 +98,7 @@ document.addEventListener("htmx:afterSettle", (event) => {
   focusNews();
 });
 
-// A page from the browser's memory may show a question that is answered by now.
+// A page from the back/forward cache may show an answered question.
 addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
 });
@@ -119,11 +119,11 @@ document.addEventListener("change", ({ target }) => {
     if (target.checked) localStorage.removeItem(SINGLE_KEYS);
     else localStorage.setItem(SINGLE_KEYS, "off");
   } catch {
-    // No storage: they stay on.
+    // Without storage, the keys stay on.
   }
 });
 
-/** Is there something to submit, or to continue from? */
+/** Whether the turn can be submitted or continued. */
 const isComplete = (shown) => shown.querySelector("[data-complete], [data-verdict]") !== null;
 
 /** @param {Element} target @returns {import("./turn-keys.js").Place} */
@@ -151,21 +151,21 @@ document.addEventListener("keydown", (event) => {
   });
   if (meaning === null) return;
   event.preventDefault();
-  // While an answer is sent, no key changes it either.
+  // While an answer is being sent, keys do not change it.
   if (meaning !== "help" && shown.querySelector("form[inert]")) return;
-  // A second Enter that still belongs to Continue says nothing about the new question.
+  // A second Enter that belongs to Continue causes no message about the new question.
   if (meaning === "go" && performance.now() - begunAt < BEGINNING && !isComplete(shown)) return;
   if (meaning === "go") submit.click();
   else if (meaning === "help") toggleDrawer();
   else if (meaning === "none") {
     tick.click();
-    // On a word of the text the Enter that follows would be the highlighter's.
+    // On a word of the text, the highlighter would handle the next Enter.
     tick.focus({ preventScroll: true });
   }
   else if (meaning === "typed") place.typeInto(event.key);
   else {
     choices[meaning - 1].click();
-    // Where the study says so, a choice is the answer.
+    // If the design says so, submit the choice immediately.
     if (shown.querySelector("[data-advance]")) submit.click();
   }
 });
@@ -173,8 +173,8 @@ document.addEventListener("keydown", (event) => {
 // --- The question on a phone ----------------------------------------------------------------------
 
 /**
- * Where the question sticks, it folds to two lines once the page is scrolled; a tap unfolds it. A
- * margin keeps the place of the lines that are gone, so that the text does not move.
+ * A sticky question folds to two lines when the page is scrolled; a tap unfolds it. A margin replaces
+ * the hidden lines, so that the text does not move.
  */
 function foldQuestion() {
   const question = turn()?.querySelector("[data-question]");
@@ -191,7 +191,7 @@ function foldQuestion() {
   const whole = question.offsetHeight;
   question.dataset.folded = "";
   question.style.marginBottom = `${whole - question.offsetHeight}px`;
-  // From the gap on, where there is one: what comes before it is scrolled away.
+  // Start at the gap, if there is one; the text before it is scrolled away.
   const gap = /** @type {HTMLElement | null} */ (question.querySelector(".turn-gap"));
   if (gap) question.scrollTop = gap.offsetTop - ABOVE;
   question.toggleAttribute("data-fades", whole > question.offsetHeight + 1);
@@ -208,7 +208,7 @@ document.addEventListener("click", ({ target }) => {
 
 // --- The drawer -----------------------------------------------------------------------------------
 
-/** @type {HTMLElement | null} what had the focus when a key opened it */
+/** @type {HTMLElement | null} the focused element when a key opened it */
 let before = null;
 
 function toggleDrawer() {
@@ -223,14 +223,14 @@ function toggleDrawer() {
   help.querySelector("[data-drawer]").focus();
 }
 
-/** Back to where the keys were: Enter on its own button would only open it again. */
+/** Restore the focus: Enter on the drawer's button would open it again. */
 function closeDrawer(help) {
   const focused = /** @type {HTMLElement} */ (document.activeElement);
   const back = before?.isConnected ? before : help.querySelector("summary");
   before = null;
   help.open = false;
   if (!help.contains(focused)) return;
-  focused.blur(); // where the body had the focus, it has it again
+  focused.blur(); // if the body had the focus, restore that
   back.focus({ preventScroll: true });
 }
 
@@ -241,9 +241,9 @@ document.addEventListener("keydown", (event) => {
   closeDrawer(help);
 });
 
-let isClosing = false; // the press that is going on, or was the last, closed the drawer
+let isClosing = false; // whether the current or last press closed the drawer
 
-// A press beside the drawer closes it and does nothing else: it may well lie on a word or a choice.
+// A press outside the drawer only closes it, because it may be on a word or a choice.
 addEventListener("pointerdown", (event) => {
   const help = drawer();
   isClosing = Boolean(help?.open) && event.target instanceof Node && !help.contains(event.target);
@@ -253,7 +253,7 @@ addEventListener("pointerdown", (event) => {
 }, true);
 for (const type of ["mousedown", "click"]) {
   addEventListener(type, (event) => {
-    // A key or assistive technology clicks without a press.
+    // Keys and assistive technology click without a press.
     if (!isClosing || /** @type {MouseEvent} */ (event).detail === 0) return;
     event.preventDefault();
     event.stopPropagation();
