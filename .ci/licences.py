@@ -45,7 +45,7 @@ CLASSIFIERS = {"MIT License": "MIT", "BSD License": "BSD-3-Clause"}
 
 
 def locked() -> list[str]:
-    """The names of what a server installs, independent of the Python version that makes the list."""
+    """The packages of a server, independent of the Python version that makes the list."""
     python = {"python_version": "3.12", "python_full_version": "3.12.0"}
     pins = re.findall(r"^([\w.-]+==[^\\\n]*)", LOCK.read_text(), re.M)
     needed = [Requirement(pin) for pin in pins]

@@ -1,14 +1,14 @@
-"""How often intervals hold the truth and how often tests cry wolf, beside what they promise.
+"""Coverage of intervals and size of tests, compared with their nominal values.
 
 `python benchmarks/coverage.py` simulates studies of the designs of docs/statistics.md#coverage and
-prints the tables there, in Markdown, with a mark at what misses. People and examples are samples:
-each study draws its own. Answers are right or wrong, with probability 1 / (1 + exp(-x)),
-x a mean + the annotator + the example; the mean is .80, examples have an SD of 1.5 in x, annotators
-the SD in points of S1 x 100 that the design names (drawn.py). Annotators are normal in x, but for
-the designs of NOT_NORMAL and the last of UNEQUAL. Intervals and tests are those of
-analysis/stats, on arrays of many studies; bootstraps draw 1,000 resamples. coverage_arg.py has
-cross-task studies (`--arg 200`: those alone, so many of each design), coverage_of_metrics.py the
-metrics that are no mean over examples.
+prints the tables of that section in Markdown, with a mark at each miss. People and examples are
+samples: each study draws its own. Answers are right with probability 1 / (1 + exp(-x)), where x is
+a mean + the annotator + the example. The mean is .80, examples have an SD of 1.5 in x, annotators
+the SD of the design in points of S1 x 100 (drawn.py). Annotators are normal in x, except in the
+designs of NOT_NORMAL and the last of UNEQUAL. Intervals and tests are those of analysis/stats, on
+arrays of many studies; bootstraps draw 1,000 resamples. coverage_arg.py simulates cross-task
+studies (`--arg 200`: only those, 200 of each design), coverage_of_metrics.py metrics of whole test
+sets.
 """
 
 import argparse
@@ -39,7 +39,7 @@ from benchmarks.drawn import (
 )
 
 SHIFT_SD = 0.5  # of x, the part that differs between the arms of a contrast
-SHARED = 0.5  # how far what is hard for people is hard for the model
+SHARED = 0.5  # share of the difficulty for people that also applies to the model
 RESAMPLES = 1000
 AT_ONCE = 250  # studies
 STUDIES, SEED = 4000, 12
@@ -61,7 +61,7 @@ DESIGNS = (
     Design(5, 200, 1, 3.0),
     Design(10, 200, 1, 3.0),
 )
-# Annotators who are not normal in x: what no interval of few of them is right for.
+# Annotators who are not normal in x: intervals from few of them cannot be right.
 NOT_NORMAL = (
     Design(3, 200, 1, 11.7, "one-sided"),
     Design(10, 200, 1, 11.7, "one-sided"),
@@ -82,7 +82,7 @@ UNEQUAL = (
 
 
 def cell(draw: np.random.Generator, design: Design, size: int) -> Iterator[tuple[str, str, float]]:
-    """(interval, its question, how many of `size` studies it holds the truth in)."""
+    """(interval, its question, number of the `size` studies whose interval contains the truth)."""
     study = answers(draw, design, examples(draw, size, design, EXAMPLES_SD))
     mean, sd = logits(design.sd, design.shape)
     truths = {
@@ -106,7 +106,7 @@ def cell(draw: np.random.Generator, design: Design, size: int) -> Iterator[tuple
 
 
 def half_widths(parts: two_way.Variances, level: float = 0.95) -> dict[str, np.ndarray]:
-    """Half of each interval; annotators who tie have none, which no truth lies within."""
+    """Half widths of the intervals; NaN, which contains no value, if annotators tie."""
     ties = ~(parts.people > 0)
     se, df = parts.both()
     people_se, people_df = np.sqrt(parts.people), np.where(ties, 1, parts.people_df)
@@ -147,7 +147,7 @@ def bootstraps(
 def contrast(
     draw: np.random.Generator, first: Design, second: Design, size: int
 ) -> Iterator[tuple[str, float]]:
-    """(test, how often it finds a difference at p < .05) where the population means are equal."""
+    """(test, number of differences at p < .05) with equal population means."""
     shared = examples(draw, size, first, math.sqrt(EXAMPLES_SD**2 - SHIFT_SD**2))
     arms = [
         answers(draw, design, shared + draw.normal(0, SHIFT_SD, shared.shape)).values
@@ -161,12 +161,12 @@ def contrast(
         yield name, (np.abs(gap) > halves[name]).sum()
     yield "Welch over annotators", (np.abs(gap) > halves[T_PEOPLE]).sum()
     yield "permutation over annotators", (permutation(draw, *means) < 0.05).sum()
-    # A true difference that lies just at the margin: the lower of the two tests decides.
+    # A true difference exactly at the margin: the lower of the two tests decides.
     yield "equivalence at its margin", (gap < -half_widths(parts, 0.9)[DEFAULT]).sum()
 
 
 def permutation(draw: np.random.Generator, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The p of each study, over all splits up to 300, else over a sample of 300."""
+    """The p of each study, over all splits up to 300, otherwise over a sample of 300."""
     pooled = np.concatenate([first, second], 1)
     number, size = pooled.shape[1], first.shape[1]
     total = pooled.sum(1)
@@ -186,7 +186,7 @@ def permutation(draw: np.random.Generator, first: np.ndarray, second: np.ndarray
 def against_a_model(
     draw: np.random.Generator, design: Design, size: int
 ) -> Iterator[tuple[str, float]]:
-    """The same for people against one run of a model that is as good as people are on average."""
+    """The same for people against one run of a model with the people's average score."""
     easy = examples(draw, size, design, EXAMPLES_SD)
     people = answers(draw, design, easy)
     mean, sd = logits(design.sd, design.shape)
@@ -212,7 +212,7 @@ Shares = dict[tuple[str, ...], float]
 
 
 def shares(make: Iterator[tuple], studies: int) -> Shares:
-    """Row of a table -> share of the studies, from counts of portions of them."""
+    """Row of a table -> share of the studies, from the counts of portions."""
     counts: dict[tuple[str, ...], float] = defaultdict(float)
     for *row, count in make:
         counts[tuple(row)] += float(count)
@@ -220,7 +220,7 @@ def shares(make: Iterator[tuple], studies: int) -> Shares:
 
 
 def sizes(studies: int) -> list[int]:
-    """The portions that so many studies are simulated in."""
+    """Sizes of the portions in which the studies are simulated."""
     return [min(AT_ONCE, studies - begin) for begin in range(0, studies, AT_ONCE)]
 
 
@@ -231,7 +231,7 @@ def intervals(design: Design, studies: int = STUDIES, seed: int = SEED) -> Share
 
 
 def false_alarms(first: Design, second: Design, studies: int = STUDIES, seed: int = SEED) -> Shares:
-    """(test,) -> how often it finds a difference between shots where there is none."""
+    """(test,) -> share of false differences between shots."""
     draw = np.random.default_rng(seed)
     portions = sizes(studies)
     return shares((row for n in portions for row in contrast(draw, first, second, n)), studies)
@@ -255,7 +255,7 @@ def is_kept(share: float) -> bool:
 def printed(
     title: str, nominal: str, columns: dict[str, Shares], is_right: Callable[[float], bool]
 ) -> str:
-    """A Markdown table with a mark at what misses."""
+    """A Markdown table with a mark at each miss."""
     rows = list(max(columns.values(), key=len))
     first = ["method", "question"][: len(rows[0])]
     heading = [*first, "nominal", *columns]
@@ -287,7 +287,7 @@ def gains(studies: int, seed: int) -> str:
 
 
 def complement(held: Shares) -> Shares:
-    """How often the default interval of a difference holds 0, which is the truth."""
+    """Coverage of the default interval of a difference whose true value is 0."""
     return {(DEFAULT, two_way.BOTH): 1 - held[DEFAULT,]}
 
 
@@ -300,7 +300,7 @@ def main() -> None:
         "--metric-studies",
         type=int,
         default=coverage_of_metrics.STUDIES,
-        help="of each metric that is no mean over examples; its jackknife takes longer",
+        help="studies for each metric of whole test sets; its jackknife takes longer",
     )
     options = parser.parse_args()
     if options.arg:

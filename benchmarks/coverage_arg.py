@@ -1,9 +1,9 @@
 """Coverage of the intervals of an average relative gain (analysis/stats/arg.py), for coverage.py.
 
 Each simulated study rehearses a cross-task design: the robots' transfer parameter is the true gain.
-The chance of a robot to be right is drawn from a beta distribution with the mean of its arm, base
-or base · (1 + transfer), and the SD of people; it answers `examples` examples with that chance. The
-unseen tasks have the bases below, so that the true ARG is the transfer itself.
+A robot's probability of a right answer is drawn from a beta distribution with the mean of its arm,
+base or base · (1 + transfer), and the SD of people. It answers `examples` examples with that
+probability. The unseen tasks have the bases below, so the true ARG equals the transfer.
 """
 
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def _scores(draw: np.random.Generator, design: Design, mean: float) -> np.ndarra
 def intervals(
     design: Design, studies: int, seed: int, resamples: int
 ) -> Iterator[tuple[str, str, float]]:
-    """(interval, question, in how many of the studies it holds the true gain); none: not held."""
+    """(interval, question, number of studies whose interval contains the true gain)."""
     draw = np.random.default_rng(seed)
     held = {DEFAULT: 0, BOOTSTRAP: 0}
     for number in range(studies):

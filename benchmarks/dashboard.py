@@ -1,7 +1,7 @@
-"""Time the study's page and its update with a made-up study of 100,000 answers.
+"""Time the study's page and its update with a generated study of 100,000 answers.
 
-`python benchmarks/dashboard.py` on a database of its own (`make bench` runs it last). The rows are
-inserted in bulk, past the steps of the protocol: good for times and for nothing else.
+Run `python benchmarks/dashboard.py` on a separate database (`make bench` runs it last). The rows
+are inserted in bulk, without the steps of the protocol, so use them only for timing.
 """
 
 import argparse
@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.run import database  # noqa: E402
 
 TASKS, SHOTS, SEATS, TEST = 6, (0, 10, 20, 30), 14, 300
-# The last of each scenario has given half of them.
+# The last annotator of each scenario has given half of the answers.
 ANSWERS = sum(TASKS * (SEATS - 1) * (k + TEST) + TASKS * ((k + TEST) // 2) for k in SHOTS)
 PAGES = (
     "/studies/",
@@ -33,7 +33,7 @@ PAGES = (
 
 
 def make() -> int:
-    """The study `large`; return its number of answers. The last of each scenario is at work."""
+    """Create the study `large`, with an active annotator per scenario; return its answers."""
     from django.contrib.auth import get_user_model
 
     from annotation.models import Study
@@ -78,7 +78,7 @@ def make() -> int:
 
 
 def _fill(scenario) -> int:
-    """Every seat taken by a person who has answered everything, the last one half of it."""
+    """Take every seat with a person who answered everything, or half of it on the last seat."""
     from annotation.models import LedgerEntry
     from annotation.steps import signs
 
@@ -97,7 +97,7 @@ def _fill(scenario) -> int:
 
 
 def take_seats(scenario) -> list:
-    """One person on each seat, without answers yet; the last is at work."""
+    """One person on each seat, without answers; the last one is active."""
     rng = random.Random(scenario.pk)
     return [_seated(scenario, seat, rng) for seat in range(1, SEATS + 1)]
 
@@ -126,7 +126,7 @@ def _seated(scenario, seat: int, rng: random.Random):
 
 
 def _answer(participation, rng: random.Random) -> int:
-    """Answers to all of the examples, or to half of them (the next one is shown): how many."""
+    """Answer all examples, or half of them (the next one is shown); return the number."""
     from django.utils import timezone
 
     from annotation.models import Answer, AnswerSpan, Step, Turn
@@ -167,13 +167,13 @@ def measure() -> None:
     client.force_login(get_user_model().objects.get(username="owner"))
     for page in PAGES:
         visit = visit_of(client, page)
-        visit()  # loads what a server has loaded before it serves
+        visit()  # loads the modules that a server loads before it serves
         times = [visit() for _ in range(10)]
         print(f"{page}: {statistics.median(times):.3f} s (at most {max(times):.3f})")
 
 
 def visit_of(client, page: str) -> Callable[[], float]:
-    """A visit of that page: seconds that it takes."""
+    """Seconds for a visit of that page."""
 
     def visit() -> float:
         started = time.perf_counter()

@@ -1,8 +1,8 @@
-"""Simulated studies for benchmarks/coverage.py: people and examples are drawn, answers follow.
+"""Simulated studies for benchmarks/coverage.py: draws people and examples, then their answers.
 
-Answers are right or wrong, with probability 1 / (1 + exp(-x)), x a mean + the annotator + the
-example; the mean is .80, examples have an SD of 1.5 in x, annotators the SD in points that the
-design names. Annotators are normal in x, or have one of the shapes below.
+Answers are right with probability 1 / (1 + exp(-x)), where x is a mean + the annotator + the
+example. The mean is .80, examples have an SD of 1.5 in x, annotators the SD of the design in
+points. Annotators are normal in x, or have one of the shapes below.
 """
 
 import math
@@ -18,14 +18,14 @@ CONTEXT_SD = 1.0  # of x, the part of EXAMPLES_SD that the examples of a context
 
 NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(30)
 WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-OWN = 0.25  # SD among those who are alike, where a share of the annotators is faulty
+OWN = 0.25  # SD within each kind of annotator, if a share is faulty
 
 
 @dataclass(frozen=True)
 class Shape:
     """How annotators are distributed in x, with mean 0 and an SD of about 1.
 
-    `nodes` and `weights` integrate over them; `draw` draws so many.
+    `nodes` and `weights` integrate over them; `draw` draws a given number.
     """
 
     nodes: np.ndarray
@@ -34,7 +34,7 @@ class Shape:
 
 
 def faulty(share: float) -> Shape:
-    """That share is faulty, the others are good, each kind normal with an SD of OWN."""
+    """A share of faulty and a share of good annotators, each kind normal with an SD of OWN."""
     good, bad = math.sqrt(share / (1 - share)), -math.sqrt((1 - share) / share)
     return Shape(
         np.concatenate([good + OWN * NODES, bad + OWN * NODES]),
@@ -60,7 +60,7 @@ SHAPES = {
 class Design:
     """Annotators of one arm, contexts, examples of each; SD between annotators, in points.
 
-    `shape` is one of SHAPES, "" that of normal annotators.
+    `shape` is one of SHAPES; "" means normal annotators.
     """
 
     annotators: int
@@ -80,14 +80,14 @@ def expit(x: np.ndarray) -> np.ndarray:
 
 
 def smoothed(x: np.ndarray, sd: float, shape: str = "") -> np.ndarray:
-    """The mean of expit over an error of that SD and shape."""
+    """The mean of expit over an error with this SD and shape."""
     of = SHAPES[shape]
     return sum(w * expit(x + sd * node) for node, w in zip(of.nodes, of.weights, strict=True))
 
 
 @cache
 def logits(points: float, shape: str = "") -> tuple[float, float]:
-    """(mean of x, SD of annotators in x) for that SD of annotators in points."""
+    """(mean of x, SD of annotators in x) for an SD of annotators in points."""
     of = SHAPES[shape]
 
     def spread(of_x: float) -> tuple[float, float]:
@@ -117,13 +117,13 @@ class Drawn:
 
     @property
     def values(self) -> np.ndarray:
-        """Annotators x contexts, as `two_way.layout` makes them where contexts are equal."""
+        """Annotators x contexts, equal to `two_way.layout` for contexts of equal size."""
         shape = (*self.scores.shape[:2], self.design.contexts, self.design.each)
         return self.scores.reshape(shape).mean(-1)
 
 
 def examples(draw: np.random.Generator, size: int, design: Design, sd: float) -> np.ndarray:
-    """What makes examples easy, in x: studies x examples, in the order of their contexts."""
+    """The easiness of examples in x: studies x examples, in the order of their contexts."""
     if design.each == 1:
         return draw.normal(0, sd, (size, design.contexts))
     shared = draw.normal(0, CONTEXT_SD, (size, design.contexts, 1))
@@ -132,7 +132,7 @@ def examples(draw: np.random.Generator, size: int, design: Design, sd: float) ->
 
 
 def answers(draw: np.random.Generator, design: Design, easy: np.ndarray) -> Drawn:
-    """What new annotators answer to these examples."""
+    """The answers of new annotators to these examples."""
     mean, sd = logits(design.sd, design.shape)
     people = sd * SHAPES[design.shape].draw(draw, (len(easy), design.annotators))
     chances = expit((mean + people[:, :, None] + easy[:, None, :]).astype(np.float32))

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 
 class Browser:
-    """One connection with cookies, as frugal as a client can be: it shares the machine."""
+    """A connection with cookies and little overhead, because it shares the machine."""
 
     def __init__(self, port: int) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -57,10 +57,10 @@ def two_highlights(page: str) -> dict[str, str]:
 
 
 def annotate(port: int, tokens: Iterator[str]) -> Iterator[Callable[[], bool]]:
-    """One annotator, who takes the next participation when one is through.
+    """One annotator, who starts another participation at the end of one.
 
-    Each cycle is one POST of two highlights, whose reply holds the next example. Yields the cycle,
-    prepared so that only the request itself is timed; it says whether all went well.
+    Each cycle is one POST of two highlights, whose reply contains the next example. Yields a
+    prepared cycle, so that only the request is timed; it returns whether it succeeded.
     """
     for token in tokens:
         browser = Browser(port)
@@ -83,7 +83,7 @@ WORD = re.compile(r"(?<=\s)[A-Za-z]+(?=\s)")
 
 
 class Program:
-    """One connection with the token of a participation, as frugal as Browser."""
+    """A connection with the token of a participation and little overhead."""
 
     def __init__(self, port: int, token: str) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -117,7 +117,7 @@ def measure_up(port: int) -> Iterator[Callable[[], bool]]:
 
 @dataclass
 class Load:
-    """What many at once have measured."""
+    """Measurements of simultaneous clients."""
 
     seconds: float
     latencies: list[float] = field(default_factory=list)
@@ -133,7 +133,7 @@ class Load:
 
 
 def run(people: list[Iterator[Callable[[], bool]]], cycles: int, think: float = 0.0) -> Load:
-    """Let everybody do that many cycles at the same time, thinking that many seconds in between."""
+    """Run the cycles of all clients simultaneously, with `think` seconds in between."""
     load = Load(0.0)
     lock = threading.Lock()
     ready = threading.Barrier(len(people) + 1)

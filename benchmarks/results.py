@@ -1,9 +1,9 @@
-"""Time what researchers wait for after a full replication: each of their pages, the largest file.
+"""Time the researchers' pages and the largest file after a full replication.
 
-`python benchmarks/results.py` makes a replication of CLUES in a database of its own (several
-minutes); with `--study` it reads a study of the database of DATABASE_URL. Each page is loaded in a
-fresh process at first view: the imports of a server's start and the list of studies come before
-the clock. Prints Markdown. `make bench` runs it after the load.
+`python benchmarks/results.py` creates a replication of CLUES in a separate database (several
+minutes). With `--study` it reads a study of the database of DATABASE_URL. Each page is loaded in a
+fresh process at first view, after the imports of a server's start and the list of studies. Prints
+Markdown. `make bench` runs it after the load.
 """
 
 import argparse
@@ -33,7 +33,7 @@ PAGES = (
 
 
 def addresses(name: str) -> dict[str, str]:
-    """Page -> its address, for the kind of annotators that took part."""
+    """Page -> its address, for the kind of annotators in the study."""
     from annotation.models import Answer, Step, Study
 
     study = Study.objects.get(name=name)
@@ -58,7 +58,7 @@ def addresses(name: str) -> dict[str, str]:
 def one_page(name: str, page: str) -> None:
     """Print seconds, queries and size of the page at its first view.
 
-    Processor time too: on a busy machine it says more than the clock.
+    Also prints processor time, which is more reliable on a busy machine.
     """
     import django
 
@@ -73,7 +73,7 @@ def one_page(name: str, page: str) -> None:
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(get_user_model().objects.get(studies__name=name))
     client.get("/studies/")  # loads the views, as a server does before it serves
-    for module in HEAVY:  # loaded once in the life of a process, by the first page that needs them
+    for module in HEAVY:  # loaded once per process, by the first page that needs them
         importlib.import_module(module)
     gc.collect()
     gc.freeze()  # as config/wsgi.py does
@@ -95,7 +95,7 @@ def one_page(name: str, page: str) -> None:
 
 
 def largest_file(name: str) -> None:
-    """Print how long `answers.csv` takes, and by how much the process has grown then."""
+    """Print the time for `answers.csv`, and the growth of the process."""
     import django
 
     django.setup()
@@ -115,7 +115,7 @@ def largest_file(name: str) -> None:
 
 
 def measure(name: str) -> None:
-    """Print the times of each page and of the file; the study is read, not changed."""
+    """Print the times of each page and of the file, without changing the study."""
     print("| page or file | first view |\n|---|---|")
     for page in (*PAGES, FILE):
         command = [sys.executable, __file__, "--study", name, "--only", page]

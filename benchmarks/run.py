@@ -1,7 +1,7 @@
 """Measure Handful under load, with a yardstick in the same run: `make bench`.
 
 Needs PostgreSQL (`make bench` starts one) and the published CLUES files (HANDFUL_SHARED). Prints
-Markdown tables. Nothing here is a test: machines differ, so the yardstick's ratio is what counts.
+Markdown tables. Machines differ, so compare the ratio to the yardstick.
 """
 
 import argparse
@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import load  # noqa: E402
 
 SHARED = Path(os.environ.get("HANDFUL_SHARED", ROOT.parent / "shared"))
-# As docs/operating.md#deploy has it. Two workers, as on a machine of two cores.
+# As in docs/operating.md#deploy: two workers, for a machine with two cores.
 SERVERS = {
     "granian": [
         "granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "4",
@@ -42,7 +42,7 @@ SERVERS = {
 
 @contextlib.contextmanager
 def database(name: str) -> Iterator[str]:
-    """A fresh database beside the one of DATABASE_URL, dropped at the end: its address."""
+    """The address of a new database on the server of DATABASE_URL, dropped at the end."""
     address = urlsplit(os.environ.get("DATABASE_URL", ""))
     if not address.scheme.startswith("postgres"):
         sys.exit("The benchmark needs PostgreSQL in DATABASE_URL: run make bench")
@@ -53,7 +53,7 @@ def database(name: str) -> Iterator[str]:
         cursor.execute(f"CREATE DATABASE {name}")
         try:
             with tempfile.TemporaryDirectory(prefix="handful-var-") as var:
-                os.environ["HANDFUL_VAR"] = var  # each database has a folder of its own
+                os.environ["HANDFUL_VAR"] = var  # each database has a separate folder
                 yield urlunsplit(address._replace(path=f"/{name}"))
         finally:
             cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
@@ -62,7 +62,7 @@ def database(name: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def served(server: str, application: str, environment: dict[str, str]) -> Iterator[int]:
-    """The application behind a production server: its port."""
+    """The port of a production server with the application."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -83,9 +83,9 @@ def served(server: str, application: str, environment: dict[str, str]) -> Iterat
 
 
 def seats(number: int) -> list[str]:
-    """Put that many annotators before the 200 test examples of SQuADv2: their tokens.
+    """Seat annotators at the 200 test examples of SQuADv2; return their tokens.
 
-    Its card allows one highlight; the load makes two, so here that limit is lifted.
+    Its card allows one highlight. The load makes two, so the limit is lifted here.
     """
     import django
 
@@ -169,7 +169,7 @@ def main() -> None:
 def compare(
     people: int, cycles: int, here: int, yards: dict[str, int], tokens: Iterator[str]
 ) -> None:
-    """Print a row of each server, one after the other, with that many annotators at once."""
+    """Print a row for each server in turn, with this number of simultaneous annotators."""
     measured = {
         name: load.run([load.measure_up(port) for _ in range(people)], cycles)
         for name, port in yards.items()

@@ -1,9 +1,9 @@
-"""The yardstick: a bare Django app with one page, one form and one table.
+"""The yardstick: a minimal Django app with one page, one form and one table, without Handful.
 
-Its cycle is one GET of a page and one POST with a single INSERT, with the session and CSRF checks
-that any such app has: the settings are those of `django-admin startproject`, which also means a new
-database connection for each request. With KEEP_CONNECTIONS=1 connections are kept, as Handful does.
-Nothing of Handful is in it. Serve it as `benchmarks.yardstick:application`.
+Its cycle is one GET of a page and one POST with a single INSERT, with session and CSRF checks. The
+settings are those of `django-admin startproject`, with a new database connection for each request.
+KEEP_CONNECTIONS=1 uses persistent connections, as Handful does. Serve it as
+`benchmarks.yardstick:application`.
 """
 
 import os
@@ -85,8 +85,8 @@ TEXT = "A text of about the length of a paragraph, as it is read and answered he
 
 
 def page(request: HttpRequest) -> HttpResponse:
-    """Show the form; store what it sends."""
-    worker = request.session.setdefault("worker", "somebody")
+    """Show the form, and store its submission."""
+    worker = request.session.setdefault("worker", "visitor")
     if request.method == "POST":
         Entry.objects.create(worker=worker, answer=request.POST["answer"])
         return HttpResponseRedirect("/")

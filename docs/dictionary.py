@@ -11,25 +11,28 @@ DOCS = Path(__file__).resolve().parent
 HEAD = """\
 # Data dictionary
 
-Every column of every file that `export_study` and the release bundle write. This page is made from
-`analysis/export/columns.py` by `make dictionary`.
+Look up every column of every file that `export_study` and the release bundle write.
+`make dictionary` creates this page from `analysis/export/columns.py`.
 
-UTF-8, RFC 4180, one grain a file, texts unaltered. A spreadsheet may take a text that begins with
-`=`, `+`, `-` or `@` for a formula, and R and pandas the text `NA` for a missing value: the README
-beside the files says how to open them. `verify.py` in the same folder needs nothing but Python. It
-recomputes numbers, spans, orders, allocations and pay, binds the examples to the frozen design, and
-prints which columns no other cell can show to be altered. It reads the files row by row in bounded
-memory, so their order counts: a file that was sorted again is named. Scores, shares, and their SDs,
-intervals and differences are on the scale from 0 to 1, which pages show x 100. Types are those of
-pandas: `Int64` takes whole numbers with empty cells among them. `versions.json` beside them names
-the versions of Handful, Python, numpy, scipy and pandas, the seed of the study, and when it
+Files are UTF-8 CSV (RFC 4180) with one kind of row each and unaltered texts. A spreadsheet can read
+a text that begins with `=`, `+`, `-` or `@` as a formula, and R and pandas the text `NA` as a
+missing value. The README in the same folder explains how to open the files.
+
+`verify.py` in the same folder needs only Python. It recomputes numbers, spans, orders, allocations
+and pay, binds the examples to the frozen design, and prints the columns whose changes other cells
+cannot reveal. It reads the files row by row in bounded memory, so their order counts: it names a
+file that was sorted.
+
+Scores, shares, and their SDs, intervals and differences use the scale from 0 to 1; pages show them
+x 100. Types are those of pandas: `Int64` allows empty cells among whole numbers. `versions.json`
+names the versions of Handful, Python, numpy, scipy and pandas, the seed of the study, and when it
 was opened and closed (`opened_at`, `closed_at`; null if it was not).
 
 """
 
 
 def page() -> str:
-    """The whole page, from the columns as they are now."""
+    """The whole page, from the current columns."""
     from analysis.export.dictionary import columns_markdown
 
     return HEAD + re.sub(r"^\*\*(.+)\*\*$", r"## \1", columns_markdown().strip(), flags=re.M) + "\n"

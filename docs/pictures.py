@@ -1,7 +1,7 @@
 """Take the pictures of these documents from the demo: `make pictures`.
 
-A demo of its own is set up in a temporary folder and served; a headless Chromium visits it as a
-researcher and as an annotator. Nothing of an existing installation is touched.
+The program serves a temporary demo, which a headless Chromium visits as a researcher and as an
+annotator. It does not touch an existing installation.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
-# Picture -> the page of the demo, the heading at its upper edge ("": the page's own), its height.
+# Picture -> the page of the demo, the heading at its upper edge ("": the page title), its height.
 PAGES = {
     "study": ("/studies/demo/", "", 1000),
     "results": ("/studies/demo/human-performance/", "Simulated annotators (not people)", 420),
@@ -53,7 +53,7 @@ def demo(folder: Path) -> Iterator[str]:
         )  # fmt: skip
         yield f"http://127.0.0.1:{port}"
     finally:
-        with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+        with contextlib.suppress(ProcessLookupError):  # it has already ended
             os.killpg(process.pid, signal.SIGKILL)  # the server and its workers
         process.wait()
 
@@ -83,7 +83,7 @@ def sign_in(page: Page, password: str) -> None:
 
 
 def take(page: Page, name: str, height: int, heading: str = "") -> None:
-    """The part of the page that begins with that heading, or with the page."""
+    """Take the part of the page from that heading on, or from the top."""
     page.set_viewport_size({"width": 1180, "height": height})
     if heading:
         # Below the bar, which stays at the top: the page's scroll padding says how far (frame.css).
@@ -114,7 +114,7 @@ def reveal(page: Page, link: str) -> None:
         text.get_by_text(last, exact=True).click()
     page.get_by_role("button", name="Submit").click()
     page.get_by_role("button", name="Continue").wait_for()
-    page.wait_for_timeout(1500)  # it cannot be pressed at once
+    page.wait_for_timeout(1500)  # it ignores early presses
     take(page, "reveal", 640)
 
 
@@ -132,7 +132,7 @@ def main() -> None:
         sign_in(researcher, (Path(folder) / "var" / "demo-password.txt").read_text())
         for name, (address, heading, height) in PAGES.items():
             researcher.goto(root + address)
-            # The analysis is a job that its page moves on.
+            # The page of the analysis advances its job.
             job = researcher.get_by_text("This table appears when the resampling is done.")
             job.first.wait_for(state="detached", timeout=PATIENCE * 1000)
             take(researcher, name, height, heading)

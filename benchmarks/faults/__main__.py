@@ -1,8 +1,8 @@
-"""Break a server on purpose and count: `python -m benchmarks.faults NAME`, or `all`.
+"""Break a server and count the consequences: `python -m benchmarks.faults NAME`, or `all`.
 
-Needs nginx, PgBouncer and, for the clocks, libfaketime. Prints a row of Markdown; exits with 1
-where an acknowledged answer was lost or stored twice, a seat was given twice, an annotator could
-not go on, or anything else that has to hold did not. `all` runs each in a process of its own.
+Needs nginx, PgBouncer and, for the clocks, libfaketime. Prints a row of Markdown. Exits with 1 if
+an acknowledged answer was lost or stored twice, a seat was given twice, an annotator could not
+continue, or another condition failed. `all` runs each fault in a separate process.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Annotators who note each answer that was acknowledged to them, and what is then in the database.
+"""Annotators who record each acknowledged answer, for comparison with the database.
 
-They do as the page does: what fails is sent again, three times in ten with another answer. Half of
-them work on the pages, half by the API; each comes by the study's link and stays to the end.
+Like the page, they repeat failed requests, three times in ten with another answer. Half of them
+use the pages, half the API. Each arrives by the study's link and stays to the end.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.load import CSRF, TURN, WORD, Browser, Program
 
-PATIENCE = 240.0  # seconds without a good reply, after which somebody is stuck
+PATIENCE = 240.0  # seconds without a good reply, after which an annotator is stuck
 PAUSE = 0.5  # seconds between two attempts
 TRAINING = 4  # examples
 LEAVING = re.compile(r'name="leaving" value="(\w+)"')
@@ -34,12 +34,12 @@ def answer(rng: random.Random, text: str) -> Spans:
 
 
 def address_of(number: int) -> str:
-    """An address of their own: how much one may ask for is counted by address."""
+    """A separate address for each, because requests are limited by address."""
     return f"127.0.{1 + number // 250}.{1 + number % 250}"
 
 
 def program(port: int, number: int, token: str = "") -> Program:
-    """A connection of whoever holds that token, or of a visitor."""
+    """A connection with a participation's token, or of a visitor."""
     client = Program(port, token)
     client.connection.source_address = (address_of(number), 0)
     if not token:
@@ -49,7 +49,7 @@ def program(port: int, number: int, token: str = "") -> Program:
 
 @dataclass
 class Annotator:
-    """One person: what they sent, and what they were told."""
+    """One person, with the answers sent and the acknowledgements received."""
 
     number: int
     port: int
@@ -59,7 +59,7 @@ class Annotator:
     sent: dict[int, set[Spans]] = field(default_factory=dict)
     blocked: list[float] = field(default_factory=list)  # seconds from an error to a good reply
     failures: Counter = field(default_factory=Counter)  # status, or 0 for no reply
-    odd: list[str] = field(default_factory=list)  # replies that nothing here explains
+    odd: list[str] = field(default_factory=list)  # unexplained replies
     is_stuck: bool = False
     has_completed: bool = False
     ticket: str = ""
@@ -69,7 +69,7 @@ class Annotator:
         self.client: Browser | Program | None = None
 
     def ask(self, method: str, path: str, sent=None) -> tuple[int, object]:
-        """The reply; tried again while the server is away. Raises TimeoutError when it stays so."""
+        """The reply, with retries while the server is away. Raises TimeoutError after PATIENCE."""
         began = time.monotonic()
         failed = 0
         while True:
@@ -105,7 +105,7 @@ class Annotator:
         return program(self.port, self.number, self.token)
 
     def join(self) -> None:
-        """By the link to the first example, by the API."""
+        """Go from the link to the first example through the API."""
         status, reply = self.ask("POST", f"/api/v1/join/{self.code}/", self._arrival)
         if status not in (200, 201):
             raise RuntimeError(f"join: {status} {reply}")
@@ -116,7 +116,7 @@ class Annotator:
         self._forget_connection()
 
     def _arrival(self) -> dict:
-        """Whoever lost the reply to Start would take a second seat: the ticket is theirs."""
+        """Repeat Start with the ticket: without it, a lost reply would take a second seat."""
         if not self.ticket:
             status, told = self.client.send("GET", f"/api/v1/join/{self.code}/")
             if status != 200:
@@ -125,7 +125,7 @@ class Annotator:
         return {"arrival": self.ticket}
 
     def work(self) -> None:
-        """From the link to the end, or until it is stuck."""
+        """Go from the link to the end, or until the annotator is stuck."""
         try:
             self.join()
             self.annotate()
@@ -136,7 +136,7 @@ class Annotator:
             self.is_stuck = True
 
     def annotate(self) -> None:
-        """By the API: each answer, each reveal left."""
+        """Answer each example and leave each reveal through the API."""
         _status, state = self.ask("GET", "/api/v1/work/")
         while state["step"] != "finished":
             if state["step"] == "question":
@@ -160,7 +160,7 @@ class Annotator:
         }
 
     def submit(self, turn: int, text: str, path: str, form: Callable) -> tuple[int, object]:
-        """Send an answer until there is a reply, and note what was acknowledged."""
+        """Send an answer until a reply arrives, and record the acknowledged one."""
         chosen = answer(self.rng, text)
 
         def next_form():
@@ -173,7 +173,7 @@ class Annotator:
         status, reply = self.ask("POST", path, next_form)
         if status == 200:
             self.acknowledged[turn] = chosen
-        elif status != 409:  # 409: an answer counted whose reply was lost
+        elif status != 409:  # 409: an earlier answer counted, but its reply was lost
             self.odd.append(f"{status} {str(reply)[:200]}")
             raise RuntimeError(f"answer: {status}")
         return status, reply
@@ -232,14 +232,14 @@ class OnPages(Annotator):
 
 @dataclass
 class Outcome:
-    """What the annotators were told beside what is stored. `faults` is empty where all holds."""
+    """Acknowledged answers compared with stored ones. `faults` is empty if all conditions hold."""
 
     annotators: int
     stored: int
     acknowledged: int
-    lost: int  # acknowledged, and not there or another
+    lost: int  # acknowledged, but missing or different
     doubled: int  # stored twice, or never sent
-    overfilled: int  # participations on a seat above the scenario's, or on somebody's
+    overfilled: int  # participations on a seat beyond the scenario's, or on an occupied one
     stuck: int
     failures: Counter
     blocked: list[float]
@@ -267,7 +267,7 @@ class Outcome:
 
 
 def make_study(annotators: int, answers: int) -> str:
-    """A study that so many people give that many answers to in all: the code of its link."""
+    """Create a study for a number of people and answers; return the code of its link."""
     from django.contrib.auth import get_user_model
 
     from tests import factories
@@ -286,7 +286,7 @@ def make_study(annotators: int, answers: int) -> str:
 
 
 def longer(records: list) -> list:
-    """With words enough for two different highlights."""
+    """A text with enough words for two different highlights."""
     before, after = "It was late", "nobody came along to us on that day"
     return [
         dataclasses.replace(each, context=(f"{before} {each.context[0]} {after}",))
@@ -295,7 +295,7 @@ def longer(records: list) -> list:
 
 
 def start(port: int, code: str, number: int) -> tuple[list[Annotator], list[threading.Thread]]:
-    """So many annotators at once, on pages and by the API in turn."""
+    """Simultaneous annotators, alternately on pages and through the API."""
     people = [(Annotator, OnPages)[index % 2](index, port, code) for index in range(number)]
     threads = [threading.Thread(target=person.work, daemon=True) for person in people]
     for thread in threads:
@@ -309,7 +309,7 @@ def answered(people: list[Annotator]) -> int:
 
 @contextlib.contextmanager
 def working(port: int, code: str, number: int) -> Iterator["Work"]:
-    """They work meanwhile; when the block ends they are waited for."""
+    """Let them work during the block; wait for them at its end."""
     began = time.monotonic()
     people, threads = start(port, code, number)
     work = Work(people, threads)
@@ -330,13 +330,13 @@ class Work:
         return any(thread.is_alive() for thread in self.threads)
 
     def wait_for(self, share: float, total: int) -> None:
-        """Until that share of all answers is acknowledged."""
+        """Wait until a share of all answers is acknowledged."""
         while self.goes_on() and answered(self.people) < share * total:
             time.sleep(0.2)
 
 
 def compare(work: Work) -> Outcome:
-    """Compare with the database, by the ORM of this process."""
+    """Compare with the database through the ORM of this process."""
     from annotation.models import Answer, Participation, Turn
 
     tokens = {person.token: person for person in work.people}
@@ -364,7 +364,7 @@ def compare(work: Work) -> Outcome:
 
 
 def overfilled() -> int:
-    """Participations on a seat that does not exist, or that another one of their kind has."""
+    """Participations on a missing seat, or on one that another of their kind has."""
     from annotation.models import Participation
 
     taken: Counter = Counter()

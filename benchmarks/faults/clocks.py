@@ -13,7 +13,7 @@ FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 
 
 def clock(size: Size) -> Result:
-    """The clocks of both nodes jump, each another way."""
+    """Let the clocks of both nodes jump in different directions."""
     if not FAKETIME.exists():
         sys.exit("This needs libfaketime: apt-get install faketime")
 
@@ -27,8 +27,8 @@ def clock(size: Size) -> Result:
             node.environment |= {
                 "LD_PRELOAD": str(FAKETIME),
                 "FAKETIME_TIMESTAMP_FILE": str(site.folder / f"clock-{number}"),
-                # Seconds. Read with each look at the clock, under the library's lock, the file
-                # kept threads waiting for a minute.
+                # Seconds. If the file is read at each look at the clock, under the library's lock,
+                # threads wait for a minute.
                 "FAKETIME_CACHE_DURATION": "1",
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             }
@@ -40,7 +40,7 @@ def clock(size: Size) -> Result:
         for hours in ((3, 0), (3, -3), (-3, 3), (0, 0)):
             set_clocks(*hours)
             time.sleep(2)  # until the library has read the file again
-            # The server keeps the date that it tells until its clock has passed it.
+            # The server keeps its last Date header until its clock has passed it.
             if hours == (3, 0) and abs(_date_of(nodes[0]) - time.time() - 3 * 3600) > 60:
                 raise RuntimeError("libfaketime does not move the clock of a node")
             time.sleep(size.seconds / 8)
@@ -54,14 +54,14 @@ def clock(size: Size) -> Result:
 
 
 def _date_of(node: Node) -> float:
-    """What time a node believes it is."""
+    """The time according to a node."""
     reply = urllib.request.urlopen(f"http://127.0.0.1:{node.port}/health/live", timeout=20)
     with reply:
         return parsedate_to_datetime(reply.headers["Date"]).timestamp()
 
 
 def wrong_times(began: float) -> list[str]:
-    """Answers before their question, and times that are not of this run."""
+    """Answers before their question, and times outside this run."""
     from annotation.models import Answer
 
     times = Answer.objects.values_list("turn__shown_at", "submitted_at", "active_seconds")

@@ -1,8 +1,8 @@
-"""A server as docs/operating.md#several-nodes has it, on this machine, to be broken on purpose.
+"""A server as in docs/operating.md#several-nodes, on this machine, for tests of faults.
 
-PostgreSQL, PgBouncer in transaction mode before it, nodes of granian, nginx before them: each is a
-process of its own that can be killed and started again. Everything lies in one folder and listens
-on 127.0.0.1 alone.
+PostgreSQL behind PgBouncer in transaction mode, and nodes of granian behind nginx. Each is a
+separate process that can be killed and restarted. All files are in one folder, and all processes
+listen only on 127.0.0.1.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from pgserver.utils import ensure_folder_permissions, ensure_prefix_permissions,
 from benchmarks.run import SERVERS
 
 ROOT = Path(__file__).parents[2]
-# PostgreSQL and PgBouncer refuse to be root.
+# PostgreSQL and PgBouncer refuse to run as root.
 USER = "pgserver" if os.geteuid() == 0 else None
 NEEDED = ("nginx", "pgbouncer")
 KEYS = {name: f"{name} of a server that is broken on purpose" for name in (
@@ -41,7 +41,7 @@ def free_port() -> int:
 
 
 def wait_for(what: str, asked, seconds: float = 60) -> None:
-    """Ask five times a second until it is so. Raises TimeoutError."""
+    """Poll a condition five times a second until it holds. Raises TimeoutError."""
     end = time.monotonic() + seconds
     while not asked():
         if time.monotonic() > end:
@@ -64,7 +64,7 @@ def _owned_by_user(folder: Path) -> Path:
 
 @dataclass
 class Postgres:
-    """One database server in that folder, durable as it is by default."""
+    """A database server in that folder, with the default durability."""
 
     folder: Path
     port: int = field(default_factory=free_port)
@@ -97,7 +97,7 @@ class Postgres:
         self._run("pg_ctl", "-w", "-t", "120", "-l", str(log), "-o", told, "start")
 
     def kill(self) -> None:
-        """kill -9 of all its processes at once, as a power cut does."""
+        """kill -9 of all its processes at once, like a power failure."""
         pid = int((self.folder / "postmaster.pid").read_text().splitlines()[0])
         parent = psutil.Process(pid)
         processes = [parent, *parent.children(recursive=True)]
@@ -114,7 +114,7 @@ class Postgres:
 
     @contextlib.contextmanager
     def connection(self, name: str = "handful"):
-        """A cursor, each of whose statements is committed."""
+        """A cursor that commits each statement."""
         import psycopg2
 
         connection = psycopg2.connect(self.address(name))
@@ -127,7 +127,7 @@ class Postgres:
 
     def _run(self, name: str, *arguments: str) -> None:
         command = [str(POSTGRES_BIN_PATH / name), "-D", str(self.folder), *arguments]
-        # To a file: the server keeps what it was started with open.
+        # To a file, because the server inherits open descriptors.
         with (self.folder.parent / "pg_ctl.log").open("a") as log:
             subprocess.run(
                 command, check=True, stdout=log, stderr=log, user=USER, cwd="/", timeout=180
@@ -136,7 +136,7 @@ class Postgres:
 
 @dataclass
 class Bouncer:
-    """PgBouncer in transaction mode, as docs/operating.md#several-nodes sets it."""
+    """PgBouncer in transaction mode, as in docs/operating.md#several-nodes."""
 
     folder: Path
     database_port: int
@@ -174,7 +174,7 @@ class Bouncer:
 
 @dataclass
 class Node:
-    """granian with two workers, as systemd keeps it; stops and starts on the same port."""
+    """granian with two workers, as under systemd; stops and starts on the same port."""
 
     environment: dict[str, str]
     log: Path
@@ -215,7 +215,7 @@ class Node:
             workers[number % len(workers)].kill()
 
     def stop(self) -> None:
-        """As systemd stops it: requests that are being answered are."""
+        """Stop it as systemd does: requests in progress are completed."""
         if self.process and self.process.poll() is None:
             self.process.terminate()
             try:
@@ -226,7 +226,7 @@ class Node:
 
 @dataclass
 class Installation:
-    """What a script breaks."""
+    """The installation that a script breaks."""
 
     folder: Path
     environment: dict[str, str]  # of the nodes and commands
@@ -236,7 +236,7 @@ class Installation:
     front: int = 0  # nginx's port
 
     def manage(self, *arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess:
-        """A command of manage.py, straight to PostgreSQL."""
+        """Run a command of manage.py directly on PostgreSQL."""
         environment = os.environ | self.environment | {"DATABASE_URL": self.postgres.address()}
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
@@ -246,7 +246,7 @@ class Installation:
 
 @contextlib.contextmanager
 def installed() -> Iterator[Installation]:
-    """Everything installed, not migrated and not yet serving: `serving` starts two nodes."""
+    """An installation before migration; `serving` starts two nodes."""
     for program in NEEDED:
         if not shutil.which(program):
             sys.exit(f"This needs {' and '.join(NEEDED)}: apt-get install nginx-light pgbouncer")
@@ -283,7 +283,7 @@ def installed() -> Iterator[Installation]:
 
 @contextlib.contextmanager
 def behind_nginx(*ports: int, folder: Path) -> Iterator[int]:
-    """deploy/nginx.conf before the servers on these ports: nginx's own port."""
+    """The port of nginx with deploy/nginx.conf in front of servers on these ports."""
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_server(("127.0.0.1", 0)) as two,
@@ -326,7 +326,7 @@ def behind_nginx(*ports: int, folder: Path) -> Iterator[int]:
 
 @contextlib.contextmanager
 def serving(site: Installation) -> Iterator[Installation]:
-    """Its nodes run, behind nginx, which gives each request to the next node."""
+    """Run its nodes behind nginx, which gives each request to the next node."""
     for node in site.nodes:
         node.start()
     place = site.folder / "nginx"

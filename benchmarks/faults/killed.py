@@ -7,8 +7,8 @@ from pathlib import Path
 from benchmarks.faults.installation import ROOT
 from benchmarks.faults.scene import Result, Scene, Size, at_work
 
-# Of the deploy: what a release may bring, a table and a column that the nodes before do not know.
-# One table in each, as docs/contributing.md asks for.
+# A migration that a release may contain: a column that previous nodes do not know. One table in
+# each, as docs/contributing.md asks for.
 MIGRATION = """
 from django.db import migrations, models
 
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
 
 
 def roll(scene: Scene) -> str:
-    """Restart node after node as docs/operating.md#several-nodes has it: seconds of each."""
+    """Restart node after node as in docs/operating.md#several-nodes; return the seconds of each."""
     took = []
     for node in scene.site.nodes:
         began = time.monotonic()
@@ -33,13 +33,13 @@ def roll(scene: Scene) -> str:
 
 
 def not_ready(scene: Scene) -> list[str]:
-    """Nodes that would get no requests."""
+    """Nodes that would not receive requests."""
     away = [node.port for node in scene.site.nodes if not node.answers("/health/ready")]
     return [f"node {port} is not ready at the end" for port in away]
 
 
 def killed_server(size: Size) -> Result:
-    """A worker or a whole server in turn is killed every five seconds."""
+    """Kill a worker or a whole server in turn every five seconds."""
     kills = 0
     with at_work(size, begun=0.02) as scene:
         for number in scene.every(5):
@@ -54,7 +54,7 @@ def killed_server(size: Size) -> Result:
 
 
 def killed_database(size: Size) -> Result:
-    """PostgreSQL is killed twice and starts again after two seconds."""
+    """Kill PostgreSQL twice, and restart it after two seconds."""
     with at_work(size) as scene:
         for share in (0.2, 0.6):
             scene.wait_for(share)
@@ -65,7 +65,7 @@ def killed_database(size: Size) -> Result:
 
 
 def deploy(size: Size) -> Result:
-    """A release that adds columns: migrate while everybody works, then node after node."""
+    """Release new columns: migrate while annotators work, then restart node after node."""
     with at_work(size) as scene:
         scene.wait_for(0.2)
         new = next_release(scene.site.folder / "next")
@@ -80,7 +80,7 @@ def deploy(size: Size) -> Result:
         wrong += not_ready(scene)
     return Result(
         scene.work.outcome,
-        f"a release with two more columns: migrate {migrated:.0f} s beside the nodes before it,"
+        f"a release with two more columns: migrate {migrated:.0f} s with the previous nodes,"
         f" then a rolling restart ({took})",
         wrong,
     )

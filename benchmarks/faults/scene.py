@@ -1,4 +1,4 @@
-"""Annotators at work on an installation: what each fault begins with and ends with."""
+"""Annotators at work on an installation: the common start and end of each fault."""
 
 import os
 import time
@@ -15,7 +15,7 @@ from benchmarks.faults.installation import Installation, installed, serving
 
 @dataclass
 class Size:
-    """How much of it."""
+    """The size of a fault."""
 
     answers: int = 10_000
     annotators: int = 64
@@ -24,7 +24,7 @@ class Size:
 
 @dataclass
 class Result:
-    """What came of a fault: the annotators' outcome, and what else has to hold."""
+    """The result of a fault: the annotators' outcome, and further conditions."""
 
     outcome: annotators.Outcome
     did: str  # in words, with its figures
@@ -42,11 +42,11 @@ class Scene:
     size: Size
 
     def wait_for(self, share: float) -> None:
-        """Until that share of all answers was acknowledged."""
+        """Wait until a share of all answers is acknowledged."""
         self.work.wait_for(share, self.size.answers)
 
     def every(self, seconds: float) -> Iterator[int]:
-        """0, 1, 2, ... so many seconds apart, until everybody is through."""
+        """Yield 0, 1, 2, ... at an interval in seconds, until all annotators have finished."""
         number = 0
         while self.work.goes_on():
             yield number
@@ -62,7 +62,7 @@ def at_work(
     begun: float = 0.1,
     prepare: Callable[[Installation], None] | None = None,
 ) -> Iterator[Scene]:
-    """Annotators work, and have given that share of their answers; leaving waits for the last."""
+    """Annotators at work after a share of their answers; leaving the block waits for all."""
     with installed() as site:
         set_up(site)
         if prepare:
@@ -79,7 +79,7 @@ def at_work(
 
 
 def set_up(site: Installation) -> None:
-    """Migrate its database, and let the ORM of this process use it, past PgBouncer."""
+    """Migrate its database, and connect this process's ORM to it directly."""
     done = site.manage("migrate", "-v0")
     if done.returncode:
         raise RuntimeError(done.stderr)

@@ -58,7 +58,7 @@ def test_a_complete_catalogue_passes(catalogues, code, german):
     [
         (lambda start, right, counted: setattr(start, "msgstr", ""), "is not translated"),
         (lambda start, right, counted: start.flags.append("fuzzy"), "is fuzzy"),
-        (lambda start, right, counted: setattr(start, "msgid", "Begin"), "stands nowhere"),
+        (lambda start, right, counted: setattr(start, "msgid", "Begin"), "is not in the code"),
         (lambda start, right, counted: setattr(start, "msgid", "Begin"), "“Start” is missing"),
         (lambda start, right, counted: setattr(start, "obsolete", 1), "obsolete"),
         (
