@@ -18,6 +18,7 @@ from tasks.models import Task
 from tests import factories
 from tests.annotation.test_comprehension import check_file
 from tests.annotation.test_cross_task import label_task
+from tests.exhaustive import one_in
 
 PLAN, METHODS, REPORT, CHECKLIST = "preregistration", "methods", "report", "checklist"
 # Sets of documents that many fields change.
@@ -189,7 +190,7 @@ def _without_marks(study: Study, text: str) -> str:
     return re.sub(r"opened earlier: \d+", "opened earlier", text)
 
 
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("name", one_in(4, TABLE))
 def test_a_field_of_the_design_changes_the_documents_that_state_it(documents_of, name):
     row = TABLE[name]
     before = documents_of(row, False)

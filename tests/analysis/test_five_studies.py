@@ -6,6 +6,8 @@ from analysis.tables.performance import performance
 from annotation.models import Kind, ModelRun, Status, Study, StudyStatus
 from tests.analysis import five_studies
 
+pytestmark = pytest.mark.long
+
 # Study -> of people: participations that completed, of which in the analysis; workers; a cell.
 PEOPLE = {
     "clues": (12, 12, 12, 3),

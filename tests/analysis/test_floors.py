@@ -17,6 +17,7 @@ from tasks.importing import import_task, read_clues
 from tasks.metrics import Answers, over_test_set
 from tasks.metrics.test_sets import by_chance
 from tests import factories
+from tests.exhaustive import one_in
 
 
 def verified(study, folder) -> None:
@@ -46,7 +47,7 @@ CHOSEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "metric"), CHOSEN)
+@pytest.mark.parametrize(("kind", "metric"), one_in(3, CHOSEN))
 def test_a_task_with_labels_or_options_has_a_chance_level_under_its_metric(
     ada, researcher, db, tmp_path, kind, metric
 ):

@@ -14,6 +14,7 @@ from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent
 from tasks.models import TaskMember
 from tests import factories
+from tests.exhaustive import one_in
 
 QUESTION = "How often can you change an answer?\n- As often as I like\n* Never\n"
 
@@ -131,7 +132,7 @@ def address(name: str, world) -> str:
     return reverse(name, args=known.get(name, [world.study]))
 
 
-@pytest.mark.parametrize(("name", "sent", "field", "sentence"), WRONG)
+@pytest.mark.parametrize(("name", "sent", "field", "sentence"), one_in(3, WRONG))
 def test_an_error_stands_at_its_field_and_what_was_typed_is_kept(
     ada, world, name, sent, field, sentence
 ):

@@ -213,6 +213,7 @@ def crowded(fake, researcher):
     return make
 
 
+@pytest.mark.long
 def test_arms_are_balanced_whatever_length_people_like(fake, crowded):
     study = crowded()
     arms = four_hundred_arrive(fake, study)

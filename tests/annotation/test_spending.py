@@ -20,6 +20,7 @@ from annotation.steps import training_step
 from tests import factories
 from tests.annotation.budgets import make_study, works_for
 from tests.annotation.test_design import fields
+from tests.exhaustive import one_in
 
 
 @pytest.fixture
@@ -182,7 +183,8 @@ def test_who_is_not_paid_is_not_held_either(researcher, slow):
 
 
 @pytest.mark.parametrize(
-    "amount", ["-Infinity", "NaN", "-1e999999", "1e999", "1_000", "1e4", "١٢", "+1", "1.234", ""]
+    "amount",
+    one_in(3, ["-Infinity", "NaN", "-1e999999", "1e999", "1_000", "1e4", "١٢", "+1", "1.234", ""]),
 )
 def test_what_is_no_amount_is_refused_wherever_money_is_typed(ada, study, task, amount):
     seat = factories.seat(study.scenarios.get())

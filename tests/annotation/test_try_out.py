@@ -11,6 +11,7 @@ from annotation.recruitment import consent
 from annotation.steps import training_step
 from tasks.spans import is_reachable
 from tests import factories
+from tests.exhaustive import one_in
 from tests.factories import LABELS
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
@@ -50,7 +51,7 @@ def test_the_instructions_offer_it_unless_the_design_does_not(client, seats):
     assert client.get(address(without, 1))["Location"] == work
 
 
-@pytest.mark.parametrize("kind", factories.KINDS)
+@pytest.mark.parametrize("kind", one_in(3, factories.KINDS))
 def test_three_sentences_lead_back_to_the_instructions_and_store_nothing(client, seats, kind):
     seat = seats(kind=kind)[0]
     for number, sentence in enumerate(try_out.sentences(seat.scenario.task.card), start=1):
@@ -88,7 +89,7 @@ def test_all_arms_see_the_same(client, seats):
     assert shown[:3] == shown[3:]
 
 
-@pytest.mark.parametrize("kind", factories.KINDS)
+@pytest.mark.parametrize("kind", one_in(3, factories.KINDS))
 def test_nothing_of_the_task_is_in_it(seats, kind):
     seat = seats(kind=kind)[0]
     card = seat.scenario.task.card
