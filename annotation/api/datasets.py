@@ -129,6 +129,9 @@ def _as_typed(fields: dict[str, Any]) -> Any:
         typed["shots"] = " ".join(map(str, typed["shots"]))
     if isinstance(typed.get("text"), str):
         typed["text"] = [typed["text"]]
+    match typed.get("gold"):  # the command names columns, the form one column
+        case [gold]:
+            typed["gold"] = gold
     labels = typed.get("labels")
     if isinstance(labels, list):
         typed["labels"] = "\n".join(map(_label, labels))

@@ -101,9 +101,11 @@ def test_a_task_of_somebody_else_gets_no_version(program, other_researcher):
     assert Task.objects.count() == 1
 
 
-def test_a_dataset_becomes_a_task(program):
+@pytest.mark.parametrize("gold", [MAPPING["gold"], [MAPPING["gold"]]])
+def test_a_dataset_becomes_a_task(program, gold):
     file = SimpleUploadedFile("reviews.csv", TEXTS.encode())
-    made = program.send("/tasks/datasets/", file=file, mapping=json.dumps(MAPPING))
+    mapping = json.dumps(MAPPING | {"gold": gold})
+    made = program.send("/tasks/datasets/", file=file, mapping=mapping)
     assert made.status_code == 201, made.json()
     task = Task.objects.get(name="reviews")
     assert task.training_sizes == [4]
@@ -130,6 +132,7 @@ def test_a_dataset_with_options_of_its_own_becomes_a_task_of_its_kind(program):
     ("change", "field"),
     [
         ({"gold": "nothing"}, "gold"),
+        ({"gold": ["label", "text"]}, "gold"),
         ({"tset": 3}, "tset"),
         ({"test": 1000}, "mapping"),
         ({"gold_rule": "x"}, "gold_rule"),
