@@ -29,8 +29,10 @@ def add_owner(parser: ArgumentParser) -> None:
 
 def account(name: str) -> User | None:
     """The account of that name; None for none. Raises CommandError."""
+    if not name:
+        return None
     user = get_user_model().objects.filter(username=name).first()
-    if name and user is None:
+    if user is None:
         raise CommandError(f"There is no researcher {name!r}.")
     return user
 

@@ -104,7 +104,7 @@ def test_a_bad_file_is_refused_with_its_place_and_what_to_do(tmp_path, case):
 def test_rows_columns_and_bytes_have_limits(tmp_path, monkeypatch):
     (tmp_path / "x.csv").write_text("a\n" * 12)
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n' * 12)
-    for module in ("delimited", "table"):
+    for module in ("texts", "table"):
         monkeypatch.setattr(f"tasks.datasets.{module}.MAX_ROWS", 10)
     for name in ("x.csv", "x.jsonl"):
         assert "more than 10 rows" in refusal(tmp_path / name)
