@@ -21,7 +21,7 @@ from tests import factories
         ("0 shots against 10", False),
     ],
 )  # fmt: skip
-def test_what_a_number_is(text, is_one):
+def test_is_number_recognises_numbers_in_text(text, is_one):
     assert is_number(text) is is_one
 
 
@@ -36,7 +36,7 @@ def study(researcher):
 
 
 @pytest.mark.parametrize("name", ["recruit", "people", "analysis"])
-def test_numbers_of_recruit_and_results_are_marked_as_such(ada, study, name):
+def test_numeric_cells_of_recruit_and_results_are_marked(ada, study, name):
     page = lxml.html.fromstring(ada.get(reverse(name, args=[study.name])).content.decode())
     cells = page.xpath("//td[contains(@class, 'list-number')]")
     assert cells
@@ -50,7 +50,7 @@ def test_numbers_of_recruit_and_results_are_marked_as_such(ada, study, name):
     assert not [text for text in unmarked if "." in text]
 
 
-def test_a_kind_with_results_stands_before_people_without(ada, study):
+def test_a_kind_with_results_comes_before_people_without_results(ada, study):
     frame = frames.annotators(study)
     assert performance.kinds_of(frame) == [Kind.SIMULATED, Kind.PERSON]
     assert performance.kinds(study) == [Kind.SIMULATED, Kind.PERSON]

@@ -36,7 +36,7 @@ def test_one_annotator_has_no_t_interval():
 
 
 @pytest.mark.parametrize("total", [200, 210, 600])
-def test_annotators_who_tie_have_no_t_interval_however_their_score_is_rounded(total):
+def test_annotators_who_tie_have_no_t_interval_despite_rounding(total):
     for right in range(total + 1):
         for score in (right / total, 100 * right / total):
             assert uncertainty.sd([score] * 3) == 0
@@ -44,7 +44,7 @@ def test_annotators_who_tie_have_no_t_interval_however_their_score_is_rounded(to
             assert uncertainty.why_no_interval([score] * 3) == "annotators tie"
 
 
-def test_a_t_interval_of_scores_is_cut_at_what_a_score_can_be():
+def test_a_t_interval_of_scores_is_limited_to_possible_scores():
     interval = uncertainty.t_interval_of_scores([0.5, 0.7, 1.0])
     assert interval.high == 1.0
     assert interval.low == pytest.approx(uncertainty.t_interval([0.5, 0.7, 1.0]).low)
@@ -106,7 +106,7 @@ def test_an_answer_that_is_missing_is_not_counted_as_wrong():
 
 
 @pytest.mark.parametrize("matrix", [np.empty((0, 4)), np.full((3, 4), np.nan)])
-def test_nothing_to_resample_is_said_in_words(matrix):
+def test_an_empty_matrix_cannot_be_resampled(matrix):
     with pytest.raises(ValueError, match="nobody has answered"):
         uncertainty.bootstrap(matrix, "both")
 
@@ -126,7 +126,7 @@ def coded() -> list[list[int]]:
     return [[int(value) for value in column if value != "."] for column in columns]
 
 
-def test_krippendorffs_own_example():
+def test_alpha_of_krippendorffs_published_example():
     """Krippendorff 2011, data C: nominal .743, interval .849."""
     assert agreement.alpha(coded()) == pytest.approx(0.7434, abs=5e-5)
     squared = agreement.alpha(coded(), lambda a, b: (a - b) ** 2)
@@ -150,7 +150,7 @@ def test_alpha_on_sets(name, expected):
     ),
     st.sampled_from(sorted(agreement.DISTANCES)),
 )
-def test_looking_only_at_sets_that_share_a_text_changes_no_alpha(units, name):
+def test_alpha_of_sets_equals_the_computation_over_all_pairs(units, name):
     distance = agreement.DISTANCES[name]
     # Tuples go the long way over all pairs.
     long_way = agreement.alpha(
@@ -164,7 +164,7 @@ def test_looking_only_at_sets_that_share_a_text_changes_no_alpha(units, name):
     st.lists(st.lists(st.frozensets(st.sampled_from("abcd"), max_size=2), max_size=4), max_size=6),
     st.sampled_from(sorted(agreement.DISTANCES)),
 )
-def test_passing_unanimous_examples_by_changes_no_agreement(units, name):
+def test_alpha_with_unanimous_examples_equals_the_definition(units, name):
     """By the definitions, over every pair of answers."""
     distance = agreement.DISTANCES[name]
     paired = [unit for unit in units if len(unit) > 1]
@@ -196,7 +196,7 @@ def test_masi():
     assert agreement.masi(frozenset({1, 2}), frozenset({1, 2, 3, 4})) == pytest.approx(2 / 3)
 
 
-def test_no_variation_is_no_number():
+def test_alpha_is_undefined_without_variation():
     assert agreement.alpha([["a", "a"], ["a", "a"]]) is None
     assert agreement.alpha([["a"], ["b"]]) is None
 
@@ -214,7 +214,7 @@ def test_the_disagreement_on_one_example(name, first):
     assert agreement.observed_disagreement(UNITS[0][:1], distance) is None
 
 
-def test_alphas_observed_disagreement_is_the_mean_over_the_examples():
+def test_alpha_observed_disagreement_is_the_mean_over_examples():
     # Nominal, D_o computed manually: 5 / 12. All four examples have three answers.
     disagreements = [agreement.observed_disagreement(unit) for unit in UNITS]
     assert sum(disagreements) / len(disagreements) == pytest.approx(0.4167, abs=5e-5)
@@ -235,7 +235,7 @@ def test_the_majority_of_sets():
     assert majorities == [{"Allawi", "Ekeus"}, set(), {"EU"}, {"Paris"}]
 
 
-def test_a_tie_of_labels_is_no_label():
+def test_plurality_of_tied_labels_is_none():
     assert agreement.plurality(["a", "b", "a"]) == "a"
     assert agreement.plurality(["a", "b"]) is None
 
@@ -310,14 +310,14 @@ def test_sign_flips():
 
 
 @pytest.mark.parametrize(("pairs", "smallest"), [(0, 1), (1, 1), (3, 0.25), (16, 2**-15)])
-def test_the_smallest_p_of_a_sign_flip_is_attained(pairs, smallest):
+def test_the_smallest_sign_flip_p_is_reached_if_all_signs_agree(pairs, smallest):
     assert significance.smallest_sign_flip_p([0.5] * pairs + [0.0]) == smallest
     assert significance.sign_flip([0.5] * pairs + [0.0]) == smallest
     assert significance.smallest_sign_flip_p([0.5] * 17) == 1 / 10_001
 
 
 @pytest.mark.parametrize("n", [30, 40, 301])
-def test_sign_flips_in_portions_are_those_of_one_draw(n):
+def test_sign_flips_in_chunks_equal_one_draw(n):
     differences = np.round(np.random.default_rng(n).normal(0.3, 3, n)) / 3  # with many ties
     differences = differences[differences != 0]
     signs = np.random.default_rng(5).choice((-1, 1), (10_000, len(differences)))
@@ -325,7 +325,7 @@ def test_sign_flips_in_portions_are_those_of_one_draw(n):
     assert significance.sign_flip(differences, 5) == (reached + 1) / 10_001
 
 
-def test_sign_flips_of_several_are_those_of_each_alone():
+def test_sign_flips_of_several_samples_equal_those_of_each():
     draw = np.random.default_rng(11)
     several = [draw.normal(0.05, 0.4, n).tolist() for n in (3, 16, 17, 50, 17, 61, 200)]
     alone = [significance.sign_flip(differences, 7) for differences in several]

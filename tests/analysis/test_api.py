@@ -44,7 +44,7 @@ def test_a_program_reads_the_table_with_a_token(client, study, by_token):
     assert rows[0]["sd_ddof1"] is None
 
 
-def test_my_studies_and_one_of_them(client, study, by_token, other_researcher):
+def test_a_list_of_studies_has_only_my_studies(client, study, by_token, other_researcher):
     factories.make_study(other_researcher, factories.make_task())
     listed = client.get(reverse("api_studies"), headers=by_token).json()
     assert [entry["name"] for entry in listed["results"]] == [study.name]
@@ -53,7 +53,7 @@ def test_my_studies_and_one_of_them(client, study, by_token, other_researcher):
     assert entry["manifest_hash"] == study.manifest_hash
 
 
-def test_what_is_resampled_is_pending_until_the_job_is_done(client, study, by_token, researcher):
+def test_resampled_tables_are_pending_until_the_job_is_done(client, study, by_token, researcher):
     address = reverse("api_analysis", args=[study.name])
     (reply,) = client.get(address, headers=by_token).json()
     assert (reply["intervals"], reply["contrasts"]) == (None, None)
@@ -74,7 +74,7 @@ def test_what_is_resampled_is_pending_until_the_job_is_done(client, study, by_to
     assert len(reply["contrasts"]) == 1
 
 
-def test_a_study_without_answers_waits_for_nothing(client, researcher, by_token):
+def test_a_study_without_answers_has_no_pending_job(client, researcher, by_token):
     empty = factories.make_study(researcher, factories.make_task())
     (reply,) = client.get(reverse("api_analysis", args=[empty.name]), headers=by_token).json()
     assert reply == {
@@ -185,7 +185,7 @@ def test_the_tables_have_the_digits_of_their_csvs(client, full):
     ]  # fmt: skip
 
 
-def test_a_figure_that_would_mislead_says_so(client, researcher, by_token):
+def test_a_misleading_figure_is_replaced_by_a_reason(client, researcher, by_token):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], annotation_order="file_order"
     )
@@ -197,7 +197,7 @@ def test_a_figure_that_would_mislead_says_so(client, researcher, by_token):
     assert (figure["numbers"], figure["data"]) == ([], [])
 
 
-def test_a_figure_that_there_is_not_is_not_found(client, study, by_token):
+def test_an_unknown_figure_is_not_found(client, study, by_token):
     reply = client.get(reverse("api_figure", args=[study.name, "nonsense"]), headers=by_token)
     assert reply.status_code == 404
 
@@ -211,7 +211,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nobody_gets_401_and_somebody_else_404(client, study, other_researcher, name):
+def test_anonymous_gets_401_and_another_researcher_404(client, study, other_researcher, name):
     address = reverse(name[0], args=[study.name, *name[1:]])
     assert client.get(address).status_code == 401
     client.force_login(other_researcher)
@@ -225,7 +225,7 @@ PLACES = ("api_index", "api_studies", "api_docs", "schema")
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_without_a_token_a_program_and_a_person_are_told_how_to_enter(client, db, name):
+def test_response_401_explains_how_to_sign_in_or_get_a_token(client, db, name):
     address = reverse(name)
     reply = client.get(address, headers={"Accept": "text/html,application/xml;q=0.9,*/*;q=0.8"})
     assert reply.status_code == 401
@@ -261,7 +261,7 @@ def test_the_schema_is_valid_and_names_every_address(client, researcher, tmp_pat
 
 
 @pytest.mark.engines
-def test_a_task_whose_name_holds_u0000_is_unknown_and_no_fault(researcher):
+def test_a_task_name_with_u0000_is_unknown(researcher):
     """PostgreSQL refuses a query for it; multipart fields and TOML can hold it."""
     program = Client(headers=factories.bearer(researcher, "read", "run"))
     file = SimpleUploadedFile("toy_0.jsonl", b"{}")

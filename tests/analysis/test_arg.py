@@ -34,7 +34,7 @@ def test_people_are_averaged_before_anything_is_divided():
         ([math.nan, 0.5], "undefined"),
     ],
 )
-def test_a_base_at_or_near_zero_is_refused_by_name_and_keeps_its_difference(base, reason):
+def test_a_refused_base_near_zero_still_has_a_difference(base, reason):
     tasks = [("good", [0.5, 0.6, 0.55], [0.7, 0.66, 0.6]), ("bad", base, [0.4, 0.5, 0.4])]
     result = arg.average_relative_gain(tasks)
     (refused,) = result.refused
@@ -52,7 +52,7 @@ def test_a_base_at_or_near_zero_is_refused_by_name_and_keeps_its_difference(base
     assert math.isnan(result.difference) or result.difference != alone.difference
 
 
-def test_no_mean_over_tasks_is_that_over_those_whose_base_came_out_high():
+def test_one_refused_base_leaves_no_mean_over_tasks():
     """Three bases of .15 with an SD of .15 between people: what is refused is left to chance."""
     draw = np.random.default_rng(4)
     means = []
@@ -68,7 +68,7 @@ def test_no_mean_over_tasks_is_that_over_those_whose_base_came_out_high():
     assert sum(0 < number < 3 for number in means) > 100  # where the mean would have been of some
 
 
-def test_a_mean_that_is_undefined_is_told_and_leaves_no_mean_over_the_tasks():
+def test_an_undefined_mean_of_an_arm_leaves_no_mean_over_tasks():
     good = ("good", [0.5, 0.6, 0.55], [0.7, 0.66, 0.6])
     result = arg.average_relative_gain([good, ("bad", [0.5, 0.4], [math.nan, 0.5])])
     (refused,) = result.refused
@@ -80,14 +80,14 @@ def test_a_mean_that_is_undefined_is_told_and_leaves_no_mean_over_the_tasks():
     assert all(map(math.isnan, result.difference_interval))
 
 
-def test_where_no_base_can_be_divided_by_there_is_no_arg():
+def test_arg_is_undefined_if_every_base_is_refused():
     result = arg.average_relative_gain([("bad", [0.0, 0.0], [0.4, 0.5])])
     assert math.isnan(result.arg)
     assert result.why_no_interval == "no task has a base to divide by"
     assert result.difference == pytest.approx(0.45)
 
 
-def test_an_arm_where_everybody_scores_nothing_has_a_gain_and_no_interval():
+def test_an_arm_that_scores_zero_has_a_gain_and_no_interval():
     """-100 %, and no variance: the delta method divided by it."""
     result = arg.average_relative_gain([("a", [0.5, 0.6, 0.55], [0.0, 0.0, 0.0])])
     assert result.arg == -1
@@ -96,7 +96,7 @@ def test_an_arm_where_everybody_scores_nothing_has_a_gain_and_no_interval():
     assert all(map(math.isfinite, result.difference_interval))
 
 
-def test_fieller_holds_just_the_ratios_that_a_t_test_does_not_refuse():
+def test_fieller_interval_holds_the_ratios_a_t_test_accepts():
     draw = np.random.default_rng(3)
     base, new = draw.normal(0.5, 0.1, 8), draw.normal(0.6, 0.1, 8)
     result = arg.average_relative_gain([("a", base, new)])
@@ -111,7 +111,7 @@ def test_fieller_holds_just_the_ratios_that_a_t_test_does_not_refuse():
     assert result.arg - low < high - result.arg  # a ratio is skewed; the delta method is not
 
 
-def test_the_delta_method_agrees_with_the_bootstrap_on_many_people():
+def test_delta_method_agrees_with_bootstrap_for_many_annotators():
     draw = np.random.default_rng(5)
     tasks = [(name, draw.normal(0.6, 0.08, 80), draw.normal(0.7, 0.08, 80)) for name in NAMES]
     result = arg.average_relative_gain(tasks, seed=1)
@@ -120,7 +120,7 @@ def test_the_delta_method_agrees_with_the_bootstrap_on_many_people():
     assert result == arg.average_relative_gain(tasks, seed=1)
 
 
-def test_the_bootstrap_begins_at_ten_people_in_each_arm_of_each_task():
+def test_bootstrap_needs_ten_annotators_in_each_arm_of_each_task():
     draw = np.random.default_rng(5)
     tasks = [(name, draw.normal(0.6, 0.08, 10), draw.normal(0.7, 0.08, 10)) for name in NAMES]
     assert not math.isnan(arg.average_relative_gain(tasks).bootstrap[0])
@@ -128,14 +128,14 @@ def test_the_bootstrap_begins_at_ten_people_in_each_arm_of_each_task():
     assert math.isnan(arg.average_relative_gain(tasks).bootstrap[0])
 
 
-def test_an_arm_without_people_and_a_study_without_tasks_are_refused():
+def test_an_empty_arm_and_a_study_without_tasks_are_refused():
     with pytest.raises(ValueError, match="a: an arm without people"):
         arg.average_relative_gain([("a", [], [0.5])])
     with pytest.raises(ValueError, match="no unseen task"):
         arg.average_relative_gain([])
 
 
-def test_the_plan_of_ten_and_of_twenty_three_people():
+def test_people_needed_for_a_given_width_of_the_gain():
     """Base 70, SD 6 between people: ± 7.5 % with ten in an arm, ± 5 % takes 23 (normal)."""
     plan = [arg.TaskGain("a", 70, 70, 6, 6, 1, 1)]
     assert arg.half_width(plan, 10, t=False) == pytest.approx(0.0751, abs=1e-4)

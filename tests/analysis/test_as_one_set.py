@@ -47,7 +47,7 @@ def by_hand(answers: list[list[str]]) -> float:
     return 100 * statistics.fmean(s1(a, g) for a, g in zip(answers, GOLDS, strict=True))
 
 
-def test_the_second_scale_is_the_same_answers_against_all_golds_together(ada, study, tmp_path):
+def test_set_score_uses_the_same_answers_with_all_golds_together(ada, study, tmp_path):
     first = by_hand([["Oslo"], ["Oslo"], [], ["Oslo"]])
     second = by_hand([["fjord"]] * 4)
     assert first == pytest.approx(100 * (2 / 3 + 1 + 1 + 1 / 2) / 4)
@@ -91,9 +91,7 @@ def test_the_second_scale_is_the_same_answers_against_all_golds_together(ada, st
 
 
 @pytest.mark.real_data
-def test_on_squad_a_perfect_annotator_reaches_88_8_as_one_set_and_the_paper_is_quoted_with_a_note(
-    ada, researcher, clues, db
-):
+def test_squad_set_ceiling_is_88_8_and_published_score_has_note(ada, researcher, clues, db):
     """And no mean of 3 x 200 scores of 0 or 1 is what the paper prints at 0, 10 and 20 shots."""
     task = import_task(*read_clues(clues, "SQuADv2")).task
     study = factories.make_study(researcher, task, shots=[0, 10], annotators=1)

@@ -34,7 +34,7 @@ def fisher_by_hand(first: tuple[int, int], second: tuple[int, int]) -> float:
     ("first", "second"),
     [((3, 3), (1, 4)), ((2, 5), (4, 5)), ((0, 3), (3, 3)), ((4, 6), (5, 7)), ((3, 3), (3, 3))],
 )
-def test_fisher_is_that_of_all_tables(first, second):
+def test_fisher_p_equals_the_sum_over_all_tables(first, second):
     p = significance.fisher((first[0], second[0]), (first[1], second[1]))
     assert p == pytest.approx(fisher_by_hand(first, second))
 
@@ -112,7 +112,7 @@ def study(researcher):
     return study
 
 
-def test_the_shares_are_of_those_who_began_and_are_not_at_work(study):
+def test_attrition_shares_exclude_annotators_still_working(study):
     (row,) = table.attritions(study, Kind.PERSON)
     assert (row.completed_from, row.began_from, row.completed_to, row.began_to) == (3, 3, 2, 4)
     assert (row.share_from, row.share_to, row.trimmed) == (1, 0.5, 0.5)
@@ -123,7 +123,7 @@ def test_the_shares_are_of_those_who_began_and_are_not_at_work(study):
     assert row.lee_high == pytest.approx(75 - (25 + 0.5 * 50) / 1.5)
 
 
-def test_an_exclusion_is_no_attrition(study):
+def test_an_exclusion_is_not_counted_as_attrition(study):
     before = table.attritions(study, Kind.PERSON)[0]
     exclusion.decide(study.participations.analysed().first(), False, "asleep", study.owner)
     after = table.attritions(study, Kind.PERSON)[0]

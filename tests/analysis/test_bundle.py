@@ -107,7 +107,7 @@ def kept(var) -> list[str]:
     return sorted(path.name for path in (var / "jobs").rglob("*") if path.is_file())
 
 
-def test_it_is_what_the_command_writes(ada, study, tmp_path):
+def test_the_bundle_has_the_files_that_the_command_writes(ada, study, tmp_path):
     finish(ada, study)
     release.write_release(study, tmp_path / "out")
     expected = {
@@ -119,7 +119,7 @@ def test_it_is_what_the_command_writes(ada, study, tmp_path):
     assert f"{study.name}/parquet/answers.parquet" in expected
 
 
-def test_the_report_is_printed_where_there_is_a_browser(ada, study):
+def test_with_a_browser_the_bundle_has_the_report_as_pdf(ada, study):
     finish(ada, study)
     files = downloaded(ada, study)
     (page, *_rest) = pypdf.PdfReader(io.BytesIO(files[f"{study.name}/report.pdf"])).pages
@@ -128,7 +128,7 @@ def test_the_report_is_printed_where_there_is_a_browser(ada, study):
     assert "report.pdf" in files[f"{study.name}/SHA256SUMS.bundle"].decode()
 
 
-def test_without_a_browser_it_is_whole_but_for_the_pdf(ada, study):
+def test_without_a_browser_only_the_pdf_is_missing(ada, study):
     finish(ada, study)
     files = downloaded(ada, study)
     assert f"{study.name}/report.pdf" not in files
@@ -139,7 +139,7 @@ def _readme(files, study) -> str:
     return files[f"{study.name}/README.md"].decode()
 
 
-def test_it_is_made_again_with_other_times_and_says_which(ada, study, var):
+def test_changed_rounding_of_times_rebuilds_the_bundle(ada, study, var):
     exact = finish(ada, study)
     address = reverse("release_prepare", args=[study.name])
     ada.post(address, {"round_times": "hour"})
@@ -168,7 +168,7 @@ def test_other_roundings_are_refused_at_the_field_and_by_the_api(ada, study, res
     assert bundle_job.rounding_of(bundle_job.job_of(study)) == "day"
 
 
-def test_each_poll_does_a_part_and_the_page_says_how_far_it_is(ada, study, one_by_one):
+def test_each_poll_runs_a_part_and_shows_progress(ada, study, one_by_one):
     job = prepare(ada, study)
     run = reverse("release_run", args=[study.name, job.pk])
     for done in range(job.total):
@@ -187,14 +187,14 @@ def test_each_poll_does_a_part_and_the_page_says_how_far_it_is(ada, study, one_b
     assert "Prepare it with other times" in page
 
 
-def test_looking_writes_nothing(ada, study, var):
+def test_viewing_writes_nothing(ada, study, var):
     for name in ("release", "release_zip", "report", "study"):
         ada.get(reverse(name, args=[study.name]))
     assert not Job.objects.exists()
     assert not var.exists()
 
 
-def test_while_nothing_changes_it_is_not_made_again(ada, study, var):
+def test_an_unchanged_study_reuses_its_bundle(ada, study, var):
     job, files = finish(ada, study), kept(var)
     assert prepare(ada, study).pk == job.pk
     assert kept(var) == files
@@ -250,7 +250,7 @@ def test_every_change_is_noticed(study, researcher, change):
     assert bundle_job.state(study) != before
 
 
-def test_who_looks_downloads_and_comments_changes_no_bundle(ada, study):
+def test_reading_and_commenting_do_not_change_the_bundle(ada, study):
     finish(ada, study)
     logged, before = study.events.count(), bundle_job.state(study)
     b"".join(ada.get(reverse("export_zip", args=[study.name])).streaming_content)
@@ -264,9 +264,7 @@ def test_who_looks_downloads_and_comments_changes_no_bundle(ada, study):
         assert left_out not in told
 
 
-def test_a_changed_study_is_reported_and_a_rebuilt_bundle_has_the_new_answers(
-    ada, study, researcher, var
-):
+def test_a_changed_study_is_reported_and_its_bundle_rebuilt(ada, study, researcher, var):
     (old,) = finish(ada, study) and kept(var)
     before = downloaded(ada, study)[f"{study.name}/answers.csv"]
     answers(study, researcher)
@@ -282,7 +280,7 @@ def test_a_changed_study_is_reported_and_a_rebuilt_bundle_has_the_new_answers(
     assert after.count(b"\r\n") > before.count(b"\r\n")
 
 
-def test_two_who_press_get_one_bundle_between_them(ada, study, researcher, one_by_one, var):
+def test_two_members_who_prepare_share_one_bundle(ada, study, researcher, one_by_one, var):
     bob = get_user_model().objects.create_user("bob")
     team.add(study, "bob", Role.ANALYST, researcher)
     other = type(ada)()
@@ -301,7 +299,7 @@ def test_two_who_press_get_one_bundle_between_them(ada, study, researcher, one_b
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_all_who_ask_for_a_new_one_at_once_get_the_same(study, researcher):
+def test_concurrent_requests_for_a_new_bundle_share_one_job(study, researcher):
     old = bundle_job.prepare(study, researcher)
     while jobs.run_chunk(old):
         pass
@@ -318,7 +316,7 @@ def seats(study):
     return Participation.objects.filter(study=study)
 
 
-def test_every_part_can_be_done_again(ada, study, researcher, one_by_one, var, tmp_path):
+def test_every_part_of_a_job_can_be_repeated(ada, study, researcher, one_by_one, var, tmp_path):
     job = prepare(ada, study)
     for number in range(len(bundle_job.PARTS)):
         job.refresh_from_db()
@@ -333,7 +331,7 @@ def test_every_part_can_be_done_again(ada, study, researcher, one_by_one, var, t
         assert files[f"{study.name}/{name}"] == (tmp_path / "out" / name).read_bytes()
 
 
-def test_missing_files_are_reported_and_the_bundle_can_be_rebuilt(ada, study, one_by_one, var):
+def test_missing_files_are_reported_and_a_bundle_can_be_rebuilt(ada, study, one_by_one, var):
     prepare(ada, study)
     go_on(ada, study)
     shutil.rmtree(var / "jobs")
@@ -354,7 +352,7 @@ def test_a_bundle_whose_file_is_gone_can_be_prepared(ada, study, var):
     assert f"{study.name}/verify.txt" in downloaded(ada, study)
 
 
-def test_there_is_none_where_verify_does_not_agree_and_the_page_says_why(ada, study):
+def test_no_bundle_is_offered_if_verify_fails(ada, study):
     seats(study).filter(status="completed").update(pseudonym="nobody")
     finish(ada, study)
     page = shown(ada, study)
@@ -363,7 +361,7 @@ def test_there_is_none_where_verify_does_not_agree_and_the_page_says_why(ada, st
     assert ada.get(reverse("release_zip", args=[study.name])).status_code == 302
 
 
-def test_a_withdrawal_deletes_what_is_kept_and_what_is_being_made(
+def test_a_withdrawal_deletes_finished_and_unfinished_bundles(
     ada, study, one_by_one, var, django_capture_on_commit_callbacks
 ):
     finish(ada, study)
@@ -394,7 +392,7 @@ def test_the_next_preparation_deletes_old_files_without_a_job(ada, study, var):
     assert [path.name for path in (var / "jobs").iterdir()] == ["88"]
 
 
-def test_a_draft_has_none(ada, researcher, study):
+def test_a_draft_has_no_bundle(ada, researcher, study):
     draft = factories.make_study(researcher, study.tasks.get(), name="draft", status="draft")
     assert ada.get(reverse("release", args=[draft.name])).status_code == 404
     assert ada.get(reverse("release_zip", args=[draft.name])).status_code == 404
@@ -410,5 +408,5 @@ def test_the_bundle_of_another_study_cannot_be_moved_on(ada, researcher, study, 
     assert job.done == 0
 
 
-def test_every_csv_is_a_part():
+def test_every_csv_is_a_part_of_the_bundle_job():
     assert set(COLUMNS) < set(bundle_job.PARTS)

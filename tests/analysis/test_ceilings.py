@@ -35,7 +35,7 @@ def rows_of(*answers: str, choices: bool = False) -> pd.DataFrame:
     return pd.DataFrame(records, columns=[*columns, "gold", "gold_rule"])
 
 
-def test_each_is_held_against_the_majority_of_the_others():
+def test_each_annotator_is_compared_with_the_others_majority():
     # Computed manually for sets. AAABB: each A has others A A B B, {} = 0; each B has A A A B, {A}
     # = 0. AAAAA: 1 each. AAAA-: A has A A A -, 1 each; - has {A}, 0.
     (row,) = ceilings(rows_of("AAABB", "AAAAA", "AAAA-"))
@@ -44,7 +44,7 @@ def test_each_is_held_against_the_majority_of_the_others():
 
 
 @pytest.mark.parametrize("empty", ["C", "-"])
-def test_labels_and_options_are_by_plurality_and_those_who_tie_are_compared_with_nothing(empty):
+def test_labels_and_options_use_plurality_and_ties_do_not_count(empty):
     # AABBC: each A has others A B B C, B = 0; each B has A A B C, A = 0; C has a tie, nothing.
     # AABCD: A has A B C D, a tie; B, C and D have the two A, 0. By more than half, there is never a
     # majority. "No answer" is a choice like the others.
@@ -54,7 +54,7 @@ def test_labels_and_options_are_by_plurality_and_those_who_tie_are_compared_with
     assert row.leave_one_out == pytest.approx(100 * sum(means) / 5)
 
 
-def test_options_are_no_longer_scored_as_sets_of_texts():
+def test_options_are_not_scored_as_sets_of_texts():
     """The majority of the others of AAB CD is A where one option is chosen, and empty as a set."""
     plurality, sets = (
         ceilings(rows_of("AAABC", choices=chosen))[0].leave_one_out for chosen in (True, False)
@@ -98,7 +98,7 @@ def test_options_are_by_plurality_in_every_table(ada, researcher, tmp_path):
     assert export["ceilings.csv"][0]["leave_one_out"] == "0.5"
 
 
-def test_the_page_the_csv_and_the_api_say_who_was_best_and_worst(ada, researcher):
+def test_page_csv_and_api_name_the_best_and_worst_annotator(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(test_size=6), annotators=2)
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
@@ -164,7 +164,7 @@ def test_the_audit_is_a_page_and_a_file(ada, researcher):
 
 
 @pytest.mark.real_data
-def test_golds_that_nobody_can_highlight_are_found_in_the_published_file(researcher, clues):
+def test_golds_that_cannot_be_highlighted_are_found_in_wikiann(researcher, clues):
     """Annotators who answer all that can be highlighted agree against nine golds of WikiANN."""
     card, files = read_clues(clues, "WikiANN")
     tested = next(file.records for file in files if file.kind == "test")

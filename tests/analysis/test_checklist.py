@@ -67,7 +67,7 @@ def test_all_71_items_are_there_in_the_order_of_the_form(study):
     assert list(items(study)) == NUMBERS
 
 
-def test_each_item_is_answered_in_the_way_of_the_form(study):
+def test_each_item_has_the_kind_of_reply_of_the_form(study):
     kinds = {entry.number: entry.reply for entry in checklists.form_of(study, "wei-2025").entries}
     assert [number for number in NUMBERS if kinds[number] == Reply.STATUS] == BY_STATUS
     assert [number for number in NUMBERS if kinds[number] == Reply.CHOICES] == CHOSEN
@@ -79,7 +79,7 @@ def test_each_item_is_answered_in_the_way_of_the_form(study):
                 assert entry.answer in list(Status), entry.number
 
 
-def test_the_forms_of_venues_have_their_items_with_yes_no_and_not_applicable(study):
+def test_venue_forms_answer_each_item_yes_no_or_not_applicable(study):
     answer(study, n19="Partial: two of three boards")
     acl, neurips = entries(study, "acl-d"), entries(study, "neurips-14-15")
     assert list(acl) == ["D", "D1", "D2", "D3", "D4", "D5"]
@@ -98,9 +98,7 @@ def test_without_people_the_forms_of_venues_do_not_apply(researcher):
 # The short form -----------------------------------------------------------------------------------
 
 
-def test_the_short_form_has_at_most_twelve_fields_and_the_items_that_use_them_lead_there(
-    ada, study
-):
+def test_short_form_has_twelve_fields_and_items_link_to_them(ada, study):
     assert len(short_form.FIELDS) == 12
     used = {entry.field for name in FORMS for entry in checklists.form_of(study, name).entries}
     assert used - {""} == set(short_form.FIELDS)
@@ -124,7 +122,7 @@ def test_the_first_word_of_an_answer_is_the_status_of_its_item(study, said, expe
     assert entries(study)["1.9"].answer == expected
 
 
-def test_one_answer_serves_several_items(study):
+def test_one_answer_of_the_short_form_fills_several_items(study):
     answer(
         study, paper="link: https://example.org/p\nyear: 2026\nvenue: TACL\ntype: Agent, knowledge",
         n52="data: https://osf.example/1\n materials: on request\npreregistration: https://osf/2",
@@ -143,7 +141,7 @@ def test_one_answer_serves_several_items(study):
     assert "Board 7." in entries(study, "neurips-14-15")["15"].evidence
 
 
-def test_data_that_are_not_public_need_a_reason_and_are_not_individual(study):
+def test_data_that_are_not_public_need_a_reason(study):
     answer(study, n52="data: No, because the texts are private.")
     known = entries(study)
     assert (known["5.2"].answer, known["5.2.1"].answer) == ("No", "N/A")
@@ -178,7 +176,7 @@ def test_an_answer_that_cannot_be_read_is_refused_at_its_field(
     assert not ReportAnswer.objects.exists()
 
 
-def test_an_answer_is_stored_shown_and_can_be_changed_and_taken_away(ada, researcher, study):
+def test_an_answer_can_be_stored_shown_changed_and_removed(ada, researcher, study):
     address = reverse("report", args=[study.name])
     reply = ada.post(address, {"item-1.9": "Board 7, <b>no 12</b>", "item-2.4": ""})
     assert reply.status_code == 302
@@ -196,7 +194,7 @@ def test_an_answer_is_stored_shown_and_can_be_changed_and_taken_away(ada, resear
     assert not ReportAnswer.objects.exists()
 
 
-def test_what_was_ticked_is_stored_and_can_be_unticked(ada, study):
+def test_selected_criteria_are_stored_and_can_be_cleared(ada, study):
     address = reverse("report", args=[study.name])
     assert ada.post(address, {"item-criteria": ["", "age", "language"]}).status_code == 302
     reply = ada.get(address)
@@ -223,7 +221,7 @@ def test_two_tabs_cannot_overwrite_each_others_answer(ada, study):
     assert ReportAnswer.objects.get().text == "none"
 
 
-def test_an_answer_that_was_not_touched_in_the_other_tab_stays(ada, study):
+def test_a_concurrent_edit_of_another_item_is_not_overwritten(ada, study):
     address = reverse("report", args=[study.name])
     versions = ada.get(address).context["answers_versions"]
     ada.post(address, {"item-1.9": "Board 7", "item-2.4": "", "versions": versions})
@@ -237,7 +235,7 @@ def test_items_that_are_not_asked_are_not_stored(ada, study):
     assert not ReportAnswer.objects.exists()
 
 
-def test_an_answer_too_long_is_refused_whole_and_stays_on_the_page(ada, study):
+def test_an_answer_too_long_is_refused_and_stays_in_its_field(ada, study):
     sent = {"item-1.9": "short", "item-2.4": "y" * 5001}
     reply = ada.post(reverse("report", args=[study.name]), sent)
     assert reply.status_code == 422
@@ -273,7 +271,7 @@ def test_each_form_is_a_file_of_latex_and_of_json_in_its_order(ada, researcher, 
 FILES = ("tex", "json")
 
 
-def test_there_is_no_file_of_another_form_nor_of_a_draft(ada, researcher, study):
+def test_an_unknown_form_and_a_draft_have_no_checklist_file(ada, researcher, study):
     draft = factories.make_study(researcher, factories.make_task(name="x"), status="draft")
     for args in ([study.name, "wei-2025", "pdf"], [study.name, "other", "json"],
                  [draft.name, "wei-2025", "json"]):  # fmt: skip

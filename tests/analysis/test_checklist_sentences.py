@@ -156,7 +156,7 @@ SAYS = [
 ]
 
 
-def test_each_sentence_is_said_of_the_studies_where_it_holds_and_of_no_other(studies):
+def test_each_sentence_is_used_only_for_studies_where_it_holds(studies):
     known = {name: wei(study) for name, study in studies.items()}
     wrong = [
         (number, words, found, expected)
@@ -166,7 +166,7 @@ def test_each_sentence_is_said_of_the_studies_where_it_holds_and_of_no_other(stu
     assert wrong == []
 
 
-def test_the_tests_that_are_named_are_those_of_the_tables(studies):
+def test_reported_tests_match_the_tables(studies):
     for name, study in studies.items():
         facts = Facts(StudyRecord(study))
         rows = contrasts(findings.answered(study, Kind.PERSON), study.seed)
@@ -177,14 +177,14 @@ def test_the_tests_that_are_named_are_those_of_the_tables(studies):
         }, name
 
 
-def test_the_bootstraps_that_are_named_are_those_of_the_table_of_intervals(studies):
+def test_reported_bootstraps_match_the_table_of_intervals(studies):
     for name, study in studies.items():
         rows = means.intervals(findings.answered(study, Kind.PERSON), study.seed)
         boot = {f"{r.task}, {r.shots} shots" for r in rows if not r.no_bootstrap}
         assert set(Facts(StudyRecord(study)).bootstrapped) == boot, name
 
 
-def test_the_detectable_difference_is_at_the_first_step_of_holm_and_uncorrected(studies):
+def test_detectable_difference_uses_the_first_step_of_holm(studies):
     said = wei(studies["clues"])["1.8.1"].answer
     assert (
         f"{power.detectable(3, 0.05 / 2):.2f} SDs (uncorrected: {power.detectable(3):.2f} SDs"
@@ -196,7 +196,7 @@ def test_the_detectable_difference_is_at_the_first_step_of_holm_and_uncorrected(
     assert plan
 
 
-def test_people_are_counted_once_in_all_arms(studies):
+def test_people_are_counted_once_over_all_arms(studies):
     counted = {name: wei(study)["1.1"].answer for name, study in studies.items()}
     assert counted == {
         "clues": "12", "multiple choice": "24", "cross-task": "18", "seated models": "6",
@@ -214,7 +214,7 @@ AUDIENCE = {
 }  # fmt: skip
 
 
-def test_the_audience_of_the_design_is_printed_and_makes_criteria(studies):
+def test_the_audience_of_the_design_is_printed_and_sets_criteria(studies):
     plain, aimed = wei(studies["clues"]), wei(studies["clues"], audience=AUDIENCE)
     assert (plain["2.1"].answer, aimed["2.1"].answer) == ("Unknown", "Partial")
     assert (plain["2.1.1"].answer, aimed["2.1.1"].answer) == ("not stated", "Language, Age, Other")
@@ -235,7 +235,7 @@ def test_the_audience_of_the_design_is_printed_and_makes_criteria(studies):
     assert "minimum age 18" in whole(said["2.3.1"])
 
 
-def test_programs_in_seats_and_chosen_scenarios_are_said_where_the_design_has_them(studies):
+def test_programs_in_seats_and_chosen_scenarios_are_reported(studies):
     study = studies["clues"]
     plain = wei(study)
     other = wei(study, programs_as_people=True)
@@ -255,7 +255,7 @@ def test_programs_in_seats_and_chosen_scenarios_are_said_where_the_design_has_th
     assert "least filled" not in said
 
 
-def test_orders_checks_pastes_and_screening_are_said_where_the_design_has_them(researcher):
+def test_orders_checks_pastes_and_screening_are_reported(researcher):
     task = factories.make_kind("short text", name="texts", shots=(2, 4))
     plain = factories.make_study(researcher, task, name="plain", try_the_tool=False)
     other = factories.make_study(
@@ -293,14 +293,14 @@ def test_orders_checks_pastes_and_screening_are_said_where_the_design_has_them(r
     assert none["1.8.1"].answer == "No differences between shots are planned."
 
 
-def test_pastes_are_refused_only_where_something_is_typed(researcher):
+def test_refused_pastes_are_reported_only_for_typed_answers(researcher):
     labels = factories.make_task(labels=factories.LABELS)
     study = factories.make_study(researcher, labels, refuse_pastes=True)
     assert wei(study)["3.2"].answer == "Partial"
     assert "pasted into" not in whole(wei(study)["3.5.1"])
 
 
-def test_own_questions_make_a_sample_and_explanations(researcher):
+def test_custom_questions_give_sample_facts_and_explanations(researcher):
     asked = (
         "native, before, choice: Is English your first language?\n- Yes\n- No\n\n"
         "why, after, text: Why did you answer as you did?"
@@ -327,7 +327,7 @@ def test_own_questions_make_a_sample_and_explanations(researcher):
     assert (wei(text_alone)["3.6"].answer, wei(text_alone)["5.1.1"].answer) == ("No", "No")
 
 
-def test_what_people_said_in_the_exit_questionnaire_is_counted(studies):
+def test_answers_to_the_exit_questionnaire_are_counted(studies):
     study = studies["clues"]
     assert "answered by 0 of 12 who completed the study" in whole(wei(study)["2.5"])
     Study.objects.filter(pk=study.pk).update(status="open")
@@ -341,7 +341,7 @@ def test_what_people_said_in_the_exit_questionnaire_is_counted(studies):
     assert wei(studies["prolific"])["5.1.4"].evidence == "Not asked."
 
 
-def test_bonuses_by_hand_and_pay_without_a_rate_are_said(researcher):
+def test_manual_bonuses_and_pay_without_a_rate_are_reported(researcher):
     task = factories.make_task()
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
     assert wei(study)["2.7.2"].answer == "No"
@@ -375,7 +375,7 @@ def test_without_results_nothing_is_claimed_of_them(researcher):
     assert "at least two people" in said["4.1"].evidence
 
 
-def test_a_model_on_one_of_two_tasks_was_not_run_on_the_other(researcher):
+def test_a_task_without_a_model_run_is_named(researcher):
     tasks = factories.make_task(), factories.make_task(name="other", test_size=7)
     study = factories.make_study(researcher, *tasks, shots=[2])
     factories.predict(researcher, "m", tasks[0], 2, 1)
@@ -385,7 +385,7 @@ def test_a_model_on_one_of_two_tasks_was_not_run_on_the_other(researcher):
     assert "No model was run on" not in wei(study)["0.9"].evidence
 
 
-def test_a_model_of_another_team_is_named_nowhere(researcher, other_researcher):
+def test_models_of_another_team_are_not_named(researcher, other_researcher):
     task = factories.make_task()
     study = factories.make_study(researcher, task, shots=[2])
     factories.predict(other_researcher, "theirs", task, 2, 1)
@@ -396,7 +396,7 @@ def test_a_model_of_another_team_is_named_nowhere(researcher, other_researcher):
     assert not [entry.number for entry in said.values() if "theirs" in whole(entry)]
 
 
-def test_several_files_of_a_model_are_several_outputs_for_an_item(researcher):
+def test_several_files_of_a_model_give_several_outputs_per_item(researcher):
     task = factories.make_task(splits=2)
     study = factories.make_study(researcher, task, shots=[0, 2])
     for shots, number in ((0, None), (2, 1), (2, 2)):
@@ -404,7 +404,7 @@ def test_several_files_of_a_model_are_several_outputs_for_an_item(researcher):
     assert wei(study)["0.10"].answer == "1 to 2"
 
 
-def test_added_seats_lists_and_the_board_of_the_consent_page_are_said(researcher):
+def test_added_seats_access_lists_and_ethics_board_are_reported(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], annotators=2, ethics_contact="Board 7"
     )
@@ -421,7 +421,7 @@ def test_added_seats_lists_and_the_board_of_the_consent_page_are_said(researcher
     assert "names:" not in wei(other)["1.9"].evidence
 
 
-def test_a_part_of_a_test_that_was_not_drawn_is_no_random_sample(researcher):
+def test_an_undrawn_part_of_a_test_set_is_not_called_random(researcher):
     task = factories.make_task(test_of=9)
     study = factories.make_study(researcher, task, shots=[0])
     said = wei(study)
@@ -430,7 +430,7 @@ def test_a_part_of_a_test_that_was_not_drawn_is_no_random_sample(researcher):
     assert "could be read" in said["1.2.1"].answer
 
 
-def test_who_was_taken_back_is_not_excluded(studies, researcher):
+def test_an_annotator_taken_back_is_not_reported_as_excluded(studies, researcher):
     study = studies["multiple choice"]
     out = study.participations.get(status=Status.COMPLETED, in_analysis=False)
     other = study.participations.filter(scenario=out.scenario, in_analysis=True).first()
@@ -440,7 +440,7 @@ def test_who_was_taken_back_is_not_excluded(studies, researcher):
     assert "by a researcher with a reason: 1." in wei(study)["3.2.2"].evidence
 
 
-def test_what_models_outside_got_is_for_the_researcher_to_say(studies):
+def test_instructions_of_external_models_come_from_an_answer(studies):
     study = studies["multiple choice"]
     same = wei(study, answers={"3.4": "Yes, word for word. 3 USD."})
     other = wei(study, answers={"3.4": "No: a prompt of their own, with the labels added."})

@@ -32,7 +32,7 @@ def page(client, study, example) -> str:
     return client.get(reverse("example", args=[study.name, example.pk])).content.decode()
 
 
-def test_a_comment_stands_escaped_on_the_page_with_author_and_time(ada, study, example):
+def test_a_comment_is_shown_escaped_with_author_and_time(ada, study, example):
     assert send(ada, study, example, HOSTILE).status_code == 302
     (comment,) = comments.on(study, example)
     shown = page(ada, study, example)
@@ -44,7 +44,7 @@ def test_a_comment_stands_escaped_on_the_page_with_author_and_time(ada, study, e
     assert "Nobody of the team" in page(ada, study, other)
 
 
-def test_another_study_of_the_same_task_does_not_show_it(ada, researcher, study, example):
+def test_a_comment_is_not_shown_in_another_study_of_the_task(ada, researcher, study, example):
     send(ada, study, example, "Two golds?")
     other = factories.make_study(researcher, study.tasks.get(), shots=[0], name="other")
     assert "Two golds?" not in page(ada, other, example)
@@ -60,7 +60,7 @@ def test_an_empty_or_endless_comment_is_refused_at_its_field(ada, study, example
     assert not ExampleComment.objects.exists()
 
 
-def test_who_may_not_read_results_neither_reads_nor_writes(client, study, example):
+def test_a_member_without_results_access_cannot_comment(client, study, example):
     payer = type(study.owner).objects.create_user("carol")
     study.members.create(user=payer, role="payer")
     client.force_login(payer)
@@ -68,7 +68,7 @@ def test_who_may_not_read_results_neither_reads_nor_writes(client, study, exampl
     assert not ExampleComment.objects.exists()
 
 
-def test_an_example_of_training_or_of_another_task_has_no_comments(ada, study, researcher):
+def test_a_training_or_foreign_example_cannot_have_comments(ada, study, researcher):
     training = study.tasks.get().train_split(2, 1).examples.first()
     foreign = factories.make_task(name="other").test_split.examples.first()
     for wrong in (training, foreign):
@@ -79,7 +79,7 @@ def listed(client, study, name: str, **query: str) -> str:
     return client.get(reverse(name, args=[study.name], query=query)).content.decode()
 
 
-def test_a_gold_marked_as_wrong_stands_in_lists_until_somebody_takes_it_back(ada, study, example):
+def test_a_gold_marked_as_wrong_is_listed_until_marked_as_right(ada, study, example):
     assert "No gold is marked as wrong." in listed(ada, study, "gold_audit")
     send(ada, study, example, f"It is the second place. {HOSTILE}", gold="wrong")
     send(ada, study, example, "I agree.")  # says nothing of the gold
@@ -103,7 +103,7 @@ def test_a_gold_marked_as_wrong_stands_in_lists_until_somebody_takes_it_back(ada
     assert study.participations.get().turns.get(example=example).answer.s1 == score
 
 
-def test_another_opinion_on_a_gold_is_refused_at_its_field(ada, study, example):
+def test_an_unknown_opinion_on_a_gold_is_refused_at_its_field(ada, study, example):
     reply = send(ada, study, example, "Hm.", gold="maybe")
     assert reply.status_code == 422
     assert "maybe is not one of the available choices" in reply.content.decode()
@@ -111,7 +111,7 @@ def test_another_opinion_on_a_gold_is_refused_at_its_field(ada, study, example):
 
 
 @pytest.mark.parametrize("change", ["update", "delete"])
-def test_the_database_keeps_a_comment_as_it_was(study, example, change):
+def test_the_database_refuses_changes_to_a_comment(study, example, change):
     comments.add(study, example, "Two golds?", study.owner)
     stored = ExampleComment.objects.all()
     with pytest.raises(DatabaseError), transaction.atomic():
@@ -119,7 +119,7 @@ def test_the_database_keeps_a_comment_as_it_was(study, example, change):
     assert stored.get().text == "Two golds?"
 
 
-def test_a_program_reads_and_writes_the_same(client, study, example):
+def test_a_program_reads_and_writes_comments_by_the_api(client, study, example):
     headers = factories.bearer(study.owner, "read", "run")
     address = reverse("api_comments", args=[study.name, example.pk])
     reply = client.post(address, {"text": "Two golds?"}, "application/json", headers=headers)
@@ -132,7 +132,7 @@ def test_a_program_reads_and_writes_the_same(client, study, example):
     assert set(comments.wrong_golds(study)) == {example.pk}
 
 
-def test_comments_wait_with_the_results_they_stand_beside(ada, researcher, study, example):
+def test_comments_are_hidden_while_test_scores_are_hidden(ada, researcher, study, example):
     hidden = factories.make_study(
         researcher, study.tasks.get(), shots=[0], name="hidden", hide_test_scores=True
     )

@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "statistics.md"
 
 
 @pytest.mark.parametrize("design", coverage.DESIGNS, ids=str)
-def test_the_default_interval_holds_the_truth_as_often_as_it_says(design):
+def test_the_default_interval_reaches_its_nominal_coverage(design):
     shares = coverage.intervals(design, STUDIES, seed=1)
     assert 0.92 <= shares[coverage.DEFAULT, two_way.BOTH] <= 0.99
     assert 0.92 <= shares[coverage.T_PEOPLE, two_way.PEOPLE] <= 0.98
@@ -26,14 +26,14 @@ def test_the_default_interval_holds_the_truth_as_often_as_it_says(design):
 
 
 @pytest.mark.parametrize("design", coverage.DESIGNS, ids=str)
-def test_tests_find_no_more_than_they_say_where_there_is_nothing(design):
+def test_false_alarms_stay_near_their_nominal_rate(design):
     shots = coverage.false_alarms(design, design, STUDIES, seed=1)
     assert shots[coverage.DEFAULT,] <= 0.08
     assert shots["equivalence at its margin",] <= 0.09
     assert coverage.false_alarms_of_models(design, STUDIES, seed=1)[coverage.DEFAULT,] <= 0.08
 
 
-def test_people_who_differ_much_make_the_sign_flip_no_test_of_people():
+def test_sign_flip_is_invalid_if_annotators_differ_much():
     design = coverage.Design(3, 200, 1, 7.2)
     shares = coverage.false_alarms_of_models(design, STUDIES, seed=1)
     assert shares["sign flip over examples",] > 0.15
@@ -41,14 +41,14 @@ def test_people_who_differ_much_make_the_sign_flip_no_test_of_people():
 
 
 @pytest.mark.parametrize("design", coverage.NOT_NORMAL, ids=str)
-def test_annotators_who_are_not_normal_are_covered_too_seldom(design):
+def test_default_interval_undercovers_if_scores_are_not_normal(design):
     shares = coverage.intervals(design, STUDIES, seed=1)
     assert 0.65 < shares[coverage.DEFAULT, two_way.BOTH] < 0.92
     # Using the same people on other examples is valid: only the annotators are not normal.
     assert 0.92 <= shares["bootstrap over examples", "the same people, other examples"] <= 0.98
 
 
-def test_the_docs_say_where_the_default_holds_and_where_it_does_not():
+def test_the_docs_state_where_the_default_interval_holds():
     """The range in the text is that of the table, under its assumption; the rest has its own."""
     lines = DOCS.read_text().splitlines()
     (heading,) = [i for i, line in enumerate(lines) if line == "**Coverage, one cell**"]
@@ -65,7 +65,7 @@ def test_the_docs_say_where_the_default_holds_and_where_it_does_not():
         assert "misses" in cell
 
 
-def test_the_table_of_the_docs_is_of_these_designs_and_marks_what_misses():
+def test_the_docs_table_lists_these_designs_and_marks_misses():
     text = DOCS.read_text()
     rows = re.findall(r"^\| (.+?) \| (?:other|the same) people.*? \| \.95 \| (.+) \|$", text, re.M)
     assert len([name for name, _cells in rows if name == coverage.DEFAULT]) == 4
@@ -78,7 +78,7 @@ def test_the_table_of_the_docs_is_of_these_designs_and_marks_what_misses():
 
 
 @pytest.mark.long
-def test_the_interval_of_a_gain_holds_the_transfer_of_the_robots():
+def test_the_interval_of_a_gain_covers_the_simulated_transfer():
     """200 seeded rehearsals of each design; the table of the docs has 4,000 of each."""
     held = {}
     for design in coverage_arg.DESIGNS:

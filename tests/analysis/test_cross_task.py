@@ -56,7 +56,7 @@ def score(wrong: int) -> list[float]:
     return [1 - wrong / 6, 1 - (wrong + 1) / 6]
 
 
-def test_the_gains_are_those_of_the_means_of_the_arms(study):
+def test_gains_equal_the_relative_gains_of_the_arm_means(study):
     rows = {(row.new_arm, row.base_arm, row.task): row for row in cross_task.gains(study, "person")}
     expected = arg.average_relative_gain(
         [(task, score(2), score(1)) for task in ("unseen-a", "unseen-b")], seed=7
@@ -71,7 +71,7 @@ def test_the_gains_are_those_of_the_means_of_the_arms(study):
     assert cross_task.gains(study, "simulated") == []
 
 
-def test_tables_by_task_and_shots_count_the_direct_arm_alone(study):
+def test_tables_by_task_and_shots_count_the_direct_arm_only(study):
     table = performance.performance(study, Kind.PERSON)
     assert [(cell.task, cell.n) for cell in table.cells.values()] == [
         ("unseen-a", 2),
@@ -80,7 +80,7 @@ def test_tables_by_task_and_shots_count_the_direct_arm_alone(study):
     assert "4 completed in the sham arm" in " ".join(table.not_counted)
 
 
-def test_the_manipulation_check_follows_the_order_of_each_annotator(study):
+def test_manipulation_check_follows_the_order_of_each_annotator(study):
     rows = {(row.arm, row.what): row for row in upstream.manipulation(study, "person")}
     assert rows["upstream", "task 1"].mean == pytest.approx(100 * 2 / 3)
     assert rows["upstream", "task 2"].mean == 100
@@ -93,13 +93,13 @@ def test_the_manipulation_check_follows_the_order_of_each_annotator(study):
     assert curve["sham", 6] == 100
 
 
-def test_the_models_of_the_paper_stand_beside_as_published():
+def test_published_models_of_the_paper_are_listed():
     gains = {(row.partition, row.method): row.gain for row in cross_task.published()}
     assert len(gains) == 16
     assert gains["train_non_nli_test_nli", "MAML"] == 12.30
 
 
-def test_a_refused_base_leaves_no_mean_over_the_tasks_on_page_file_and_report(
+def test_a_refused_base_leaves_no_mean_on_page_file_and_report(
     researcher, client, tmp_path, capsys
 ):
     study = answered_study(researcher, hopeless=("sham", "unseen-b"))
@@ -186,7 +186,7 @@ def corpus_scores(study, task: str, arm: str, metric: str) -> list[float]:
     return scores
 
 
-def test_each_task_counts_in_the_arg_under_the_metric_of_its_card(researcher, tmp_path, capsys):
+def test_each_task_counts_in_the_arg_by_the_metric_of_its_card(researcher, tmp_path, capsys):
     metrics = {"unseen-a": "Classification-F1", "unseen-b": "S1"}
     study = answered_study(researcher, list(metrics.values()))
     rows = {(row.new_arm, row.base_arm, row.task): row for row in cross_task.gains(study, "person")}

@@ -74,7 +74,7 @@ def chances(units, shares, confusion) -> np.ndarray:
 
 @pytest.mark.parametrize("units", SMALL)
 @pytest.mark.parametrize("prior", [0.5, agreement.PRIOR])
-def test_it_is_the_mode_of_the_posterior(units, prior):
+def test_dawid_skene_is_the_mode_of_the_posterior(units, prior):
     """The parameters that its labels imply are as likely as the best that are found, and under
     them every labelling, weighed, gives its labels back."""
     posteriors, shares = agreement.dawid_skene(votes_of(units), prior=prior, tolerance=1e-12)
@@ -91,7 +91,7 @@ def test_it_is_the_mode_of_the_posterior(units, prior):
     assert of_a == pytest.approx(chances(units, both, confusion), abs=1e-9)
 
 
-def test_an_example_without_votes_has_the_shares():
+def test_an_example_without_votes_has_the_label_shares():
     votes = [*votes_of(["AAB", "AAA", "AAA", "BBB"]), {}]
     for prior in (0, agreement.PRIOR):
         posteriors, shares = agreement.dawid_skene(votes, prior=prior)
@@ -99,7 +99,7 @@ def test_an_example_without_votes_has_the_shares():
         assert posteriors[-1] == pytest.approx(shares, abs=1e-6)
 
 
-def test_three_weak_annotators_are_no_longer_overruled():
+def test_three_weak_annotators_are_not_overruled():
     """210 examples, two labels, accuracies around .83, as in the review that asked for a prior."""
     gains = {0.0: [], agreement.PRIOR: []}
     draw = np.random.default_rng(1)

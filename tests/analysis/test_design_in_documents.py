@@ -191,7 +191,7 @@ def _without_marks(study: Study, text: str) -> str:
 
 
 @pytest.mark.parametrize("name", one_in(4, TABLE))
-def test_a_field_of_the_design_changes_the_documents_that_state_it(documents_of, name):
+def test_a_design_field_changes_the_documents_that_state_it(documents_of, name):
     row = TABLE[name]
     before = documents_of(row, False)
     Study.objects.update(name="")  # both have the same

@@ -34,9 +34,7 @@ def upload(client, task, **fields):
     return client.post(reverse("models"), {"name": "toy", "files": file, **fields})
 
 
-def test_a_run_says_its_numbering_what_it_may_have_seen_its_date_and_revision(
-    ada, researcher, db, tmp_path
-):
+def test_a_run_states_numbering_seen_test_date_and_revision(ada, researcher, db, tmp_path):
     task = factories.make_task()
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
@@ -61,7 +59,7 @@ def test_a_run_says_its_numbering_what_it_may_have_seen_its_date_and_revision(
     assert {name: row[name] for name in STATED} == STATED
 
 
-def test_what_is_not_stated_is_said_and_what_is_no_choice_is_refused(ada, db):
+def test_unstated_run_facts_are_listed_and_invalid_ones_refused(ada, db):
     task = factories.make_task()
     assert upload(ada, task).status_code == 302
     text = ada.get(reverse("model", args=["toy"])).content.decode()
@@ -93,7 +91,7 @@ def test_the_command_states_the_run_too(researcher, db, tmp_path):
     )
 
 
-def test_the_run_on_the_split_of_the_people_is_offered_as_the_equal_pairing(researcher, db):
+def test_a_run_on_the_split_of_the_people_is_the_equal_pairing(researcher, db):
     task = factories.make_task(splits=3)
     study = factories.make_study(researcher, task, shots=[0, 2], annotators=1, splits=[2])
     wrong = {1: 0, 2: 1, 3: 2}
@@ -123,7 +121,7 @@ def split_2_differs(researcher, task, **stated):
 
 
 @pytest.mark.engines
-def test_differences_pair_people_with_the_runs_on_their_own_splits(researcher, db):
+def test_differences_pair_people_with_runs_on_their_own_splits(researcher, db):
     task = factories.make_task(splits=3)
     study = factories.make_study(researcher, task, shots=[0, 2], annotators=1, splits=[2])
     for scenario in study.scenarios.all():
@@ -145,7 +143,7 @@ def test_differences_pair_people_with_the_runs_on_their_own_splits(researcher, d
     [(False, "", True), (False, "rechained", False), (True, "rechained", True),
      (True, "published", False), (True, "", False)],
 )  # fmt: skip
-def test_a_number_that_means_another_split_is_no_equal_pairing(
+def test_a_number_of_another_split_is_not_an_equal_pairing(
     researcher, db, renumbered, numbering, is_equal
 ):
     """Where --rechain gave the people's split another number than its file has."""
@@ -163,7 +161,7 @@ def test_a_number_that_means_another_split_is_no_equal_pairing(
     assert any("as people" in row.name for row in table.rows) == is_equal
 
 
-def test_a_number_that_both_numberings_share_means_the_same_split(researcher, db):
+def test_a_number_shared_by_both_numberings_means_the_same_split(researcher, db):
     task = factories.make_task(splits=2)
     Task.objects.filter(pk=task.pk).update(rechained=True)
     study = factories.make_study(researcher, task, shots=[2], annotators=1, splits=[2])
@@ -173,7 +171,7 @@ def test_a_number_that_both_numberings_share_means_the_same_split(researcher, db
     assert row.training == "same splits"
 
 
-def test_people_on_several_splits_have_the_spread_over_splits_as_models_have(researcher, db):
+def test_people_on_several_splits_have_a_spread_over_splits(researcher, db):
     task = factories.make_task(splits=2)
     study = factories.make_study(researcher, task, shots=[2], annotators=1, splits=[1, 2])
     for scenario in study.scenarios.order_by("split_number"):
@@ -194,7 +192,7 @@ def test_people_on_several_splits_have_the_spread_over_splits_as_models_have(res
 
 
 @pytest.mark.engines
-def test_the_aggregate_has_the_covariance_of_people_who_did_both_tasks(researcher, db):
+def test_aggregate_sd_includes_the_covariance_between_tasks(researcher, db):
     """Against a sum over tasks of each person: where all did both, its SD is exactly that."""
     tasks = [factories.make_task(name=name, test_size=6) for name in ("one", "two")]
     study = factories.make_study(

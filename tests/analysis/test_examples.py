@@ -33,7 +33,7 @@ def study(db, stored):
     return Study.objects.get(pk=stored)
 
 
-def test_examples_are_found_by_their_text_and_reduced_to_those_all_got_wrong(ada, researcher):
+def test_examples_are_searched_by_text_and_filtered_by_all_wrong(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
     for _ in range(2):
         factories.work_through(
@@ -68,7 +68,7 @@ def test_the_hardest_come_first_with_their_means_by_shots(study):
     assert rows[0].pairwise_s1 == pytest.approx(100 / 3)
 
 
-def test_the_list_leads_to_each_example(ada, study):
+def test_the_list_links_to_each_example(ada, study):
     page = ada.get(reverse("examples", args=[study.name])).content.decode()
     for example in study.tasks.get().test_split.examples.all():
         assert reverse("example", args=[study.name, example.pk]) in page
@@ -139,7 +139,7 @@ def say(study, shots: int, *answers: Sequence[str], kind=Kind.PERSON) -> list[Pa
 TEXT = "\U0001f600 <b>Ann</b> met Bo\u0301 Lee in Rio & Rome, then left Rio."
 
 
-def test_highlights_lie_in_layers_over_the_text_counted_and_escaped(ada, researcher):
+def test_highlights_are_shown_in_layers_counted_and_escaped(ada, researcher):
     study, example = one_example(researcher, TEXT, ["Rio"])
     say(study, 0, ["Bo\u0301 Lee", "Rio"], ["Lee in Rio"])
     say(study, 2, ["Bo\u0301 Lee"], [])
@@ -159,7 +159,7 @@ def test_highlights_lie_in_layers_over_the_text_counted_and_escaped(ada, researc
     assert html.count("&lt;b&gt;Ann&lt;/b&gt; met ") == 1
 
 
-def test_highlighted_markup_is_text_wherever_the_page_repeats_it(ada, researcher):
+def test_highlighted_markup_is_escaped_everywhere_on_the_page(ada, researcher):
     study, example = one_example(researcher, TEXT, ["<b>Ann</b>"])
     (_right, excluded) = say(study, 0, ["<b>Ann</b>"], ["<b>Ann</b> met"])
     excluded.in_analysis, excluded.seat_number = False, None
@@ -171,7 +171,7 @@ def test_highlighted_markup_is_text_wherever_the_page_repeats_it(ada, researcher
     assert html.count("&lt;b&gt;Ann") == 7
 
 
-def test_a_run_names_the_annotators_who_highlighted_it(ada, researcher):
+def test_a_run_names_the_annotators_that_highlighted_it(ada, researcher):
     study, example = one_example(researcher, TEXT, ["Rio"])
     ann, bob, _other = say(study, 0, ["Rome"], ["Rome"], ["Rio"])
     (tip,) = [
@@ -220,7 +220,7 @@ def test_distinct_answers_and_agreement_on_one_example(ada, researcher):
     }
 
 
-def test_s1_by_shots_is_of_all_also_where_one_number_is_shown(ada, researcher):
+def test_s1_by_shots_covers_all_shots_even_if_one_is_selected(ada, researcher):
     study, example = one_example(researcher, TEXT, ["Rio"])
     say(study, 0, ["Rio"], [], ["Rome"])
     (learnt,) = say(study, 2, ["Rio"])
@@ -233,14 +233,14 @@ def test_s1_by_shots_is_of_all_also_where_one_number_is_shown(ada, researcher):
                                     ("Rio", 0, True)]  # fmt: skip
 
 
-def test_most_answers_may_be_tied(ada, researcher):
+def test_the_most_frequent_answer_may_be_tied(ada, researcher):
     study, example = one_example(researcher, TEXT, ["Rio"])
     say(study, 0, ["Rio"], [])
     page = read(ada, study, example)
     assert facts(page)["Most frequent answer"] == "1 of 2 (50 %), each of 2 answers"
 
 
-def test_every_label_is_counted_the_unchosen_too(ada, researcher):
+def test_unchosen_labels_are_listed_too(ada, researcher):
     task = factories.make_task(labels=factories.LABELS)
     study = factories.make_study(researcher, task, annotators=3)
     say(study, 0, ["negative"], ["negative"])
@@ -257,7 +257,7 @@ def test_every_label_is_counted_the_unchosen_too(ada, researcher):
     assert page.find_class("layer-run") == page.find_class("lane") == []
 
 
-def test_kinds_never_mix_and_those_not_counted_are_listed_separately(ada, researcher):
+def test_kinds_never_mix_and_excluded_are_listed_separately(ada, researcher):
     study, example = one_example(researcher, TEXT, ["Rio"])
     counted, excluded = say(study, 0, ["Rio"], ["Rome"])
     excluded.in_analysis, excluded.seat_number = False, None
@@ -279,7 +279,7 @@ def test_kinds_never_mix_and_those_not_counted_are_listed_separately(ada, resear
         assert ada.get(address(study, example), query).status_code == 404
 
 
-def test_who_is_still_at_work_does_not_count(ada, researcher):
+def test_an_annotator_still_working_is_not_counted(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=1)
@@ -303,7 +303,7 @@ def test_gold_that_cannot_be_highlighted_is_reported(ada, researcher):
     assert ("om", 0, True) in layers(page)[0]
 
 
-def test_the_neighbours_are_those_of_the_list(ada, study):
+def test_previous_and_next_follow_the_order_of_the_list(ada, study):
     task = study.tasks.get()
     listed = [row.example for row in hardest(study, task, Kind.PERSON)]
     examples = Example.objects.in_bulk(listed)
@@ -319,7 +319,7 @@ def test_the_neighbours_are_those_of_the_list(ada, study):
     assert f"{address(study, examples[listed[0]])}?kind=person" in html
 
 
-def test_the_page_takes_as_many_queries_for_three_annotators_as_for_one(
+def test_example_page_query_count_is_constant_in_annotators(
     ada, researcher, django_assert_num_queries
 ):
     study, example = one_example(researcher, TEXT, ["Rio"])
@@ -352,14 +352,14 @@ def test_published_texts_stay_whole_in_layers(ada, researcher, clues):
         assert all(is_gold for _text, number, is_gold in layer if number)
 
 
-def test_an_example_that_nobody_answered_says_so(ada, researcher):
+def test_an_example_without_answers_shows_a_notice(ada, researcher):
     study, example = one_example(researcher, TEXT, ["Rio"])
     page = read(ada, study, example)
     assert "No annotator in the analysis has answered it yet" in page.text_content()
     assert ("Rio", 0, True) in layers(page)[0]
 
 
-def test_training_examples_and_those_of_others_are_not_found(client, ada, study, other_researcher):
+def test_training_examples_and_foreign_examples_are_not_found(client, ada, study, other_researcher):
     task = study.tasks.get()
     training = task.train_split(2, 1).examples.first()
     test = task.test_split.examples.first()

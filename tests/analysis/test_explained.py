@@ -76,7 +76,7 @@ def pages(client, researcher) -> dict[str, str]:
     }
 
 
-def test_each_column_of_numbers_is_explained_in_a_list_and_on_hover(pages):
+def test_each_numeric_column_is_explained_in_a_list_and_on_hover(pages):
     for name, text in pages.items():
         page = lxml.html.fromstring(text)
         assert unexplained(page) == set(), name

@@ -145,7 +145,7 @@ def test_every_file_has_the_documented_columns(export):
 
 
 @pytest.mark.engines
-def test_answers_hold_one_row_per_turn_and_empty_lists_for_no_answer(study, export):
+def test_answers_csv_has_one_row_per_turn_and_empty_lists(study, export):
     answers = rows(export, "answers.csv")
     assert len(answers) == sum(p.turns.count() for p in study.participations.all())
     assert any(
@@ -183,7 +183,7 @@ def test_no_secret_is_in_an_export(study, export):
     assert study.simulated_link_code not in written
 
 
-def test_an_export_never_overwrites_and_leaves_nothing_half_written(study, tmp_path):
+def test_an_export_never_overwrites_and_leaves_no_partial_files(study, tmp_path):
     folder = tmp_path / "kept"
     folder.mkdir()
     (folder / "mine.txt").write_text("mine")
@@ -242,7 +242,7 @@ def write_rows(export, name, table):
 
 
 @pytest.mark.parametrize("name", ["examples.csv", "answers.csv", "annotators.csv", "spans.csv"])
-def test_a_file_that_was_sorted_again_agrees(export, name):
+def test_verify_accepts_a_file_with_rows_in_another_order(export, name):
     write_rows(
         export,
         name,
@@ -265,7 +265,7 @@ def test_a_missing_row_and_a_missing_cell_are_named(export, capsys):
         (export / name).write_bytes(whole)
 
 
-def test_only_annotators_who_completed_count_in_the_files_too(study, export):
+def test_only_completed_annotators_are_in_the_analysis_in_files(study, export):
     """`df[df.in_analysis == 1]` must exclude participants who left half-way."""
     for name in ("answers.csv", "annotators.csv"):
         counts = {row["status"]: row["in_analysis"] for row in rows(export, name)}
@@ -277,7 +277,7 @@ def test_only_annotators_who_completed_count_in_the_files_too(study, export):
     assert "in_analysis: found '1', expected '0'" in verify(export).stdout
 
 
-def test_the_table_counts_people_only_and_states_who_is_left_out(study):
+def test_the_table_counts_people_only_and_states_exclusions(study):
     Participation.objects.filter(
         pk=study.participations.filter(status="completed").first().pk
     ).update(in_analysis=False, seat_number=None)
@@ -338,7 +338,7 @@ def test_the_table_can_be_had_as_markdown_and_latex(study):
         assert rf"\end{{{name}}}" in latex
 
 
-def test_the_training_table_tells_examples_by_content(study):
+def test_the_training_table_distinguishes_examples_by_content(study):
     rows = {(row.task, row.shots): row for row in training.training(study)}
     four = rows["toy-places", 4]
     assert four.block_names == ["in the 2", "in the 4", "the 2 new examples of the 4"]
@@ -347,9 +347,7 @@ def test_the_training_table_tells_examples_by_content(study):
 
 
 @pytest.mark.engines
-def test_the_training_table_has_means_and_spreads_of_whole_sets_and_of_what_they_add(
-    study, exported
-):
+def test_training_table_has_means_and_sds_of_sets_and_additions(study, exported):
     """Tables 8 and 9: recomputed from answers.csv alone, by content, for each group."""
     files = {}
     for example in rows(exported, "examples.csv"):
@@ -389,9 +387,7 @@ def test_the_training_table_has_means_and_spreads_of_whole_sets_and_of_what_they
 
 
 @pytest.mark.engines
-def test_the_training_table_takes_as_many_queries_for_one_task_as_for_three(
-    researcher, django_assert_num_queries
-):
+def test_training_table_query_count_is_constant_in_tasks(researcher, django_assert_num_queries):
     for number in (1, 3):
         names = [f"toy-{number}-{index}" for index in range(number)]
         tasks = [factories.make_task(name=name) for name in names]
@@ -404,7 +400,7 @@ def test_the_training_table_takes_as_many_queries_for_one_task_as_for_three(
         assert [row.texts for row in rows] == [[once, "–", "–"], [once] * 3] * number
 
 
-def test_the_training_table_counts_those_who_completed_and_are_in_the_analysis(researcher):
+def test_training_table_counts_completed_unexcluded_annotators(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=4)
     scenario = study.scenarios.get()
     for answer in (None, lambda turn: ["home"]):
@@ -437,7 +433,7 @@ def test_means_and_sds_of_annotators_are_exact(researcher, django_assert_num_que
 
 @pytest.mark.long
 @pytest.mark.sqlite
-def test_on_sqlite_people_answer_while_an_export_reads_one_state(tmp_path):
+def test_on_sqlite_an_export_is_a_snapshot_during_answers(tmp_path):
     own = {"HANDFUL_VAR": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path / 'own.sqlite3'}"}
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("sqlite_snapshot.py")],
@@ -487,7 +483,7 @@ def test_a_draft_can_be_exported_and_verified(researcher, tmp_path):
     shutil.rmtree(folder)
 
 
-def test_a_blank_line_in_a_file_of_a_draft_is_named_without_a_traceback(researcher, tmp_path):
+def test_a_blank_line_in_a_draft_file_is_named_without_traceback(researcher, tmp_path):
     study = factories.make_study(researcher, factories.make_task(), status="draft")
     folder = tmp_path / "draft"
     call_command("export_study", study.name, str(folder), verbosity=0)
@@ -532,7 +528,7 @@ def test_a_file_that_cannot_be_read_is_named_without_a_traceback(export, how):
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp437", "cp1252", "utf-8"])
-def test_no_encoding_of_the_console_stops_it(researcher, tmp_path, encoding):
+def test_verify_works_with_any_encoding_of_the_console(researcher, tmp_path, encoding):
     text = "\u0141\u00f3d\u017a \U0001f600 at home."
     task = factories.make_task(test=[Record("1", (text,), "?", ("home",), None)], shots=[])
     study = factories.make_study(researcher, task, shots=[0])

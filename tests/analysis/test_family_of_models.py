@@ -40,7 +40,7 @@ def rows(client, study) -> dict[str, dict[str, str]]:
     return {row["model"]: row for row in csv.DictReader(io.StringIO(text))}
 
 
-def test_a_file_of_another_account_is_no_part_of_the_study(ada, study, other_researcher):
+def test_a_file_of_another_account_is_not_part_of_the_study(ada, study, other_researcher):
     before = rows(ada, study)
     for number in range(9):
         factories.predict(

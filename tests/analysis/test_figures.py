@@ -55,7 +55,7 @@ def marks(spec: dict) -> list[dict]:
     return [layer["encoding"] for layer in spec["spec"]["layer"]]
 
 
-def test_the_shot_curve_is_the_table_as_a_curve(ada, study):
+def test_the_shot_curve_shows_the_means_of_the_table(ada, study):
     cells = performance.performance(study).cells
     means = [row for row in rows_of(ada, study, "shots") if row["what"] == "mean"]
     assert len(means) == 2
@@ -70,7 +70,7 @@ def test_the_shot_curve_is_the_table_as_a_curve(ada, study):
         assert (float(row["low_95"]), float(row["high_95"])) == (0, 1)
 
 
-def test_the_annotators_stand_beside_their_mean(ada, study):
+def test_the_figure_has_a_point_for_each_annotator(ada, study):
     people = [row for row in rows_of(ada, study, "shots") if row["what"] == "annotator"]
     assert len(people) == 4
     assert {round(float(row["score"]), 6) for row in people} == {1, 0.333333}
@@ -84,7 +84,7 @@ def test_one_annotator_has_no_interval(ada, researcher):
     assert spec_of(ada, study, "shots")
 
 
-def test_the_learning_curve_follows_the_order_in_which_they_met_the_examples(ada, researcher):
+def test_the_learning_curve_follows_each_annotators_order(ada, researcher):
     task = factories.make_task(shots=(10,))
     study = factories.make_study(researcher, task, shots=[10], annotators=1)
     # Five mistakes, then everything right.
@@ -122,11 +122,11 @@ def test_the_csv_is_the_data_of_the_figure(ada, study, figure):
 
 
 @pytest.mark.parametrize("figure", NAMES)
-def test_each_specification_keeps_to_the_schema_of_vega_lite(ada, study, figure):
+def test_each_specification_matches_the_vega_lite_schema(ada, study, figure):
     alt.FacetChart.from_dict(spec_of(ada, study, figure), validate=True)
 
 
-def test_the_page_of_figures_reads_no_answer_for_what_is_fetched_later(
+def test_the_figures_page_reads_no_answers_for_deferred_content(
     ada, study, django_assert_max_num_queries
 ):
     with django_assert_max_num_queries(20) as seen:
@@ -137,7 +137,7 @@ def test_the_page_of_figures_reads_no_answer_for_what_is_fetched_later(
 
 
 @pytest.mark.parametrize("figure", ["learning", "drift"])
-def test_groups_are_told_apart_without_colour(ada, study, figure):
+def test_groups_are_distinguishable_without_colour(ada, study, figure):
     spec = spec_of(ada, study, figure)
     for channel in ("strokeDash", "shape"):
         (encoding,) = [layer[channel] for layer in marks(spec) if channel in layer]
@@ -146,7 +146,7 @@ def test_groups_are_told_apart_without_colour(ada, study, figure):
         assert len(set(looks)) == 2
 
 
-def test_a_group_looks_the_same_where_another_is_missing(ada, study):
+def test_a_group_has_the_same_style_in_every_figure(ada, study):
     # The learning curve has no participants at 0 shots; those at 10 keep their look.
     looks = [
         next(layer["shape"]["scale"] for layer in marks(spec) if "shape" in layer)
@@ -169,7 +169,7 @@ def test_no_drift_is_drawn_where_all_met_the_order_of_the_file(ada, researcher):
         assert ada.get(reverse(name, args=[study.name, *rest])).status_code == 404
 
 
-def test_drift_is_drawn_where_contexts_stay_together(ada, researcher):
+def test_drift_is_drawn_if_contexts_are_kept_together(ada, researcher):
     task = factories.make_task()
     study = factories.make_study(
         researcher, task, annotators=1, annotation_order="contexts_together"
@@ -188,7 +188,7 @@ def test_a_training_in_file_order_is_stated(ada, researcher):
     assert "a slope may reflect the difficulty" in page
 
 
-def test_a_study_of_zero_shots_has_nothing_to_learn_in(ada, researcher):
+def test_a_study_of_zero_shots_has_no_learning_curve(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     page = ada.get(reverse("figures", args=[study.name])).content.decode()
@@ -205,7 +205,7 @@ def test_an_empty_study_says_what_to_do_next(ada, researcher, status, words):
     assert "<vega-figure" not in page
 
 
-def test_whoever_is_not_in_the_analysis_is_in_no_figure(ada, study):
+def test_an_excluded_annotator_is_in_no_figure(ada, study):
     assert len(annotators_of(ada, study)) == 4
     out = study.participations.first()
     out.in_analysis, out.seat_number = False, None
@@ -215,7 +215,7 @@ def test_whoever_is_not_in_the_analysis_is_in_no_figure(ada, study):
         assert out.pseudonym not in json.dumps(rows_of(ada, study, name))
 
 
-def test_an_exclusion_that_trades_places_with_another_is_noticed(ada, study):
+def test_swapping_two_exclusions_changes_the_figures(ada, study):
     """As many annotators and as many answers, but other ones."""
     first, second = study.participations.filter(scenario__shots=0)
     shown = []
@@ -261,7 +261,7 @@ def test_attention_checks_are_in_no_figure(ada, researcher, tmp_path):
 
 
 @pytest.mark.parametrize("figure", NAMES)
-def test_the_numbers_stand_on_the_page_and_in_a_csv(ada, study, figure):
+def test_the_numbers_of_a_figure_are_on_the_page_and_in_a_csv(ada, study, figure):
     reply = ada.get(reverse("figure_numbers", args=[study.name, figure]))
     rows = list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
     assert len(rows) == {"learning": 1}.get(figure, 2)
@@ -295,7 +295,7 @@ def test_each_figure_can_be_had_as_a_picture(ada, study, figure, ext, begins):
     assert address in ada.get(reverse("figures", args=[study.name])).content.decode()
 
 
-def test_without_vl_convert_there_is_no_link_but_a_word(ada, study, monkeypatch):
+def test_without_vl_convert_a_hint_replaces_the_picture_links(ada, study, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     reply = ada.get(reverse("figure_file", args=[study.name, "shots", "svg"]))
     assert reply.status_code == 501
@@ -306,7 +306,7 @@ def test_without_vl_convert_there_is_no_link_but_a_word(ada, study, monkeypatch)
     assert rows_of(ada, study, "shots")
 
 
-def test_what_is_not_there_is_not_found(ada, study):
+def test_an_unknown_name_kind_or_format_is_not_found(ada, study):
     for figure, ext in (("nothing", "json"), ("shots", "exe"), ("nothing", "csv")):
         address = reverse("figure_file", args=[study.name, figure, ext])
         assert ada.get(address).status_code == 404
@@ -314,7 +314,7 @@ def test_what_is_not_there_is_not_found(ada, study):
     assert ada.get(reverse("figure_numbers", args=[study.name, "x"])).status_code == 404
 
 
-def test_somebody_elses_figures_are_not_found(client, other_researcher, study):
+def test_figures_of_another_researcher_are_not_found(client, other_researcher, study):
     addresses = [
         reverse("figures", args=[study.name]),
         reverse("figure_file", args=[study.name, "shots", "json"]),
@@ -326,7 +326,7 @@ def test_somebody_elses_figures_are_not_found(client, other_researcher, study):
     assert {client.get(address).status_code for address in addresses} == {404}
 
 
-def test_vega_is_loaded_on_the_page_of_figures_alone(ada, study):
+def test_vega_is_loaded_on_the_figures_page_only(ada, study):
     for name in ("study", "analysis", "human_performance", "examples", "sensitivity"):
         page = ada.get(reverse(name, args=[study.name])).content.decode()
         assert "vega" not in page, name

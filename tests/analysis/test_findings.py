@@ -59,7 +59,7 @@ def test_examples_are_read_without_their_answers(study):
     assert "annotation_" not in of_examples[0]
 
 
-def test_spans_are_read_without_what_surrounds_them(study):
+def test_spans_are_read_by_one_query_without_a_join(study):
     """Of tables without statistics PostgreSQL read all spans once for each answer."""
     with CaptureQueriesContext(connection) as asked:
         assert len(findings.answered(study, Kind.PERSON)) == 24
@@ -70,7 +70,7 @@ def test_spans_are_read_without_what_surrounds_them(study):
     assert of_spans[0].count("SELECT") == 1
 
 
-def test_people_are_resampled_from_ten_people_on(researcher):
+def test_a_bootstrap_over_people_needs_ten_people(researcher):
     """Of three a percentile interval covers 75 %: it is not shown, and the reason is."""
     study = factories.make_study(
         researcher, factories.make_task(test_size=3), annotators=10, shots=[0]
@@ -88,13 +88,13 @@ def test_people_are_resampled_from_ten_people_on(researcher):
     assert row.both_low < row.mean < row.both_high
 
 
-def test_agreement_is_between_people_whatever_the_gold(study):
+def test_agreement_does_not_depend_on_the_gold(study):
     row = findings.agreements(findings.answered(study, Kind.PERSON))[0]
     assert row.pairwise_s1 == pytest.approx(100 / 3)
     assert row.alpha_nominal < row.pairwise_s1 / 100
 
 
-def test_the_majority_of_two_is_what_both_chose(study):
+def test_the_majority_of_two_is_their_common_answer(study):
     row = findings.aggregates(findings.answered(study, Kind.PERSON))[0]
     assert row.majority == pytest.approx(100 / 3)
     assert row.individuals == pytest.approx(200 / 3)
@@ -121,7 +121,7 @@ def test_one_annotator_has_no_dawid_skene(researcher):
     assert math.isnan(row.dawid_skene)
 
 
-def test_a_contrast_says_how_little_four_people_can_show(study):
+def test_a_contrast_of_four_people_shows_the_smallest_possible_p(study):
     (row,) = findings.contrasts(findings.answered(study, Kind.PERSON), seed=1)
     assert (row.from_shots, row.to_shots, row.difference) == (0, 2, 0)
     assert row.floor == pytest.approx(1 / 3)
@@ -133,7 +133,7 @@ def test_a_contrast_says_how_little_four_people_can_show(study):
     assert (row.equivalence, math.isnan(row.p_equivalence)) == ("–", True)
 
 
-def test_whoever_is_not_in_the_analysis_is_in_no_finding(study):
+def test_an_excluded_annotator_is_in_no_finding(study):
     seat = study.participations.first()
     seat.in_analysis, seat.seat_number = False, None
     seat.save()
@@ -166,7 +166,7 @@ def same(first, other) -> bool:
     return plain(first) == plain(other)
 
 
-def test_the_job_gives_the_very_numbers_of_the_functions(client, researcher, study):
+def test_the_job_gives_the_same_numbers_as_the_functions(client, researcher, study):
     """Chunk by chunk, through the database and back, as computed in one piece."""
     frame = findings.answered(study, Kind.PERSON)
     direct = {name: make(frame, study.seed) for name, make in findings.TABLES.items()}
@@ -178,7 +178,7 @@ def test_the_job_gives_the_very_numbers_of_the_functions(client, researcher, stu
     assert same(findings.tables(study, Kind.PERSON), direct)
 
 
-def test_the_bootstraps_give_what_they_always_gave(study):
+def test_the_bootstrap_with_a_fixed_seed_does_not_change(study):
     """Drawn with seed 7 before the resampling was a job."""
     frame = findings.answered(study, Kind.PERSON)
     matrix, contexts = means.matrix_of(frame[frame["shots"] == 0])
@@ -188,9 +188,7 @@ def test_the_bootstraps_give_what_they_always_gave(study):
     assert (first.examples_low, first.examples_high) == pytest.approx((50, 250 / 3))
 
 
-def test_an_exclusion_asks_for_other_tables_and_taking_it_back_for_the_first(
-    client, researcher, study
-):
+def test_undoing_an_exclusion_reuses_the_first_tables(client, researcher, study):
     client.force_login(researcher)
     finish(client, study)
     seat = study.participations.last()
@@ -204,9 +202,7 @@ def test_an_exclusion_asks_for_other_tables_and_taking_it_back_for_the_first(
     assert finish(client, study) == 0
 
 
-def test_what_needs_no_resampling_is_there_at_once_and_the_rest_says_when(
-    client, researcher, study
-):
+def test_unresampled_tables_are_shown_at_once_and_the_rest_later(client, researcher, study):
     client.force_login(researcher)
     page = client.get(reverse("analysis", args=[study.name]))
     shown = page.content.decode()
@@ -224,7 +220,7 @@ def test_what_needs_no_resampling_is_there_at_once_and_the_rest_says_when(
     assert client.get(reverse("analysis", args=[study.name]), {"kind": "x"}).status_code == 404
 
 
-def test_each_poll_says_how_far_it_is_and_the_last_asks_for_the_page(
+def test_each_poll_shows_progress_and_the_last_asks_for_a_reload(
     client, researcher, study, monkeypatch
 ):
     client.force_login(researcher)
@@ -238,9 +234,7 @@ def test_each_poll_says_how_far_it_is_and_the_last_asks_for_the_page(
     assert client.post(address, headers=header)["HX-Refresh"] == "true"
 
 
-def test_what_was_begun_for_other_data_and_never_ended_is_forgotten(
-    client, researcher, study, monkeypatch
-):
+def test_an_unfinished_job_for_older_data_is_dropped(client, researcher, study, monkeypatch):
     client.force_login(researcher)
     monkeypatch.setattr(jobs, "POLL", 0)
     address = reverse("analysis_run", args=[study.name])
@@ -252,7 +246,7 @@ def test_what_was_begun_for_other_data_and_never_ended_is_forgotten(
     assert Job.objects.get().done == 1
 
 
-def test_who_trades_places_with_another_is_noticed(researcher, study):
+def test_swapping_two_exclusions_is_noticed(researcher, study):
     """As many annotators and as many answers, but other ones."""
     first, second = study.participations.filter(scenario__shots=0)
     means = []
@@ -291,7 +285,7 @@ def page_csv_and_api(client, study) -> tuple[str, list[dict], list[dict]]:
     return page, list(csv.DictReader(io.StringIO(file, newline=""))), reply["intervals"]
 
 
-def test_too_few_for_a_bootstrap_over_people_is_said_once(ada, researcher):
+def test_a_missing_bootstrap_over_people_is_explained_once(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(test_size=6), annotators=2, shots=[0]
     )
@@ -306,7 +300,7 @@ def test_too_few_for_a_bootstrap_over_people_is_said_once(ada, researcher):
 ASSUMES = "fewer than 10 annotators: assumes that the annotators' scores are roughly normal"
 
 
-def test_an_interval_of_fewer_than_ten_annotators_says_what_it_assumes(ada, researcher):
+def test_interval_of_under_ten_annotators_states_its_assumption(ada, researcher):
     """A dagger behind the interval and the sentence below: page, tables, LaTeX, report, CSV."""
     study = factories.make_study(
         researcher, factories.make_task(test_size=6), annotators=3, shots=[0, 2]
@@ -367,7 +361,7 @@ def test_one_annotator_or_a_tie_gives_no_interval_over_people(ada, researcher, p
     assert f"– ({why})" in ada.get(reverse("report", args=[study.name])).content.decode()
 
 
-def test_who_are_always_right_have_no_interval_of_zero_width(ada, researcher):
+def test_perfect_annotators_have_no_interval_of_zero_width(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(test_size=4), annotators=2, shots=[0]
     )
@@ -387,7 +381,7 @@ def test_who_are_always_right_have_no_interval_of_zero_width(ada, researcher):
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_two_ties_make_no_difference_that_is_certain(ada, researcher):
+def test_a_difference_of_two_tied_groups_has_no_interval(ada, researcher):
     """Three at 7 of 10 against three at 5 of 10: nothing says how far people are apart."""
     study = factories.make_study(
         researcher,
@@ -423,7 +417,7 @@ def test_an_empty_study_says_what_is_missing(client, researcher):
     assert client.get(reverse("analysis_file", args=[study.name, "intervals"])).status_code == 200
 
 
-def test_somebody_elses_analysis_is_not_found(client, other_researcher, study):
+def test_the_analysis_of_another_researcher_is_not_found(client, other_researcher, study):
     client.force_login(other_researcher)
     for name, rest in (("analysis", []), ("analysis_file", ["intervals"])):
         assert client.get(reverse(name, args=[study.name, *rest])).status_code == 404
@@ -434,7 +428,7 @@ def test_somebody_elses_analysis_is_not_found(client, other_researcher, study):
 
 
 @pytest.mark.long
-def test_equivalence_is_asked_of_the_margin_that_the_design_froze(ada, researcher):
+def test_equivalence_uses_the_margin_frozen_in_the_design(ada, researcher):
     """Two pairs with small differences: within 99 points of each other, and not within 1."""
     shown = {}
     documents: dict[str, dict[object, str]] = {}

@@ -22,7 +22,7 @@ def studies(db, five) -> dict[str, Study]:
     return {name: Study.objects.get(pk=pk) for name, pk in five.items()}
 
 
-def test_each_is_closed_and_its_people_completed_it(studies):
+def test_each_study_is_closed_with_the_expected_people(studies):
     assert {study.status for study in studies.values()} == {StudyStatus.CLOSED}
     for name, expected in PEOPLE.items():
         people = studies[name].participations.filter(kind=Kind.PERSON, status=Status.COMPLETED)
@@ -39,7 +39,7 @@ def test_the_people_of_a_cell_differ_in_their_scores(studies):
         assert wrong.exists(), name
 
 
-def test_each_has_what_the_others_have_not(studies):
+def test_each_study_has_its_own_special_feature(studies):
     assert ModelRun.objects.filter(participation__study=studies["seated models"]).count() == 4
     assert studies["cross-task"].is_cross_task
     on_prolific = studies["prolific"]

@@ -30,7 +30,7 @@ def verified(study, folder) -> None:
 
 
 @pytest.mark.engines
-def test_a_random_option_is_a_floor_of_the_page_and_of_the_export(ada, researcher, db, tmp_path):
+def test_the_floor_of_a_random_option_is_on_page_and_in_export(ada, researcher, db, tmp_path):
     study = factories.make_study(researcher, factories.make_kind("option"), annotators=1)
     (floor,) = study.tasks.get().report["floors"]
     assert floor["name"] == "a random option"
@@ -48,7 +48,7 @@ CHOSEN = [
 
 
 @pytest.mark.parametrize(("kind", "metric"), one_in(3, CHOSEN))
-def test_a_task_with_labels_or_options_has_a_chance_level_under_its_metric(
+def test_labels_and_options_have_a_chance_level_for_their_metric(
     ada, researcher, db, tmp_path, kind, metric
 ):
     """On page, in Markdown and API, as the line of the figure; the export verifies."""
@@ -75,7 +75,7 @@ def test_a_task_with_labels_or_options_has_a_chance_level_under_its_metric(
     verified(study, tmp_path / "out")
 
 
-def test_five_options_are_right_by_chance_in_a_fifth_under_acc(db):
+def test_five_options_have_a_chance_level_of_20_under_acc(db):
     """All multiple-choice tasks of the Gym have ACC, and had no floor."""
     options = ("a", "b", "c", "d", "e")
     records = [
@@ -130,7 +130,7 @@ def test_a_correlation_has_a_chance_level_of_0(metric, labels):
     assert by_chance(metric, [labels] * 5, [[g] for g in golds], "set", no_answer=False) == 0
 
 
-def test_no_answer_is_one_of_the_choices_where_it_is_allowed():
+def test_no_answer_counts_as_a_choice_if_it_is_allowed():
     golds = [["a"], []]
     choices = [["a", "b"], ["a", "b"]]
     assert by_chance("S1", choices, golds, "set", no_answer=True) == pytest.approx(1 / 3)
@@ -139,9 +139,7 @@ def test_no_answer_is_one_of_the_choices_where_it_is_allowed():
 
 @pytest.mark.long
 @pytest.mark.real_data
-def test_record_has_the_floors_of_a_random_and_of_the_most_frequent_entity(
-    ada, researcher, clues, db, tmp_path
-):
+def test_record_has_floors_of_a_random_and_a_frequent_entity(ada, researcher, clues, db, tmp_path):
     card, files = read_clues(clues, "ReCoRD")
     task = import_task(card, files).task
     floors = {floor["name"]: round(floor["s1"], 2) for floor in task.report["floors"]}
@@ -161,9 +159,7 @@ def test_record_has_the_floors_of_a_random_and_of_the_most_frequent_entity(
     verified(study, tmp_path / "out")
 
 
-def test_a_task_that_lists_no_candidates_says_that_it_has_no_baseline(
-    ada, researcher, db, tmp_path
-):
+def test_a_task_without_candidates_states_it_has_no_baseline(ada, researcher, db, tmp_path):
     records = [record for record in factories.place_records("x", 9) if record.gold]
     task = factories.make_task(test=records, train={2: records[:2]}, shots=[2], no_answer=False)
     assert (task.report["baseline"], task.report["floors"]) == (None, [])

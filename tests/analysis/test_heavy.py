@@ -49,7 +49,7 @@ print(json.dumps([states, before, page.status_code, after, "scipy.stats" in sys.
 
 
 @pytest.mark.long
-def test_a_whole_participation_loads_none_of_them(tmp_path):
+def test_a_whole_participation_loads_no_heavy_library(tmp_path):
     (tmp_path / "var").mkdir(mode=0o700)
     own = {"HANDFUL_VAR": str(tmp_path / "var"), "STATIC_ROOT": str(tmp_path / "static")}
     environment = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"} | own

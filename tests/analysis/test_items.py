@@ -23,7 +23,7 @@ def test_the_item_rest_correlation_is_pearsons():
         assert r == pytest.approx(np.corrcoef(scores[:, item], rest)[0, 1])
 
 
-def test_an_item_that_all_get_right_tells_nobody_apart():
+def test_an_item_that_all_get_right_has_no_item_rest_correlation():
     scores = np.array([[1, 1, 0.7], [1, 0, 0.7], [1, 1, 0.1], [1, 0, 0.1]])
     assert [math.isnan(r) for r in item_rest(scores)] == [True, False, False]
     assert all(map(math.isnan, item_rest(scores[:2])))
@@ -65,7 +65,7 @@ def test_the_export_has_the_same_respondents_and_verifies(study, tmp_path, capsy
     assert export.verify() == 0, capsys.readouterr().out
 
 
-def test_the_page_says_how_few_they_are_and_the_file_has_all_digits(ada, study):
+def test_page_warns_of_few_respondents_and_csv_has_all_digits(ada, study):
     task = study.tasks.get()
     page = ada.get(reverse("examples", args=[study.name])).content.decode()
     assert "about 20 respondents" in FEW

@@ -142,7 +142,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("kind", "texts", "sentence"), BAD)
-def test_a_model_answers_as_people_may(db, researcher, kind, texts, sentence):
+def test_a_model_answer_that_people_cannot_give_is_refused(db, researcher, kind, texts, sentence):
     task = factories.make_kind(kind, name="toy-bad")
 
     def predict(example):
@@ -152,7 +152,7 @@ def test_a_model_answers_as_people_may(db, researcher, kind, texts, sentence):
         factories.predict(researcher, "bad", task, 2, 1, predict)
 
 
-def test_numbers_of_models_are_compared_as_numbers(db, researcher):
+def test_numeric_predictions_are_compared_as_numbers(db, researcher):
     def spelled(example):
         (gold,) = example.gold
         return [f"+{gold}0" if "." in gold else f"{gold}.0"]

@@ -63,7 +63,7 @@ def test_every_table_is_latex_that_an_engine_sets(ada, study):
     assert all(re.fullmatch(r"tab:[a-z0-9_-]+", label) for label in labels)
 
 
-def test_the_tables_of_a_cross_task_study_are_there_too(ada, researcher):
+def test_the_tables_of_a_cross_task_study_are_valid_latex(ada, researcher):
     study = answered_study(researcher)
     for table in paper_tables.OF_ARMS:
         text = latex(ada, study, table)
@@ -71,7 +71,7 @@ def test_the_tables_of_a_cross_task_study_are_there_too(ada, researcher):
         assert r"\toprule" in text, table
 
 
-def test_the_reader_of_these_tests_finds_what_would_stop_an_engine():
+def test_the_latex_checker_finds_what_would_stop_an_engine():
     good = as_latex(PaperTable("x", "a", [Column("a", "A", get=str)], ["b"]))
     assert problems(good) == []
     for bad in (
@@ -83,7 +83,7 @@ def test_the_reader_of_these_tests_finds_what_would_stop_an_engine():
         assert problems(bad), bad
 
 
-def test_page_and_api_give_the_same_latex_of_the_kind_that_is_asked_for(ada, study, researcher):
+def test_page_and_api_give_the_same_latex_for_the_requested_kind(ada, study, researcher):
     robot = factories.seat(study.scenarios.first(), Kind.SIMULATED)
     factories.work_through(robot)
     page = ada.get(reverse("latex", args=[study.name])).content.decode()

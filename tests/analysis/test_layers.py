@@ -23,7 +23,7 @@ def layered(draw):
 
 
 @given(layered())
-def test_the_runs_add_up_to_the_text_and_count_each_character_rightly(drawn):
+def test_runs_join_to_the_text_and_count_each_character(drawn):
     text, highlights, gold = drawn
     cut = runs(text, highlights, gold)
     assert "".join(run.text for run in cut) == text
@@ -37,7 +37,7 @@ def test_the_runs_add_up_to_the_text_and_count_each_character_rightly(drawn):
 
 
 @given(layered())
-def test_a_run_is_not_cut_without_need(drawn):
+def test_runs_are_cut_only_at_ends_of_highlights(drawn):
     text, highlights, gold = drawn
     ends = {end for own in [gold, *highlights.values()] for place in own for end in place}
     assert {run.start for run in runs(text, highlights, gold)} - {0} <= ends
@@ -47,7 +47,7 @@ def covered(places, point) -> bool:
     return any(start <= point < end for start, end in places)
 
 
-def test_who_overlaps_with_themselves_counts_once():
+def test_overlapping_highlights_of_one_annotator_count_once():
     (first, both, rest) = runs("abc", {"x": [(0, 2), (1, 2)]}, [(1, 2), (1, 3)])
     assert (first.who, both.who, rest.who) == (("x",), ("x",), ())
     assert (both.opens, both.closes, rest.opens, rest.closes) == (2, 1, 0, 1)
@@ -57,7 +57,7 @@ def test_who_overlaps_with_themselves_counts_once():
     ("count", "n", "expected"),
     [(0, 9, 0), (1, 9, 1), (1, 4, 1), (2, 4, 2), (3, 4, 3), (4, 4, 4), (7, 9, 4), (0, 0, 0)],
 )
-def test_a_share_is_one_of_four_levels(count, n, expected):
+def test_a_share_has_one_of_four_levels(count, n, expected):
     assert level(count, n) == expected
 
 

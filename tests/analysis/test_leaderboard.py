@@ -45,7 +45,7 @@ def study(researcher):
     return study
 
 
-def test_only_all_splits_of_all_sizes_make_an_entry_and_sizes_are_ranked_apart(study):
+def test_an_entry_needs_all_splits_and_sizes_rank_separately(study):
     (board,) = leaderboard.boards(study, Kind.PERSON)
     assert board.sizes == (2, 4)
     assert [
@@ -59,7 +59,7 @@ def test_only_all_splits_of_all_sizes_make_an_entry_and_sizes_are_ranked_apart(s
     assert board.left_out == ["partial: 0 of 5 splits at 2 shots, 3 of 5 splits at 4 shots"]
 
 
-def test_the_largest_size_ranks(researcher, study):
+def test_the_ranking_uses_the_largest_size(researcher, study):
     task = study.tasks.get()
     file = task.prediction_files.get(model__name="big-b", shots=2, split_number=1)
     file.delete()
@@ -101,7 +101,7 @@ def test_page_csv_and_json_say_the_same(ada, study):
     ]
 
 
-def test_a_model_must_be_on_each_board_to_be_on_that_of_all_tasks(researcher):
+def test_the_overall_board_needs_a_model_on_every_board(researcher):
     tasks = [factories.make_task(name=name, test_size=4, splits=2) for name in ("one", "two")]
     study = factories.make_study(researcher, *tasks)
     for task in tasks:
@@ -118,7 +118,7 @@ def test_a_model_must_be_on_each_board_to_be_on_that_of_all_tasks(researcher):
 
 
 @pytest.mark.real_data
-def test_published_rows_stand_in_it_and_are_marked(ada, researcher):
+def test_published_rows_are_included_and_marked(ada, researcher):
     call_command("import_clues", str(CLUES), "--task", "SST-2", stdout=io.StringIO())
     study = factories.make_study(researcher, Task.objects.get(), shots=[10])
     (board,) = leaderboard.boards(study, Kind.PERSON)

@@ -19,31 +19,31 @@ def frame(**people: list[float]) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(seconds=1.0, step="annotation")
 
 
-def test_the_slope_is_that_of_a_straight_line():
+def test_the_slope_is_that_of_a_fitted_line():
     assert learning.slope([0.2, 0.4, 0.6]) == pytest.approx(0.2)
     assert learning.slope([0, 0, 1, 1]) == pytest.approx(0.4)
     assert learning.per_hundred([0, 0, 1, 1]) == pytest.approx(40)
     assert math.isnan(learning.slope([1]))
 
 
-def test_a_decline_is_below_0_in_the_halves_as_in_the_slope():
+def test_a_decline_is_negative_in_halves_and_slope():
     assert learning.half_difference([1, 1, 0, 0]) == -1
     assert learning.slope([1, 1, 0, 0]) < 0
     assert math.isnan(learning.half_difference([1]))
 
 
-def test_the_middle_one_is_in_neither_half():
+def test_the_middle_answer_is_in_neither_half():
     assert learning.half_difference([0, 0, 1, 1, 1]) == 1
     assert learning.half_difference([1, 0, 1]) == 0
 
 
-def test_the_p_of_one_person_is_that_of_all_orders():
+def test_the_slope_p_of_one_person_is_over_all_orders():
     # Of the six orders of 0 0 1 1 two are as steep: 0 0 1 1 and 1 1 0 0.
     p = learning.slope_p([[0, 0, 1, 1]], seed=1, resamples=20_000)
     assert p == pytest.approx(1 / 3, abs=0.015)
 
 
-def test_the_p_of_two_people_shuffles_each_of_them():
+def test_the_slope_p_of_two_people_shuffles_each_of_them():
     # Of 6 x 6 orders two are as steep: both rising, both falling.
     p = learning.slope_p([[0, 0, 1, 1], [0, 0, 1, 1]], seed=1, resamples=20_000)
     assert p == pytest.approx(1 / 18, abs=0.008)
@@ -53,7 +53,7 @@ def test_opposite_slopes_cancel():
     assert learning.slope_p([[0, 0, 1, 1], [1, 1, 0, 0]]) == 1
 
 
-def test_what_never_varies_has_no_slope_to_speak_of():
+def test_constant_scores_have_a_slope_p_of_1():
     assert learning.slope_p([[1, 1, 1]]) == 1
     assert math.isnan(learning.slope_p([[1]]))
 
@@ -64,7 +64,7 @@ def test_a_seed_gives_the_same_p_again():
     assert learning.slope_p(values, seed=3) != learning.slope_p(values, seed=4)
 
 
-def test_blocks_of_five_and_what_is_left():
+def test_answers_are_grouped_in_blocks_of_five_and_a_rest():
     blocks = learning.by_block(frame(ann=[0] * 5 + [1] * 5 + [0.5, 1]))
     assert list(blocks["s1"]) == [0, 100, 75]
     assert list(zip(blocks["first"], blocks["last"], blocks["n"], strict=True)) == [
@@ -74,7 +74,7 @@ def test_blocks_of_five_and_what_is_left():
     ]
 
 
-def test_equal_parts_of_the_step():
+def test_a_step_is_divided_into_ten_equal_parts():
     parts = learning.by_part(frame(ann=[0, 1] * 10, bob=[1.0] * 20))
     assert list(parts.loc[parts["annotator"] == "ann", "s1"]) == [50] * 10
     assert list(parts.loc[parts["annotator"] == "bob", "part"]) == list(range(1, 11))
@@ -99,7 +99,7 @@ def test_the_order_of_the_rows_does_not_matter():
     assert learning.learning_rows(mixed, 1) == learning.learning_rows(answers, 1)
 
 
-def test_the_numbers_of_a_learner():
+def test_learning_rows_of_two_annotators():
     (row,) = learning.learning_rows(frame(ann=[0] * 5 + [1] * 5, bob=[1] * 10), seed=1)
     assert (row.task, row.shots, row.n, row.examples) == ("toy", 10, 2, 10)
     assert (row.first_block, row.last_block) == (50, 100)
@@ -108,7 +108,7 @@ def test_the_numbers_of_a_learner():
     assert row.p < 0.05
 
 
-def test_the_numbers_of_a_drift():
+def test_drift_rows_of_two_annotators():
     (row,) = learning.drift_rows(frame(ann=[1, 1, 0, 0], bob=[1, 1, 1, 1]))
     assert row.half == -50
     # t(.975, 1) = 12.706 times the standard error of -100 and 0, which is 50.

@@ -29,7 +29,7 @@ SIX = ["SST-2", "MNLI", "CoNLL03", "WikiANN", "SQuADv2", "ReCoRD"]
 # Worked numbers ----------------------------------------------------------------------------------
 
 
-def test_mean_and_both_sds_over_splits():
+def test_scores_over_splits_have_mean_and_both_sds():
     scores = over([174 / 210, 175 / 210, 177 / 210], of=5)
     assert (scores.mean, scores.sd_ddof0, scores.sd_ddof1) == pytest.approx(
         (83.4921, 0.5939, 0.7274), abs=5e-5
@@ -44,7 +44,7 @@ def test_mean_and_both_sds_over_splits():
     [("T5-Large", 6.70), ("BERT-Large", 7.82), ("BERT-Base", 9.22), ("DeBERTa-Large", 17.79),
      ("RoBERTa-Large", 10.56)],
 )  # fmt: skip
-def test_the_readmes_aggregated_sds_are_those_of_the_sum(model, sd_of_sum):
+def test_published_aggregated_sds_are_those_of_the_sum(model, sd_of_sum):
     rows = [machine_tables5_6()[model, "FT", task, "30"] for task in SIX]
     whole = aggregate([row.mean for row in rows], [row.spread for row in rows])
     assert whole.sd_of_sum == pytest.approx(sd_of_sum, abs=0.005)
@@ -58,7 +58,7 @@ def test_the_readmes_aggregated_sds_are_those_of_the_sum(model, sd_of_sum):
     [(0, 80.12, 2.32, 0.39), (10, 82.17, 8.42, 1.40), (20, 84.23, 2.05, 0.34),
      (30, 81.42, 3.10, 0.52)],
 )  # fmt: skip
-def test_the_published_people_aggregated(shots, mean, sd_of_sum, sd_of_average):
+def test_published_human_scores_aggregate_as_printed(shots, mean, sd_of_sum, sd_of_average):
     rows = [human_table4()[task, shots] for task in SIX]
     whole = aggregate([row.mean for row in rows], [row.spread for row in rows])
     assert (whole.mean, whole.sd_of_sum, whole.sd_of_average) == pytest.approx(
@@ -66,14 +66,14 @@ def test_the_published_people_aggregated(shots, mean, sd_of_sum, sd_of_average):
     )
 
 
-def test_the_published_tables_are_whole():
+def test_the_published_tables_are_complete():
     figures = machine_tables5_6()
     assert len(figures) == 158
     assert figures["GPT-3", "ICL", "SST-2", "20"] == (92.0, 0.7)
     assert math.isnan(figures["T5-Large", "FT", "ReCoRD", "all"].spread)
 
 
-def test_clusters_are_summed_and_count_in_the_standard_error():
+def test_clustered_standard_errors_use_sums_of_clusters():
     values = [1.0, 0.0, -1.0, 0.5]
     assert differences.cluster_sums(values, list("aabb")) == [1, -0.5]
     plain = differences.clustered_se(values, list("abcd"))
@@ -128,7 +128,7 @@ def rows_of(study, kind=Kind.PERSON) -> dict:
     }
 
 
-def test_people_and_models_stand_in_one_table_each_over_its_own_units(study, toy):
+def test_people_and_models_share_a_table_each_over_its_own_units(study, toy):
     table = rows_of(study)
     assert list(table) == [
         (0, "People, this study"),
@@ -145,7 +145,7 @@ def test_people_and_models_stand_in_one_table_each_over_its_own_units(study, toy
     assert "23.57 with ddof 1, 16.67 with ddof 0" in words
 
 
-def test_an_answer_scores_the_same_from_a_person_and_from_a_model(researcher, study):
+def test_an_answer_scores_the_same_from_a_person_and_a_model(researcher, study):
     """Of two annotators one is always right, the other answers as the model does."""
     factories.predict(researcher, "empty", study.tasks.get(), 2, 1, lambda _example: [])
     (people,) = rows_of(study)[2, "People, this study"].scores
@@ -153,7 +153,7 @@ def test_an_answer_scores_the_same_from_a_person_and_from_a_model(researcher, st
     assert (100 + model.mean) / 2 == pytest.approx(people.mean)
 
 
-def test_whoever_is_not_in_the_analysis_is_in_no_row_and_no_difference(study, toy):
+def test_an_excluded_annotator_is_in_no_row_and_no_difference(study, toy):
     before = differences.differences(study, Kind.PERSON)
     seat = study.participations.filter(scenario__shots=2).first()  # the one who is always right
     seat.in_analysis, seat.seat_number = False, None
@@ -173,7 +173,7 @@ def test_kinds_never_mix(study, toy):
     assert len(differences.differences(study, Kind.SIMULATED)) == 1
 
 
-def test_predictions_for_another_version_of_the_task_do_not_count(researcher, study):
+def test_predictions_for_another_task_version_do_not_count(researcher, study):
     newer = factories.make_task(test_size=5, splits=5)
     assert newer.version == 2
     factories.predict(researcher, "toy", newer, 2, 1)
@@ -181,7 +181,7 @@ def test_predictions_for_another_version_of_the_task_do_not_count(researcher, st
     assert differences.differences(study, Kind.PERSON) == []
 
 
-def test_shots_that_only_a_model_has_get_a_table(researcher, study):
+def test_shots_of_models_only_get_a_table(researcher, study):
     factories.predict(researcher, "toy", study.tasks.get(), 4, 1)
     assert [shots for shots, _name in rows_of(study)] == [0, 2, 4]
 
@@ -230,14 +230,14 @@ def test_differences_are_paired_by_example(study, toy):
     assert difference.smallest_margin == pytest.approx(100 * people.reach(0.9))
 
 
-def test_people_are_a_sample_where_they_are_compared_with_a_model(study, toy):
+def test_people_are_a_sample_when_compared_with_a_model(study, toy):
     """Two people with very different scores say little, however many examples agree."""
     (difference,) = differences.differences(study, Kind.PERSON)
     assert difference.low < difference.difference - 200 < difference.difference
     assert difference.se > difference.se_clustered
 
 
-def test_one_person_is_no_sample_of_people(researcher, study, toy):
+def test_one_person_is_too_few_for_an_interval(researcher, study, toy):
     seat = study.participations.filter(scenario__shots=2).first()
     seat.in_analysis, seat.seat_number = False, None
     seat.save()
@@ -272,7 +272,7 @@ def test_holm_corrects_for_all_differences_of_the_study(researcher, study, toy):
     assert larger.p_holm == pytest.approx(max(larger.p, smaller.p_holm))
 
 
-def test_what_is_remembered_follows_files_and_exclusions(researcher, study, toy):
+def test_cached_differences_follow_changed_files(researcher, study, toy):
     (first,) = differences.differences(study, Kind.PERSON)
     assert str(differences.differences(study, Kind.PERSON)) == str([first])
     model = study.tasks.get().prediction_files.first().model
@@ -355,7 +355,7 @@ def test_a_study_without_models_or_answers_says_what_is_missing(ada, researcher)
     assert ada.get(reverse("study_models_file", args=[empty.name, "examples"])).status_code == 404
 
 
-def test_what_is_not_there_is_not_found(ada, study, toy):
+def test_an_unknown_name_kind_or_format_is_not_found(ada, study, toy):
     assert (
         ada.get(reverse("study_models", args=[study.name]), {"kind": "nobody"}).status_code == 404
     )
@@ -365,7 +365,7 @@ def test_what_is_not_there_is_not_found(ada, study, toy):
     assert ada.get(reverse("study_models_file", args=[study.name, "none"])).status_code == 404
 
 
-def test_somebody_elses_study_is_not_found_and_nobody_signs_in(client, other_researcher, study):
+def test_a_foreign_study_is_not_found_and_anonymous_must_sign_in(client, other_researcher, study):
     pages = [
         ("study_models", []), ("study_differences", []), ("study_models_file", ["scores"]),
     ]  # fmt: skip
@@ -377,7 +377,7 @@ def test_somebody_elses_study_is_not_found_and_nobody_signs_in(client, other_res
         assert client.get(reverse(name, args=[study.name, *rest])).status_code == 404
 
 
-def test_the_page_takes_as_many_queries_for_one_model_as_for_many(ada, researcher, study, toy):
+def test_models_page_query_count_is_constant_in_models(ada, researcher, study, toy):
     def queries() -> int:
         with CaptureQueriesContext(connection) as asked:
             for page in PAGES:
@@ -395,7 +395,7 @@ def test_the_page_takes_as_many_queries_for_one_model_as_for_many(ada, researche
 
 @pytest.mark.real_data
 @pytest.mark.long
-def test_published_figures_stand_beside_uploaded_ones_marked_as_published(ada, researcher, clues):
+def test_published_figures_are_listed_and_marked_as_published(ada, researcher, clues):
     call_command("import_clues", str(clues), "--task", "CoNLL03", "WikiANN", verbosity=0)
     conll, wikiann = Task.objects.exclude(name="toy-places").order_by("name")
     study = factories.make_study(researcher, conll, wikiann, shots=[0, 10], annotators=1)

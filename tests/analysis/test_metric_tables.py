@@ -118,7 +118,7 @@ def test_a_cell_is_the_mean_over_annotators_of_the_card_s_metric(study, export):
         assert (cell.metric, cell.remark) == (metric, "")
 
 
-def test_two_empty_answers_are_right_under_metrics_of_texts_too(study, export):
+def test_two_empty_answers_are_right_under_text_metrics(study, export):
     table = performance.performance(study)
     by_person = []
     for one in _own(export, "person", "places", "0"):
@@ -143,7 +143,7 @@ def test_the_export_verifies_and_has_every_metric(export, capsys):
     }  # fmt: skip
 
 
-def test_an_altered_answer_cannot_be_made_to_agree_with_the_spans(export, monkeypatch, capsys):
+def test_an_altered_answer_cannot_agree_with_the_spans(export, monkeypatch, capsys):
     row = next(
         row
         for row in export["answers.csv"]
@@ -156,9 +156,7 @@ def test_an_altered_answer_cannot_be_made_to_agree_with_the_spans(export, monkey
     assert "spans.csv" in capsys.readouterr().out
 
 
-def test_who_always_says_the_same_leaves_a_correlation_undefined_and_is_told(
-    study, ada, module_researcher
-):
+def test_a_constant_annotator_leaves_the_correlation_undefined(study, ada, module_researcher):
     scenario = study.scenarios.get(task__name="ratings", shots=0)
     seat = scenario.participations.first()
     exclusion.decide(seat, False, "made room", module_researcher)
@@ -200,7 +198,7 @@ def _addresses(study):
     ]
 
 
-def test_pages_files_and_programs_show_humans_and_models_under_every_metric(study, ada):
+def test_pages_files_and_api_show_every_metric_of_both_kinds(study, ada):
     page = ada.get(reverse("study_models", args=[study.name])).content.decode()
     assert "Every metric" in page
     assert page.count("Rouge-L") >= 4  # people and the model, at 0 and 2 shots
@@ -222,7 +220,7 @@ def test_pages_files_and_programs_show_humans_and_models_under_every_metric(stud
     assert "" not in [row["remark"] for row in reply[0]["metrics"]]
 
 
-def test_a_constant_model_is_told_beside_its_score(study):
+def test_a_constant_model_is_reported_next_to_its_score(study):
     (table,) = [table for table in model_tables.tables(study, Kind.PERSON) if table.shots == 2]
     (row,) = [row for row in table.rows if row.source == "uploaded"]
     by_task = {task.name: score for task, score in zip(row.tasks, row.scores, strict=True)}
@@ -246,7 +244,7 @@ def test_the_table_names_its_metric_wherever_it_is_printed(study):
         assert "each annotator's score x 100 on the test set" in text
 
 
-def test_the_difference_from_a_model_is_that_of_their_scores(study):
+def test_the_difference_from_a_model_is_that_of_the_two_means(study):
     rows = {(row.task, row.shots): row for row in differences.differences(study, Kind.PERSON)}
     people = performance.performance(study).cells
     under = {row.model: row for row in rows.values()}
@@ -273,7 +271,7 @@ def test_intervals_of_the_page_are_those_of_the_table_of_metrics(study):
         assert (mean.low, mean.high) == pytest.approx((row.low, row.high), abs=1e-9, nan_ok=True)
 
 
-def test_the_shot_curve_names_the_metric_of_each_panel_and_single_answers_stay_s1(study, ada):
+def test_the_shot_curve_names_each_metric_and_learning_uses_s1(study, ada):
     def of(figure, ext):
         return ada.get(reverse("figure_file", args=[study.name, figure, ext]))
 
@@ -331,5 +329,5 @@ def test_a_study_of_s1_alone_shows_no_table_of_metrics(ada, researcher):
     assert (row.metric, row.score.mean) == ("S1", 100 * frame["mean_s1"].mean())
 
 
-def test_the_program_stands_alone(export):
+def test_verify_in_the_export_is_the_unchanged_program(export):
     assert Path(verify.__file__).read_text() == (export.folder / "verify.py").read_text()

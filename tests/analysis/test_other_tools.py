@@ -70,7 +70,7 @@ def test_harness_samples_hold_every_test_answer_of_every_kind(study, tmp_path):
     assert number == Answer.objects.filter(turn__step="annotation").count()
 
 
-def test_samples_of_a_person_come_in_as_predictions_with_the_same_score(study, tmp_path):
+def test_exported_samples_can_be_imported_with_the_same_score(study, tmp_path):
     """Exported, then imported: as if a model had answered so."""
     folder = export(study, tmp_path / "out", "lm-eval")
     participation, rows = people(study)[0]
@@ -98,7 +98,7 @@ def test_samples_without_ids_are_refused_with_what_to_do(study, tmp_path):
     assert not PredictionFile.objects.exists()
 
 
-def test_people_are_annotations_and_others_predictions_in_label_studio(study, tmp_path):
+def test_label_studio_has_people_as_annotations(study, tmp_path):
     folder = export(study, tmp_path / "out", "label-studio")
     tasks = json.loads((folder / "toy-places.json").read_text())
     assert [task["data"]["id"] for task in tasks] != []
@@ -139,7 +139,7 @@ QUESTIONS = [
 ]
 
 
-def test_questions_on_one_text_are_one_block_and_overlaps_are_said(researcher, tmp_path):
+def test_questions_on_one_text_share_a_block(researcher, tmp_path):
     text = "Oslo and the Akerselva."
     test = [
         Record("c", (text,), "cities", ("Oslo",), None),
@@ -165,7 +165,7 @@ def test_a_study_without_spans_has_no_tags(researcher, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_answer_is_told_in_every_format(researcher, tmp_path, kind):
+def test_every_kind_of_answer_is_written_in_every_format(researcher, tmp_path, kind):
     task = factories.make_kind(kind, shots=[2])
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
@@ -185,7 +185,7 @@ def test_every_kind_of_answer_is_told_in_every_format(researcher, tmp_path, kind
         assert all(json.dumps(one, ensure_ascii=False)[1:-1] in text for one in texts)
 
 
-def test_the_folder_of_datasets_has_a_split_for_each_step_and_a_card(study, tmp_path):
+def test_the_hf_folder_has_a_split_for_each_step_and_a_card(study, tmp_path):
     left = study.participations.filter(kind=Kind.PERSON).first()
     exclusion.decide(left, False, "too fast", study.owner)
     folder = export(study, tmp_path / "out", "hf")
@@ -215,7 +215,7 @@ def test_no_secret_is_in_any_format(study, tmp_path, form):
 
 
 @pytest.mark.parametrize("form", ["lm-eval", "hf", "label-studio", "conll"])
-def test_nothing_is_written_while_nobody_has_answered(researcher, tmp_path, form):
+def test_nothing_is_written_before_the_first_answer(researcher, tmp_path, form):
     study = factories.make_study(researcher, factories.make_task())
     with pytest.raises(CommandError, match="there is nothing to write"):
         export(study, tmp_path / "out", form)

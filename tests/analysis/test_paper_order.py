@@ -55,7 +55,7 @@ def in_order(text: str) -> list[str]:
     return sorted((name for name in FLAT if places[name] >= 0), key=places.__getitem__)
 
 
-def test_the_order_is_that_of_the_cards_that_come_along():
+def test_the_order_is_that_of_the_shipped_cards():
     assert tuple(CLUES) == TASKS
 
 

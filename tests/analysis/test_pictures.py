@@ -86,7 +86,7 @@ def unfiltered(kind: int, line: bytes, above: bytes) -> bytes:
 
 
 @pytest.mark.browser
-def test_the_bundle_has_a_whole_picture_of_each_page_on_a_desktop_and_on_a_phone(study, tmp_path):
+def test_the_bundle_has_desktop_and_phone_pictures_of_each_page(study, tmp_path):
     bundle, errors = released(study, tmp_path / "out")
     assert errors == ""
     pages = {path.stem for path in (bundle / "seen").glob("*.html")}
@@ -106,7 +106,7 @@ def test_the_bundle_has_a_whole_picture_of_each_page_on_a_desktop_and_on_a_phone
 
 
 @pytest.mark.browser
-def test_the_picture_of_a_reveal_has_the_right_answer_in_its_colour(study, tmp_path):
+def test_only_a_reveal_picture_shows_the_right_answer_colour(study, tmp_path):
     bundle, _said = released(study, tmp_path / "out")
     shown = {
         name: set(pixels(bundle / "seen" / f"toy-places-{name}-desktop.png")[2])
@@ -118,7 +118,7 @@ def test_the_picture_of_a_reveal_has_the_right_answer_in_its_colour(study, tmp_p
 
 
 @pytest.mark.browser
-def test_a_long_page_is_pictured_to_its_end(researcher, tmp_path):
+def test_a_picture_of_a_long_page_covers_all_of_it(researcher, tmp_path):
     long = factories.make_task(instructions="Read.\n\n" * 60, test_size=2)
     study = factories.make_study(researcher, long, shots=[0])
     bundle, _said = released(study, tmp_path / "out")
@@ -129,7 +129,7 @@ def test_a_long_page_is_pictured_to_its_end(researcher, tmp_path):
 
 
 @pytest.mark.browser
-def test_a_picture_is_made_with_scripts_and_the_page_itself_has_none(study, tmp_path, monkeypatch):
+def test_a_picture_is_made_with_scripts_but_the_page_has_none(study, tmp_path, monkeypatch):
     with_scripts, _said = released(study, tmp_path / "one")
     monkeypatch.setattr(screenshots, "SCRIPTS", "")
     without, _said = released(study, tmp_path / "two")
@@ -156,7 +156,7 @@ def test_pictures_can_be_left_out(study, tmp_path):
     ("script", "reason"),
     [("echo no display here >&2; exit 3", "no display here"), ("exec sleep 60", "Timeout 1000ms")],
 )
-def test_a_broken_browser_is_reported_and_the_bundle_is_still_made(
+def test_a_broken_browser_is_reported_and_the_bundle_is_made(
     study, tmp_path, monkeypatch, script, reason
 ):
     monkeypatch.setattr(screenshots, "PATIENCE", 1)
@@ -195,7 +195,7 @@ def pages_with(researcher, gold) -> dict[str, str]:
     return {name.removeprefix(task.name): html for name, html in pages_seen.pages(study).items()}
 
 
-def test_other_gold_gives_the_same_pages_but_for_the_reveal(researcher):
+def test_other_gold_changes_only_the_reveal_page(researcher):
     pages, other = (pages_with(researcher, gold) for gold in GOLDS)
     assert set(pages) == {"consent", "-instructions", "-question", "-reveal"}
     differing = {name for name in pages if pages[name] != other[name]}
@@ -210,7 +210,7 @@ def test_the_reveal_is_of_an_example_that_has_an_answer(study):
     assert 'data-verdict="right" class="reveal-mark reveal-right' in html
 
 
-def test_help_examples_stand_where_annotators_had_them(researcher):
+def test_help_examples_are_shown_only_where_annotators_had_them(researcher):
     labels = factories.make_task(labels=factories.LABELS)
     zero = factories.make_study(researcher, labels, shots=[0, 2])
     two = factories.make_study(researcher, labels, shots=[2])
@@ -218,7 +218,7 @@ def test_help_examples_stand_where_annotators_had_them(researcher):
     assert "I loved the soup." in pages_seen.pages(two)["toy-places-question"]
 
 
-def test_the_instructions_are_those_of_the_fewest_shots_with_their_questions(study):
+def test_instructions_are_those_of_the_fewest_shots(study):
     html = pages_seen.pages(study)["toy-places-instructions"]
     assert "The right answers are not shown." in " ".join(html.split())
     assert "What is wanted?" in html

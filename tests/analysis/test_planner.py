@@ -45,7 +45,7 @@ def published(task: str, shots: int) -> planner.Known:
 # The numbers -------------------------------------------------------------------------------------
 
 
-def test_three_annotators_cannot_give_a_small_p():
+def test_the_planner_explains_what_three_annotators_can_show():
     floor, apart, follows, rough, unknown = planner.sentences(WANTED)
     assert "no exact permutation p below 0.1 " in floor
     assert "takes groups of 4 or more" in floor
@@ -58,18 +58,18 @@ def test_three_annotators_cannot_give_a_small_p():
     assert len(planner.sentences(WANTED | {"source": "person:pilot"})) == 4
 
 
-def test_six_comparisons_take_more():
+def test_six_comparisons_need_larger_groups():
     floor, apart, *_rest = planner.sentences(WANTED | {"comparisons": 6})
     assert "p below 0.0083 among 6 comparisons takes groups of 5 or more" in floor
     assert "6.74 SDs" in apart
 
 
-def test_hopeless_wishes_are_said_in_words():
+def test_an_undetectable_difference_is_explained():
     _floor, apart, *_rest = planner.sentences(WANTED | {"annotators": 2, "comparisons": 1000})
     assert "more than 50 SDs" in apart
 
 
-def test_a_plan_from_the_published_sds():
+def test_a_plan_uses_the_published_sds():
     row = planner.plan(published("SST-2", 0), WANTED)
     assert (row.mean, row.sd, row.n) == pytest.approx((83.5, 0.6, 3))
     # t(.975, 2) = 4.303 times 0.6 / sqrt(3).
@@ -93,13 +93,13 @@ def test_the_widest_published_spread_shows_only_28_points():
     assert math.isnan(row.wilson_low)
 
 
-def test_wilson_of_one_annotator():
+def test_a_plan_has_the_wilson_interval_of_one_annotator():
     known = planner.Known("toy", 0, 175 / 210, 0.01, 3, None, True)
     row = planner.plan(known, WANTED)
     assert (row.wilson_low, row.wilson_high) == pytest.approx((77.70, 87.77), abs=5e-3)
 
 
-def test_the_components_of_a_pilot_say_what_other_people_on_other_examples_give():
+def test_pilot_components_predict_other_people_on_other_examples():
     matrix = np.array([[1, 1, 0, 1], [1, 0.5, 0, 1], [0, 1, 0, 1]])
     part = pd.DataFrame(
         [(row, column, str(column), s1) for (row, column), s1 in np.ndenumerate(matrix)],
@@ -116,7 +116,7 @@ def test_the_components_of_a_pilot_say_what_other_people_on_other_examples_give(
     assert twice.half_width_both < row.half_width_both
 
 
-def test_one_annotator_alone_plans_nothing_about_others():
+def test_a_single_annotator_gives_no_plan_for_annotators():
     row = planner.plan(planner.Known("toy", 0, 0.8, math.nan, 1, None, False), WANTED)
     assert row.annotators_needed is None
     assert row.group_needed == (None, None)
@@ -134,7 +134,7 @@ def test_one_annotator_alone_plans_nothing_about_others():
     st.floats(0.25, 1),
 )
 @settings(max_examples=40)
-def test_the_numbers_of_a_plan_never_contradict_each_other(parts, sd, people, examples, each):
+def test_the_numbers_of_a_plan_are_consistent(parts, sd, people, examples, each):
     """The wider question has the wider interval; what is called enough is enough."""
     cell = planner.Known("toy", 0, 0.8, sd, 3, two_way.Components(*parts), False, each)
     wanted = WANTED | {"annotators": people, "examples": examples}
@@ -154,7 +154,7 @@ def test_the_numbers_of_a_plan_never_contradict_each_other(parts, sd, people, ex
         assert wider.half_width_both <= row.half_width_both + 1e-9
 
 
-def test_annotators_who_tie_plan_nothing_about_others():
+def test_annotators_who_tie_give_no_plan():
     row = planner.plan(planner.Known("toy", 0, 1.0, 0.0, 3, None, False), WANTED)
     assert row.annotators_needed is None
     assert row.group_needed == (None, None)
@@ -170,7 +170,7 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("mean", "sd", "points", "people", "before"), FOUND)
-def test_the_power_promised_is_found_downwards_and_upwards(mean, sd, points, people, before):
+def test_planned_power_matches_simulated_studies_both_ways(mean, sd, points, people, before):
     """Within .06 of 1,000 simulated studies (SE .015); with one SD for both it was `before`."""
     draw = np.random.default_rng(people)
     noise = _scores(draw, _logit(mean, 0.0), 0.0, 400, 400)
@@ -225,7 +225,7 @@ def _spread_for(mean, wanted):
     return optimize.brentq(lambda spread: of(spread) - wanted, 0.01, 2)
 
 
-def test_a_mean_that_no_group_can_have_is_not_planned():
+def test_a_mean_above_100_is_not_planned():
     row = planner.plan(planner.Known("toy", 0, 0.97, 0.02, 3, None, True), WANTED)
     below, above = row.power
     assert 0 < below < 1
@@ -240,7 +240,7 @@ def test_a_mean_that_no_group_can_have_is_not_planned():
 # The page ----------------------------------------------------------------------------------------
 
 
-def test_the_page_starts_full_and_takes_nothing_but_wishes(ada):
+def test_the_page_starts_with_a_plan_and_refuses_post(ada):
     reply = ada.get(reverse("planner"))
     page = reply.content.decode()
     assert "From: CLUES, Table 4, as published." in page
@@ -257,7 +257,7 @@ def test_each_number_is_explained(ada):
         assert column.meaning[1:] in page
 
 
-def test_a_study_of_mine_feeds_the_planner(ada, study):
+def test_my_study_is_a_source_for_the_planner(ada, study):
     page = ada.get(reverse("planner")).content.decode()
     assert f'value="person:{study.name}"' in page
     wanted = WANTED | {"source": f"person:{study.name}"}
@@ -268,15 +268,13 @@ def test_a_study_of_mine_feeds_the_planner(ada, study):
     assert f'{cells}<td class="list-number">57.7</td>' in re.sub(r"<td\s+", "<td ", page)
 
 
-def test_who_is_not_in_the_analysis_feeds_nothing(ada, study):
+def test_an_excluded_annotator_is_not_a_source_for_the_planner(ada, study):
     Participation.objects.filter(scenario__shots=0).update(in_analysis=False, seat_number=None)
     rows = planner.known(study.owner, f"person:{study.name}")
     assert [row.shots for row in rows] == [2]
 
 
-def test_a_study_without_results_or_of_somebody_else_is_no_source(
-    client, other_researcher, researcher, study
-):
+def test_an_empty_or_foreign_study_is_not_a_source(client, other_researcher, researcher, study):
     empty = factories.make_study(researcher, factories.make_task(name="other"))
     assert [value for value, _words in planner.sources(researcher)] == [
         "published",
@@ -291,7 +289,7 @@ def test_a_study_without_results_or_of_somebody_else_is_no_source(
     assert study.title not in page
 
 
-def test_the_analysis_of_a_pilot_leads_to_a_plan_from_it(ada, study):
+def test_the_analysis_of_a_pilot_links_to_a_plan_from_it(ada, study):
     analysis = ada.get(reverse("analysis", args=[study.name])).content.decode()
     (address,) = re.findall(r'href="(/planner/\?source=[^"]+)"', analysis)
     page = ada.get(address).content.decode()
@@ -310,7 +308,7 @@ def test_the_analysis_of_a_pilot_leads_to_a_plan_from_it(ada, study):
         ("difference", "nan", "Enter a number"),
     ],
 )
-def test_a_bad_wish_is_named_at_its_field(ada, field, value, words):
+def test_an_invalid_value_has_its_error_at_the_field(ada, field, value, words):
     page = ada.get(reverse("planner"), WANTED | {field: value}).content.decode()
     assert words in page.split(f'id="id_{field}_error"')[1].split("</p>")[0]
     assert "Task by task" not in page
@@ -334,7 +332,7 @@ def stated_rows(page: str) -> list[list[str]]:
     return [[name, *re.findall(r"<td[^>]*>(.*?)</td>", cells)] for name, cells in rows]
 
 
-def test_a_stated_sd_plans_the_people_of_an_arm(ada):
+def test_a_stated_sd_gives_the_people_needed_in_an_arm(ada):
     """Base 70, SD 6, no gain: ± 7.5 % with 10 people an arm, 23 for ± 5 % (24 by t)."""
     page = unescape(ada.get(reverse("planner"), STATED).content.decode())
     assert stated_rows(page) == [["t", "24", "48", "8.1"], ["normal", "23", "46", "7.5"]]
@@ -361,7 +359,7 @@ def test_a_stated_sd_plans_the_people_of_an_arm(ada):
         ("people", "1", "greater than or equal to 2"),
     ],
 )
-def test_a_stated_number_that_plans_nothing_is_told_at_its_field(ada, field, value, sentence):
+def test_an_invalid_stated_number_has_its_error_at_the_field(ada, field, value, sentence):
     sent = STATED | {f"arg-{field}": value}
     page = unescape(ada.get(reverse("planner"), sent).content.decode())
     told = re.search(rf'id="id_arg-{field}_error"[^>]*>(.*?)</p>', page)

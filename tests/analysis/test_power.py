@@ -20,17 +20,17 @@ RESTS = st.floats(0, 1)
     # Of Welch's test, simulated with 200,000 studies by others: 69.7, 37, 77.7 and 79.5 %.
     [(3, 3.07, 0.697), (3, 2.0, 0.37), (5, 2.02, 0.777), (10, 1.33, 0.795)],
 )
-def test_the_power_of_welchs_test(n, sds, expected):
+def test_power_of_welchs_test_has_the_expected_values(n, sds, expected):
     assert power.power(sds, n) == pytest.approx(expected, abs=0.005)
 
 
-def test_a_correction_for_many_comparisons_halves_it():
+def test_power_at_a_corrected_level_is_about_half():
     """8.0 SDs would be shown with 80 % power by the pooled t test at .05 / 36, with 47 % here."""
     assert power.power(8.0, 3, 0.05 / 36) == pytest.approx(0.47, abs=0.005)
 
 
 @pytest.mark.parametrize(("n", "sds", "rest"), [(3, 3.0, 0.9), (5, 2.0, 0.5), (10, 1.3, 1.0)])
-def test_the_power_is_that_of_the_primary_test_in_simulated_studies(n, sds, rest):
+def test_power_matches_the_primary_test_in_simulated_studies(n, sds, rest):
     """Annotators and noise over 60 contexts; the difference is in SDs between their means."""
     draw, size, contexts = np.random.default_rng(n), 3000, 60
     arms = [
@@ -46,7 +46,7 @@ def test_the_power_is_that_of_the_primary_test_in_simulated_studies(n, sds, rest
     assert power.power(sds, n, rest=rest, contexts=contexts) == pytest.approx(found, abs=0.03)
 
 
-def test_a_test_that_finds_nothing_where_there_is_nothing():
+def test_power_without_a_difference_is_the_size_of_the_test():
     """Without a difference, power is the size: Welch's at three is below .05."""
     draw = np.random.default_rng(1)
     groups = draw.normal(0, 1, (2, 40_000, 3))
@@ -71,7 +71,7 @@ def test_the_smallest_difference_that_passes_holms_first_step(n, comparisons, sd
     assert power.power(found, n, 0.05 / comparisons) == pytest.approx(0.8)
 
 
-def test_the_power_of_two_arms_with_different_sds_is_that_of_welchs_test():
+def test_power_of_arms_with_unequal_sds_matches_welchs_test():
     draw = np.random.default_rng(2)
     groups = draw.normal(0, 1, (40_000, 3)), draw.normal(3.0, 1.6, (40_000, 3))
     found = (stats.ttest_ind(*groups, axis=1, equal_var=False).pvalue < 0.05).mean()
@@ -85,7 +85,7 @@ def test_the_annotators_a_side_that_a_difference_needs(n, sds):
     assert power.power(sds, n) >= 0.8 > power.power(sds, n - 1)
 
 
-def test_what_cannot_be_shown_by_anyone_is_said_so():
+def test_an_undetectable_difference_has_no_group_size():
     assert power.group_needed(0.001) is None
     assert power.group_needed(40) == 2
     assert power.detectable(2, level=0.0005) == math.inf
@@ -111,7 +111,7 @@ def test_noise_over_examples_never_adds_power(sds, n, rest, contexts):
     assert power.power(sds, n, rest=rest, contexts=contexts) <= power.power(sds, n) + 1e-12
 
 
-def test_what_an_sd_from_three_leaves_open():
+def test_an_sd_from_three_people_leaves_a_wide_range():
     assert power.sd_range(1, 3) == pytest.approx((0.52, 6.28), abs=0.005)
     assert all(math.isnan(end) for end in power.sd_range(1, 1))
     # 5 points with the 1.2 of SST-2, 10 shots, seem nearly certain; three people do not say so.
@@ -123,14 +123,14 @@ def test_what_an_sd_from_three_leaves_open():
     )
 
 
-def test_averaged_power_is_the_mean_over_the_sds_that_are_left_open():
+def test_averaged_power_is_the_mean_over_the_possible_sds():
     draw = np.random.default_rng(3)
     sds = np.sqrt(2 / stats.chi2.rvs(2, size=4000, random_state=draw))
     simulated = np.mean([power.power(4.0 / sd, 3) for sd in sds])
     assert power.averaged_power(4.0, 3, known=3) == pytest.approx(simulated, abs=0.02)
 
 
-def test_what_a_wanted_interval_needs():
+def test_annotators_and_examples_needed_for_an_interval():
     assert power.annotators_needed(1.0, sd=1.0) == 7
     assert power.examples_needed(0.05, mean=0.5) == 385
     with pytest.raises(ValueError, match="half width"):

@@ -35,7 +35,7 @@ def markdown(client, study) -> str:
     return reply.content.decode()
 
 
-def test_it_names_the_hash_of_the_manifest_and_the_moment_of_opening(ada, study):
+def test_it_names_the_manifest_hash_and_the_opening_time(ada, study):
     text = markdown(ada, study)
     assert hashlib.sha256(study.manifest.encode()).hexdigest() in text
     assert study.opened_at.strftime("%Y-%m-%d %H:%M:%S UTC") in text
@@ -63,11 +63,11 @@ def test_it_names_the_hash_of_the_manifest_and_the_moment_of_opening(ada, study)
         "| 3 and 3 | 3 | 0.1 | 3.51 SDs |",
     ],
 )
-def test_it_says_the_design_in_words(ada, study, words):
+def test_it_describes_the_design_in_words(ada, study, words):
     assert words in markdown(ada, study)
 
 
-def test_it_names_the_language_of_the_interface_where_that_is_not_english(ada, study, settings):
+def test_it_names_the_interface_language_unless_it_is_english(ada, study, settings):
     assert "The interface" not in markdown(ada, study)
     settings.LANGUAGES = [("en", "English"), ("de", "Deutsch")]
     task = study.tasks.get()
@@ -84,7 +84,7 @@ def test_texts_of_the_researcher_do_not_break_the_markdown(ada, study):
     assert r"A \| small\_study" in markdown(ada, study)
 
 
-def test_it_is_made_from_the_manifest_alone(study):
+def test_it_is_generated_from_the_manifest_only(study):
     opening = preregistration.Opening("0" * 64, study.opened_at, 1, 0)
     changed = json.loads(study.manifest) | {"seed": 99, "hourly_rate": "7.77"}
     text = blocks.as_markdown(preregistration.document(changed, opening))
@@ -92,7 +92,7 @@ def test_it_is_made_from_the_manifest_alone(study):
     assert "7.77 USD per hour" in text
 
 
-def test_what_happens_later_changes_not_a_byte(ada, researcher):
+def test_later_events_do_not_change_it(ada, researcher):
     study = factories.make_study(researcher, factories.make_task())
     before = markdown(ada, study)
     seat = factories.seat(study.scenarios.get(shots=0))
@@ -104,7 +104,7 @@ def test_what_happens_later_changes_not_a_byte(ada, researcher):
     assert markdown(ada, study) == before
 
 
-def test_a_draft_says_that_opening_makes_it(ada, researcher):
+def test_a_draft_explains_that_opening_generates_it(ada, researcher):
     draft = factories.make_study(researcher, factories.make_task(), status="draft")
     page = ada.get(reverse("preregistration", args=[draft.name])).content.decode()
     assert "opening it freezes the design and makes this document" in page
@@ -112,7 +112,7 @@ def test_a_draft_says_that_opening_makes_it(ada, researcher):
     assert ada.get(address).status_code == 404
 
 
-def test_back_to_draft_takes_it_away_and_another_opening_makes_another(ada, study):
+def test_a_return_to_draft_removes_it_and_reopening_renews_it(ada, study):
     first = markdown(ada, study)
     lifecycle.change_status(study, "draft")
     page = ada.get(reverse("preregistration", args=[study.name])).content.decode()
@@ -137,7 +137,7 @@ def test_one_number_of_shots_has_no_contrasts(ada, researcher):
     assert "no differences between shots" in markdown(ada, study)
 
 
-def test_a_single_contrast_has_one_head_for_what_it_detects(ada, researcher):
+def test_each_number_of_contrasts_has_one_detectable_column(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0, 2])
     (head,) = [line for line in markdown(ada, study).splitlines() if "Detectable at p" in line]
     assert head.count("Detectable at p") == 1
@@ -147,7 +147,7 @@ def test_a_single_contrast_has_one_head_for_what_it_detects(ada, researcher):
     assert columns == ["Detectable at p \\< 0.05", "Detectable at p \\< 0.017"]
 
 
-def test_the_ethics_board_and_own_questions_stand_in_it_and_on_the_design_page(ada, researcher):
+def test_ethics_board_and_custom_questions_are_in_it(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(), ethics_contact="Board 7 <b@example.org>",
         own_questions="language, before, choice, required: First language?\n- English\n- Other",
@@ -164,7 +164,7 @@ def test_the_ethics_board_and_own_questions_stand_in_it_and_on_the_design_page(a
     assert "Ethics board" not in markdown(ada, none)
 
 
-def test_one_annotator_a_side_can_show_nothing(ada, researcher):
+def test_one_annotator_per_side_detects_no_difference(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=1)
     assert "| 1 and 1 | 1 | 1 | more than 50 SDs |" in markdown(ada, study)
 

@@ -49,7 +49,7 @@ def rows_of(folder, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_it_counts_the_people_in_the_analysis_with_an_answer_by_the_api(study):
+def test_it_counts_analysed_people_with_an_answer_by_the_api(study):
     assert marks.people_by_program(study) == 1
     assert marks.of_cells(study) == {("toy-places", 2): 1}
     (program,) = marks.by_program(study)
@@ -59,7 +59,7 @@ def test_it_counts_the_people_in_the_analysis_with_an_answer_by_the_api(study):
     assert marks.sentences(study) == []
 
 
-def test_one_answer_by_the_api_is_enough(researcher):
+def test_one_answer_by_the_api_counts_as_by_program(researcher):
     study = both_doors.make_study(researcher, factories.make_task(), shots=[2])
     seat = both_doors.seat(both_doors.Pages(), study)
     turn = seat.latest_turn()
@@ -69,7 +69,7 @@ def test_one_answer_by_the_api_is_enough(researcher):
     assert marks.people_by_program(study) == 1
 
 
-def test_models_and_simulated_annotators_are_no_people_by_program(researcher):
+def test_models_and_simulated_annotators_are_not_counted(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], rehearsal=True)
     study.programs_as_people = True
     for kind in (Kind.SIMULATED, Kind.MODEL):
@@ -86,12 +86,12 @@ PAGES = [
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_with_results_says_it(ada, study, name):
+def test_every_page_with_results_marks_answers_by_program(ada, study, name):
     page = ada.get(reverse(name, args=[study.name]), follow=True).content.decode()
     assert SAYS in page
 
 
-def test_a_study_of_people_on_pages_says_nothing(ada, researcher):
+def test_a_study_without_programs_has_no_mark(ada, researcher):
     study = both_doors.make_study(researcher, factories.make_task(), shots=[2])
     factories.work_through(factories.seat(study.scenarios.get()))
     for name in PAGES:
@@ -99,7 +99,7 @@ def test_a_study_of_people_on_pages_says_nothing(ada, researcher):
         assert "A program answered" not in page
 
 
-def test_latex_report_and_markdown_say_it(ada, study):
+def test_latex_and_report_mark_answers_by_program(ada, study):
     for name, args in (
         ("api_table_latex", [study.name, "human-performance"]),
         ("api_table_latex", [study.name, "intervals"]),
@@ -109,7 +109,7 @@ def test_latex_report_and_markdown_say_it(ada, study):
 
 
 @pytest.mark.parametrize("name", ["shots", "models", "learning", "drift"])
-def test_every_figure_says_it_in_its_caption_and_in_the_picture(study, name):
+def test_every_figure_has_the_mark_in_caption_and_picture(study, name):
     figure = figures.figure(study, "person", name)
     assert SAYS in figure.caption
     assert SAYS in figure.description
@@ -119,13 +119,13 @@ def test_every_figure_says_it_in_its_caption_and_in_the_picture(study, name):
 
 
 @pytest.mark.parametrize("width", ["", "single", "double"])
-def test_a_picture_for_a_paper_has_it_drawn(study, width):
+def test_a_picture_for_a_paper_contains_the_mark(study, width):
     picture = figures.picture(figures.figure(study, "person", "shots"), "svg", width).decode()
     for line in figures.figure(study, "person", "shots").spec["title"]:
         assert line in picture
 
 
-def test_several_studies_say_it_with_the_name_of_the_study(ada, study, researcher):
+def test_a_comparison_names_the_study_with_the_mark(ada, study, researcher):
     other = both_doors.make_study(
         researcher, study.tasks.get(), name="pages-only", title="Only pages", shots=[2]
     )
@@ -136,7 +136,7 @@ def test_several_studies_say_it_with_the_name_of_the_study(ada, study, researche
     assert "Only pages: A program" not in page
 
 
-def test_sensitivity_has_the_row_without_them(ada, study):
+def test_sensitivity_has_a_row_without_answers_by_program(ada, study):
     rows = {row.rule: row for row in sensitivity.table(study, "person")}
     assert (rows["reported"].n, rows["by_page"].n) == (3, 2)
     assert rows["by_page"].mean < rows["reported"].mean
@@ -145,13 +145,13 @@ def test_sensitivity_has_the_row_without_them(ada, study):
     assert "without people for whom a program answered" in page
 
 
-def test_sensitivity_has_no_such_row_elsewhere(researcher):
+def test_sensitivity_has_no_such_row_without_programs(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     factories.work_through(factories.seat(study.scenarios.get()))
     assert "by_page" not in {row.rule for row in sensitivity.table(study, "person")}
 
 
-def test_the_export_says_how_each_row_came_and_verifies(export, study):
+def test_the_export_names_the_channel_of_each_row_and_verifies(export, study):
     by = {}
     for row in rows_of(export, "answers.csv"):
         assert row["shown_channel"] == row["channel"]
@@ -177,7 +177,7 @@ def alter(folder, name: str, column: str, value: str, first: int = 1000) -> None
     write_sums(folder)
 
 
-def test_verify_refuses_a_program_in_a_study_that_keeps_people_to_pages(researcher, tmp_path):
+def test_verify_rejects_a_program_in_a_study_limited_to_pages(researcher, tmp_path):
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=1)

@@ -47,7 +47,7 @@ def performance_csv(study, folder) -> list[dict]:
 
 
 @pytest.mark.long
-def test_a_task_that_only_has_the_name_is_compared_nowhere(ada, researcher, tmp_path):
+def test_a_task_with_only_the_name_has_no_published_scores(ada, researcher, tmp_path):
     task = factories.make_task(name="SST-2", labels=factories.LABELS, shots=[10])
     study = factories.make_study(researcher, task, shots=[0, 10], annotators=1)
     for scenario in study.scenarios.all():
@@ -67,7 +67,7 @@ def test_a_task_that_only_has_the_name_is_compared_nowhere(ada, researcher, tmp_
 
 
 @pytest.mark.real_data
-def test_the_hashes_that_are_shipped_are_those_of_the_published_test_files(db, clues):
+def test_shipped_hashes_match_the_published_test_files(db, clues):
     hashes = {}
     for name in CLUES:
         card, files = read_clues(clues, name)

@@ -35,7 +35,7 @@ def bundle(study, folder, **answers):
     return folder
 
 
-def test_the_citation_names_whom_the_title_page_names(study, tmp_path):
+def test_the_citation_names_the_authors_of_the_title_page(study, tmp_path):
     plain = bundle(study, tmp_path / "plain")
     cited = yaml.safe_load((plain / "CITATION.cff").read_text(encoding="utf-8"))
     assert cited["title"] == " ".join(HOSTILE.split()) or cited["title"] == HOSTILE
@@ -66,7 +66,7 @@ def test_the_citation_names_whom_the_title_page_names(study, tmp_path):
     assert {"config_name": "answers", "data_files": "answers.csv"} in card["configs"]
 
 
-def test_own_terms_are_the_licence_as_written(study, tmp_path):
+def test_custom_terms_are_written_as_the_licence(study, tmp_path):
     folder = bundle(study, tmp_path / "own", licence="own", **{"own-terms": "Ask the board."})
     assert (folder / "LICENSE").read_text().startswith("Ask the board.\n")
     assert "license" not in yaml.safe_load((folder / "CITATION.cff").read_text())
@@ -91,7 +91,7 @@ def test_croissant_describes_every_file_and_column(study, tmp_path):
         assert f"  {name}\n" in sums
 
 
-def test_every_table_stands_in_the_bundle_as_latex_and_csv(study, tmp_path):
+def test_the_bundle_has_every_table_as_latex_and_csv(study, tmp_path):
     folder = bundle(study, tmp_path / "one") / "tables" / "person"
     for path in folder.glob("*.tex"):
         assert problems(path.read_text(encoding="utf-8")) == [], path

@@ -41,7 +41,7 @@ def rows_of(client, name: str, *args) -> list[dict]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def test_every_interval_says_its_question(ada, study):
+def test_every_interval_states_what_it_generalises_to(ada, study):
     while ada.get(reverse("analysis", args=[study.name])).context["job"]:
         ada.post(reverse("analysis_run", args=[study.name]), follow=True)
     analysis = unescape(ada.get(reverse("analysis", args=[study.name])).content.decode())

@@ -117,7 +117,7 @@ def test_every_number_is_recomputed_or_named_with_its_reason(exports):  # noqa: 
         assert computed | named.get(file, set()) == numbers, file
 
 
-def test_one_other_answer_moves_every_table_that_follows_from_it(exports, tmp_path):  # noqa: F811
+def test_one_changed_answer_changes_every_dependent_table(exports, tmp_path):  # noqa: F811
     folder = shutil.copytree(exports["S1"].folder, tmp_path / "export")
     answers = exports["S1"]["answers.csv"].copy()
     counted = "step == 'annotation' and in_analysis == '1' and kind == 'person' and shots == '0'"
@@ -135,7 +135,7 @@ def test_one_other_answer_moves_every_table_that_follows_from_it(exports, tmp_pa
 
 @pytest.mark.parametrize("metric", METRICS)
 @given(data=st.data())
-def test_a_test_set_scores_as_other_libraries_say_in_every_part(metric, data):
+def test_scores_of_test_sets_equal_those_of_other_libraries(metric, data):
     listed = ["1", "2", "3.5"]
     if not metric.startswith("Pearson"):
         listed += ["acceptable", "the cat", "A cat. It sat", "x", "."]

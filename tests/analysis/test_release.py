@@ -105,7 +105,7 @@ STYLES = ["pico", "tokens", "base", "worker", "highlighter", "reveal", "research
 STYLES += ["beside", "choices", "label-search", "pages"]
 
 
-def test_it_holds_what_it_promises(study, bundle):
+def test_the_bundle_has_every_expected_file(study, bundle):
     names = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
     expected = {
         *COLUMNS, "manifest.json", "versions.json", "verify.py", "verify.txt", "README.md",
@@ -136,7 +136,7 @@ def test_it_holds_what_it_promises(study, bundle):
     assert "tables/simulated/agreement.tex" in tables
 
 
-def test_verify_agrees_inside_and_outside(bundle):
+def test_verify_in_the_bundle_gives_the_stored_output(bundle):
     assert (bundle / "verify.txt").read_text().endswith("no hash from outside was given.\n")
     done = subprocess.run(
         [sys.executable, "-I", str(bundle / "verify.py")],
@@ -146,7 +146,7 @@ def test_verify_agrees_inside_and_outside(bundle):
     assert done.stdout == (bundle / "verify.txt").read_text()
 
 
-def test_every_file_is_in_the_sums(bundle):
+def test_every_file_has_a_checksum(bundle):
     sums = {
         name: dict(
             reversed(line.split("  ", 1)) for line in (bundle / name).read_text().splitlines()
@@ -165,7 +165,7 @@ def test_every_file_is_in_the_sums(bundle):
         assert hashlib.sha256(files[name].read_bytes()).hexdigest() == digest
 
 
-def test_the_report_names_the_hash_of_the_sums(bundle):
+def test_the_report_names_the_hash_of_the_checksums(bundle):
     digest = hashlib.sha256((bundle / "SHA256SUMS").read_bytes()).hexdigest()
     assert digest in (bundle / "report.md").read_text()
     assert digest in (bundle / "report.html").read_text()
@@ -213,7 +213,7 @@ def secrets_of(study) -> dict[str, str]:
     return secrets
 
 
-def test_the_fixture_has_the_identities_that_are_looked_for(study):
+def test_the_fixture_has_the_identities_that_are_searched_for(study):
     assert study.submissions.count() == 2
     assert {submission.platform for submission in study.submissions.all()} == {
         "prolific",
@@ -223,7 +223,7 @@ def test_the_fixture_has_the_identities_that_are_looked_for(study):
     assert all(len(text) > 2 for text in secrets_of(study).values())
 
 
-def test_no_byte_of_it_identifies_anybody(study, bundle):
+def test_no_byte_of_it_identifies_a_person(study, bundle):
     sought = secrets_of(study)
     words = re.compile(rb"\w+")
     for path in bundle.rglob("*"):
@@ -241,7 +241,7 @@ def test_no_byte_of_it_identifies_anybody(study, bundle):
                 assert needle not in content, f"{path.name}: {what}"
 
 
-def test_ids_are_taken_out_of_what_people_wrote_and_nothing_else_is(bundle):
+def test_only_ids_are_removed_from_texts_that_people_wrote(bundle):
     comments = {row["comments"] for row in rows(bundle, "questionnaire.csv")}
     assert comments == {"=1+1, my id is [id]\nand [id]"}
     assert [row["reason"] for row in rows(bundle, "decisions.csv")] == [
@@ -250,7 +250,7 @@ def test_ids_are_taken_out_of_what_people_wrote_and_nothing_else_is(bundle):
     assert r"\[id\] asked for it" in (bundle / "report.md").read_text()
 
 
-def test_the_ordinary_export_keeps_texts_unaltered(study, tmp_path):
+def test_the_ordinary_export_leaves_texts_unaltered(study, tmp_path):
     files.write_export(study, tmp_path / "out")
     assert any(IDA in row["comments"] for row in rows(tmp_path / "out", "questionnaire.csv"))
 
@@ -265,14 +265,14 @@ def test_ids_that_cannot_be_read_stop_the_bundle(study, tmp_path, settings):
 # Tables -------------------------------------------------------------------------------------------
 
 
-def test_decisions_name_a_role_and_allocations_their_candidates(bundle):
+def test_decisions_have_a_role_and_allocations_have_candidates(bundle):
     assert {row["role"] for row in rows(bundle, "decisions.csv")} == {"researcher"}
     (first, *_rest) = rows(bundle, "allocations.csv")
     assert len(json.loads(first["candidates"])) == 4
     assert first["arrival"] == "1"
 
 
-def test_pay_holds_amounts_and_sums(study, bundle):
+def test_pay_files_have_the_amounts_of_the_ledger(study, bundle):
     entries = rows(bundle, "pay.csv")
     cents = sum(
         entry.cents
@@ -329,7 +329,7 @@ def test_pandas_reads_every_file_by_the_types_of_the_dictionary(bundle):
             assert str(read["split"].dtype) == "Int64"
 
 
-def test_texts_that_mislead_readers_stay_what_they_are(researcher, tmp_path):
+def test_texts_that_look_like_formulas_or_na_are_unchanged(researcher, tmp_path):
     texts = ["NA", "=1+1", "-2", "@x", "+3", "null"]
     record = Record("1-2", (" ".join(texts),), "Which?", tuple(texts), None)
     task = factories.make_task(test=[record])
@@ -393,7 +393,7 @@ def test_pages_ask_for_nothing_that_is_not_in_the_bundle(bundle):
                 assert (page.parent / address).is_file(), f"{page.name}: {address}"
 
 
-def test_documents_and_turns_load_the_rules_of_their_classes(bundle):
+def test_documents_and_turns_link_the_styles_of_their_classes(bundle):
     def named(sheet: Path) -> set[str]:
         return set(re.findall(r"\.([a-z][\w-]*)(?=[^{}]*\{)", sheet.read_text()))
 
@@ -407,7 +407,7 @@ def test_documents_and_turns_load_the_rules_of_their_classes(bundle):
         assert used & ruled - loaded == set(), page.name
 
 
-def test_the_question_is_what_annotators_saw_and_the_reveal_what_they_learned(bundle):
+def test_the_bundle_shows_the_question_and_the_reveal_of_a_task(bundle):
     question = (bundle / "seen" / "toy-places-question.html").read_text()
     assert 'data-state="question"' in question
     assert "Which places are named?" in question
@@ -416,7 +416,7 @@ def test_the_question_is_what_annotators_saw_and_the_reveal_what_they_learned(bu
     assert 'data-state="reveal"' in (bundle / "seen" / "toy-labels-reveal.html").read_text()
 
 
-def test_instructions_and_consent_are_word_for_word(study, bundle):
+def test_instructions_and_consent_are_literal(study, bundle):
     card = study.tasks.get(name="toy-labels").card
     text = (bundle / "materials" / "toy-labels.md").read_text()
     for part in (card.description, card.instructions, "I loved the soup."):
@@ -429,7 +429,7 @@ def test_instructions_and_consent_are_word_for_word(study, bundle):
 # Making it ----------------------------------------------------------------------------------------
 
 
-def test_the_command_writes_a_folder_or_a_zip_and_overwrites_nothing(study, tmp_path):
+def test_the_command_writes_a_folder_or_zip_without_overwriting(study, tmp_path):
     output = io.StringIO()
     call_command(
         "release_study", study.name, str(tmp_path / "one.zip"), "--no-pictures", stdout=output
@@ -450,7 +450,7 @@ def key(tmp_path_factory):
     return make_key(tmp_path_factory.mktemp("key"))
 
 
-def test_a_signature_shows_what_nothing_inside_can(study, tmp_path, key, capsys):
+def test_a_signature_reveals_a_change_that_sums_cannot(study, tmp_path, key, capsys):
     """Seconds away from the page made up, and all sums made to agree."""
     target = tmp_path / "signed"
     call_command(
@@ -496,7 +496,7 @@ def test_nothing_is_made_where_verify_does_not_agree(study, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_draft_and_no_study_are_refused(researcher, tmp_path):
+def test_a_draft_and_an_unknown_study_are_refused(researcher, tmp_path):
     draft = factories.make_study(researcher, factories.make_task(), status="draft")
     with pytest.raises(CommandError, match="draft"):
         call_command("release_study", draft.name, str(tmp_path / "out"))
@@ -504,7 +504,7 @@ def test_a_draft_and_no_study_are_refused(researcher, tmp_path):
         call_command("release_study", "nothing", str(tmp_path / "out"))
 
 
-def test_an_open_study_without_anybody_can_be_released(researcher, tmp_path):
+def test_an_open_study_without_annotators_can_be_released(researcher, tmp_path):
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
     assert "Agrees with itself" in release.write_release(study, tmp_path / "out")
     assert not (tmp_path / "out" / "seen" / "toy-places-reveal.html").exists()

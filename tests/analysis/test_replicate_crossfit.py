@@ -13,7 +13,7 @@ from tests.tasks.test_gym import GYM
 @pytest.mark.long
 @pytest.mark.real_data
 @pytest.mark.timeout(400)
-def test_robots_with_a_known_transfer_go_from_import_to_the_table(db):
+def test_simulated_transfer_goes_from_import_to_the_table(db):
     out = io.StringIO()
     call_command(
         "replicate_crossfit", str(GYM), unseen=2, upstream=2, examples=2, test=5, annotators=1,
@@ -32,7 +32,7 @@ def test_robots_with_a_known_transfer_go_from_import_to_the_table(db):
     assert ["+16.9 %" in models[0], "+12.3 %" in models[1]] == [True, True]
 
 
-def test_a_partition_that_does_not_fit_people_is_refused_with_the_reason(db, tmp_path):
+def test_an_unsuitable_partition_is_refused_with_the_reason(db, tmp_path):
     with pytest.raises(CommandError, match="random does not fit people: .* held-out tasks"):
         call_command("replicate_crossfit", str(tmp_path), partition="random")
     with pytest.raises(CommandError, match="too few tasks of train_non_nli_test_nli"):

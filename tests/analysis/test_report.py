@@ -53,7 +53,7 @@ def test_the_table_is_that_of_the_page_and_counts_people_only(ada, study):
         assert "(n=2)" in shown[1]
 
 
-def test_simulated_annotators_stand_in_a_section_of_their_own(study):
+def test_simulated_annotators_have_a_separate_section(study):
     grid = block(study, "Non-human annotators", Grid)
     assert grid.caption == "Simulated annotators (not people)"
     assert "(n=1)" in grid.rows[0][1]
@@ -61,14 +61,14 @@ def test_simulated_annotators_stand_in_a_section_of_their_own(study):
     assert titles.count("Human performance") == 1
 
 
-def test_without_simulated_annotators_there_is_no_such_section(researcher):
+def test_no_simulated_annotators_means_no_such_section(researcher):
     study = factories.make_study(researcher, factories.make_task())
     assert "Non-human annotators" not in [
         section.title for section in report.for_study(study).sections
     ]
 
 
-def test_both_versions_are_shown_if_somebody_was_excluded(researcher, study):
+def test_both_versions_are_shown_after_an_exclusion(researcher, study):
     participation = study.participations.filter(kind="person", status="completed").first()
     exclusion.decide(participation, False, "Asleep at the desk", researcher)
     (section,) = [s for s in report.for_study(study).sections if s.title == "Human performance"]
@@ -92,7 +92,7 @@ def test_the_funnel_counts_each_stage(study):
     assert left(study) == ["did not consent: 1"]
 
 
-def test_the_funnel_follows_somebody_step_by_step(researcher):
+def test_the_funnel_follows_an_annotator_step_by_step(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=2)
     name = "toy-places, 2 shots"
     seat = factories.join(study)
@@ -136,7 +136,7 @@ def test_the_funnel_says_how_people_left(researcher):
     assert funnel_row(study, "Total") == [4, 4, 2, 1, 0, 0]
 
 
-def test_pay_is_summed_and_names_nobody(study):
+def test_pay_is_summed_without_naming_annotators(study):
     facts = {fact.name: fact.text for fact in block(study, "Pay and time", Facts).rows}
     earned = sum(
         entry.cents
@@ -151,7 +151,7 @@ def test_pay_is_summed_and_names_nobody(study):
     assert grid.rows[-1][-1] == ledger.in_currency(earned)
 
 
-def test_the_methods_are_filled_from_the_design_and_from_what_happened(study):
+def test_the_methods_are_filled_from_design_and_results(study):
     text = methods_of(study)
     assert "human performance on toy-places (version 1) at 0 and 2 shots" in text
     assert "2 scenarios (a task at a number of shots) was planned for 3 annotators" in text
@@ -173,7 +173,7 @@ def everything_of(study) -> str:
     return blocks.as_markdown(report.for_study(study))
 
 
-def test_zero_shots_alone_have_no_training_in_any_sentence(researcher):
+def test_a_zero_shot_study_mentions_no_training(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     text = methods_of(study)
@@ -190,7 +190,7 @@ def test_zero_shots_alone_have_no_training_in_any_sentence(researcher):
     assert "training examples" not in planned
 
 
-def test_a_study_without_zero_shots_says_nothing_of_them(researcher):
+def test_a_study_without_zero_shots_does_not_mention_them(researcher):
     labels = factories.make_task(labels=factories.LABELS)
     study = factories.make_study(researcher, labels, shots=[2], annotators=2)
     factories.work_through(factories.seat(study.scenarios.get()))
@@ -202,7 +202,7 @@ def test_a_study_without_zero_shots_says_nothing_of_them(researcher):
 
 
 @pytest.mark.parametrize(("shown", "words"), [(True, ", with the help"), (False, ", without the")])
-def test_help_examples_at_zero_shots_are_stated_if_a_card_has_some(researcher, shown, words):
+def test_help_examples_at_zero_shots_are_stated_if_there_are_any(researcher, shown, words):
     labels = factories.make_task(labels=factories.LABELS)
     study = factories.make_study(
         researcher, labels, shots=[0], help_examples_at_zero_shots=shown, annotators=1
@@ -219,7 +219,7 @@ def test_alternatives_are_stated_in_the_methods(researcher):
     assert "The gold texts of toy-places are alternatives (gold rule any_of)" in methods_of(study)
 
 
-def test_it_is_stated_first_if_no_person_has_completed_the_study(researcher):
+def test_a_study_without_completed_people_states_that_first(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get(), Kind.SIMULATED))
     first = report.for_study(study).sections[0].blocks[0].text
@@ -229,7 +229,7 @@ def test_it_is_stated_first_if_no_person_has_completed_the_study(researcher):
     assert "No person has completed" not in everything_of(study)
 
 
-def test_exclusivity_per_browser_is_stated_if_somebody_came_by_an_open_link(study, researcher):
+def test_exclusivity_per_browser_is_stated_for_open_links(study, researcher):
     assert (
         "For the 4 participations via an open link, this was enforced per browser only."
         in methods_of(study)
@@ -248,7 +248,7 @@ def test_exclusivity_per_browser_is_stated_if_somebody_came_by_an_open_link(stud
     assert "per browser" not in methods_of(other)
 
 
-def test_the_gates_are_those_of_the_design(researcher):
+def test_the_methods_state_the_gates_of_the_design(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0, 2], qualification="points_below",
         qualification_threshold=10, computer_only=True, base_reward="2.50", max_paid_hours="2.0",
@@ -264,7 +264,7 @@ def test_the_gates_are_those_of_the_design(researcher):
     )
 
 
-def test_screening_by_the_rule_is_no_deviation_and_no_exclusion_by_hand(researcher):
+def test_screening_by_rule_is_not_a_deviation_or_exclusion(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=5,
         qualification="minimum", qualification_threshold=90,
@@ -282,7 +282,7 @@ def test_screening_by_the_rule_is_no_deviation_and_no_exclusion_by_hand(research
     assert "After completion" not in methods_of(study)
 
 
-def test_who_withdrew_is_in_no_score_but_still_counted(study):
+def test_a_withdrawn_annotator_is_counted_but_in_no_score(study):
     gone = study.participations.filter(status="completed", kind="person").first()
     withdrawal.withdraw(gone.token)
     assert "In total, 1 annotator withdrew, and their answers were erased." in methods_of(study)
@@ -304,7 +304,7 @@ def test_one_added_seat_is_reported_in_the_singular(researcher, study):
     )
 
 
-def test_one_annotator_a_side_has_no_infinite_difference(researcher):
+def test_one_annotator_per_side_has_no_infinite_difference(researcher):
     study = factories.make_study(researcher, factories.make_task(), annotators=1)
     assert items(study)["1.8.1"].answer == (
         "With 80% power by Welch's t test over annotators alone at p < 0.05, in SDs between"
@@ -334,7 +334,7 @@ def test_an_untouched_study_has_no_deviations(researcher):
     assert "None: the study has not been changed" in section.blocks[0].text
 
 
-def test_what_was_done_after_opening_is_a_deviation(researcher, study):
+def test_changes_after_opening_are_deviations(researcher, study):
     lifecycle.change_status(study, "pause", researcher)
     lifecycle.change_status(study, "reopen", researcher)
     study.events.create(what="2 studies on Prolific drafted", by=researcher)  # nothing was sent
@@ -356,9 +356,7 @@ def test_what_was_done_after_opening_is_a_deviation(researcher, study):
     assert researcher.username not in " ".join(lines)
 
 
-def test_the_log_of_the_team_is_no_deviation_and_unknown_sentences_are_not_repeated(
-    researcher, other_researcher, study
-):
+def test_team_changes_are_not_deviations(researcher, other_researcher, study):
     team.add(study, "grace", "analyst", researcher)
     team.change(study, study.members.get().pk, "payer", researcher, was="analyst")
     team.remove(study, study.members.get().pk, researcher)
@@ -370,7 +368,7 @@ def test_the_log_of_the_team_is_no_deviation_and_unknown_sentences_are_not_repea
     assert line.endswith("UTC: another change (see the study's log)")
 
 
-def test_figures_are_pictures_where_they_can_be_drawn_else_tables(study, monkeypatch):
+def test_figures_are_pictures_or_tables_if_they_cannot_be_drawn(study, monkeypatch):
     assert block(study, "Figures", Picture).name == "shots"
     monkeypatch.setitem(sys.modules, "vl_convert", None)  # as if it were not installed
     grid = block(study, "Figures", Grid)
@@ -378,7 +376,7 @@ def test_figures_are_pictures_where_they_can_be_drawn_else_tables(study, monkeyp
     assert len(grid.rows) == 2
 
 
-def test_the_pictures_of_the_page_are_there(ada, study):
+def test_the_report_page_has_its_figures(ada, study):
     page = ada.get(reverse("report", args=[study.name])).content.decode()
     address = reverse("figure_file", args=[study.name, "shots", "svg"])
     assert f'<img src="{address}?kind=person&amp;width=double"' in page
@@ -444,7 +442,7 @@ def test_no_secret_and_no_name_is_in_the_report(ada, study):
     assert "`s1|match:exact" in text
 
 
-def test_what_is_paid_is_said_by_the_ledger(researcher, db):
+def test_the_report_states_what_the_ledger_records_as_paid(researcher, db):
     study = make_study(researcher)
     earned = f"{ledger.in_currency(StudyRecord(study).earned)} USD"
     assert "were paid" not in methods_of(study)
@@ -461,7 +459,7 @@ def test_what_is_paid_is_said_by_the_ledger(researcher, db):
     assert (items(study)["2.6.2"].answer, items(study)["2.7"].answer) == ("Yes", "Yes")
 
 
-def test_earnings_of_people_who_withdrew_are_told_beside_those_of_the_others(researcher, db):
+def test_earnings_of_withdrawn_annotators_are_stated_separately(researcher, db):
     study = make_study(researcher)
     gone = study.participations.filter(status="completed", kind="person").first()
     withdrawal.withdraw(gone.token)

@@ -46,7 +46,7 @@ def test_the_head_names_authors_affiliation_ethics_and_licence(ada, study):
     assert study.report_answers.get(item="licence").text == "CC-BY-4.0"
 
 
-def test_the_page_of_the_bundle_says_what_is_not_stated(ada, study):
+def test_the_bundle_page_lists_what_is_not_stated(ada, study):
     def said() -> str:
         page = ada.get(reverse("release", args=[study.name])).content.decode()
         return " ".join(page.partition('id="missing"')[2].partition("</div>")[0].split())
@@ -63,7 +63,7 @@ def test_the_page_of_the_bundle_says_what_is_not_stated(ada, study):
     assert said() == ""
 
 
-def test_a_program_fills_the_title_page_too(client, study, researcher):
+def test_a_program_can_fill_in_the_title_page(client, study, researcher):
     key = factories.bearer(researcher, "read", "run", study=study)
     address = reverse("api_report", args=[study.name])
 
@@ -105,7 +105,7 @@ def test_hypotheses_are_frozen_with_the_design(ada, researcher):
     assert "contains no hypotheses" in blocks.as_markdown(preregistration.for_study(other))
 
 
-def test_below_each_page_stand_study_design_and_version(ada, study, settings):
+def test_each_page_footer_names_study_design_and_version(ada, study, settings):
     page = ada.get(reverse("report", args=[study.name])).content.decode()
     address = reverse("report_style", args=[study.name])
     assert f'<link rel="stylesheet" href="{address}">' in page

@@ -77,7 +77,7 @@ def test_the_report_by_a_job_is_that_of_a_small_study(ada, study, monkeypatch):
     assert blocks.as_markdown(report.for_study(study)) == blocks.as_markdown(document)
 
 
-def test_nothing_is_computed_again_for_a_second_view(ada, study, large, monkeypatch):
+def test_a_second_view_computes_nothing(ada, study, large, monkeypatch):
     shown(ada, study)
     monkeypatch.setattr(results, "PARTS", dict.fromkeys(results.PARTS, None))  # callable no more
     assert "People minus models" in shown(ada, study)
@@ -104,7 +104,7 @@ def uploaded(study):
 
 
 @pytest.mark.parametrize("change", [excluded, withdrawn, completed, uploaded])
-def test_whatever_the_report_is_made_of_asks_for_another(ada, study, large, change):
+def test_every_input_of_the_report_starts_another_job(ada, study, large, change):
     before = shown(ada, study)
     change(study)
     assert "<progress" in ada.get(reverse("report", args=[study.name])).content.decode()
@@ -120,7 +120,7 @@ def test_whatever_the_report_is_made_of_asks_for_another(ada, study, large, chan
     assert job.is_done
 
 
-def test_no_part_is_kept_for_others_than_it_was_made_of(study, large):
+def test_a_job_part_fails_if_its_annotators_changed_meanwhile(study, large):
     """Excluded while the job waits, included again later: the old job must not say otherwise."""
     job = results.job_of(study, study.owner)
     person = study.participations.filter(kind=Kind.PERSON, status="completed").first()
@@ -134,13 +134,13 @@ def test_no_part_is_kept_for_others_than_it_was_made_of(study, large):
         jobs.advance(job)
 
 
-def test_arrivals_ask_for_no_other(ada, study, large):
+def test_an_arrival_starts_no_other_job(ada, study, large):
     shown(ada, study)
     factories.seat(study.scenarios.last())
     assert "<progress" not in ada.get(reverse("report", args=[study.name])).content.decode()
 
 
-def test_the_result_of_a_job_goes_with_who_withdraws(ada, study, large):
+def test_a_withdrawal_deletes_the_result_of_the_job(ada, study, large):
     shown(ada, study)
     person = study.participations.filter(kind=Kind.PERSON, status="completed").first()
     withdrawal.withdraw(person.token)

@@ -47,14 +47,14 @@ def bundle(study, written, tmp_path):
     return Export(Path(shutil.copytree(written, tmp_path / "bundle")))
 
 
-def test_it_verifies_and_its_readme_says_what_is_rounded(bundle, capsys):
+def test_a_rounded_bundle_verifies_and_its_readme_says_so(bundle, capsys):
     assert bundle.verify() == 0, capsys.readouterr().out
     readme = (bundle.folder / "README.md").read_text()
     assert "are rounded down to the hour, UTC" in readme
     assert readme.index("## Rounded times") < readme.index("## Also in this folder")
 
 
-def test_no_text_of_it_tells_a_minute_of_anybody(study, bundle):
+def test_no_text_in_it_shows_a_persons_time_to_the_minute(study, bundle):
     opened = {moment(study.opened_at)}
     read = 0
     for path in bundle.folder.rglob("*"):
@@ -71,7 +71,7 @@ def test_no_text_of_it_tells_a_minute_of_anybody(study, bundle):
     assert len(logged.splitlines()) == publishing.log_entries(study).count() + 1 > 2
 
 
-def test_durations_and_pay_stand_as_they_were(study, bundle, tmp_path):
+def test_durations_and_pay_are_unchanged(study, bundle, tmp_path):
     call_command("export_study", study.name, str(tmp_path / "exact"), verbosity=0)
     exact = Export(tmp_path / "exact")
     for name, columns in {

@@ -109,7 +109,7 @@ def cells(study) -> dict[tuple[str, str], list[str]]:
 NATIVE, AGE = "Is English your first language?", "How old are you?"
 
 
-def test_choices_have_n_and_share_and_numbers_median_and_quartiles(study):
+def test_choices_have_n_and_share_and_numbers_have_quartiles(study):
     shown = cells(study)
     assert shown[NATIVE, "Yes"] == ["19", "9", "47%", "–", "–"]
     assert shown[AGE, ""] == ["20", "20", "100%", "30.5", "25.75 to 35.25"]
@@ -148,7 +148,7 @@ def test_a_person_of_several_participations_is_counted_once(researcher):
     assert (age.n, age.median) == (6, 30)
 
 
-def test_who_withdrew_or_is_excluded_is_not_in_it(study):
+def test_withdrawn_and_excluded_people_are_not_in_it(study):
     for person in study.participations.order_by("pk")[:2]:
         withdrawal.withdraw(person.token)
     assert cells(study)[NATIVE, "Yes"][0] == "17"
@@ -161,7 +161,7 @@ def test_a_study_without_questions_has_no_section(researcher):
         block(plain, "Sample", Grid)
 
 
-def test_four_people_are_too_few_for_anything(researcher):
+def test_with_four_people_every_row_is_hidden(researcher):
     study = factories.make_study(
         researcher, factories.make_task(name="few"), shots=[0], annotators=4, own_questions=ASKED
     )
@@ -179,7 +179,7 @@ def test_four_people_are_too_few_for_anything(researcher):
 # The table in files -------------------------------------------------------------------------------
 
 
-def test_it_is_in_csv_json_latex_and_the_api(ada, researcher, study):
+def test_the_sample_is_in_csv_json_latex_and_the_api(ada, researcher, study):
     text = ada.get(reverse("sample_file", args=[study.name, "csv"])).content.decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert (rows[0]["answer"], rows[0]["n"], rows[0]["hidden"]) == ("Yes", "9", "")
@@ -237,7 +237,7 @@ def upload(client, study, text: str | bytes, name="export.csv"):
     )
 
 
-def test_the_export_is_counted_and_nothing_of_a_person_is_stored(ada, from_prolific):
+def test_the_demographic_export_is_stored_only_as_counts(ada, from_prolific):
     study = from_prolific
     rows = [line(n) for n in range(PEOPLE)]
     rows[7] = line(7, Age="DATA_EXPIRED", Sex="CONSENT_REVOKED")
@@ -261,7 +261,7 @@ def test_the_export_is_counted_and_nothing_of_a_person_is_stored(ada, from_proli
     assert answers == {}
 
 
-def test_people_are_found_by_participant_too_however_the_id_is_spelt(ada, from_prolific):
+def test_people_match_by_participant_id_whatever_its_case(ada, from_prolific):
     place = HEADS.index("Participant id")
     heads = HEADS[1:]
     rows = [line(n)[1:] for n in range(PEOPLE)]
@@ -270,7 +270,7 @@ def test_people_are_found_by_participant_too_however_the_id_is_spelt(ada, from_p
     assert cells(from_prolific)["Sex", "Male"][1] == "10"
 
 
-def test_a_new_export_takes_the_place_of_the_old_one_and_can_be_deleted(ada, from_prolific):
+def test_a_new_export_replaces_the_old_one_and_can_be_deleted(ada, from_prolific):
     for number in (PEOPLE, PEOPLE - 5):
         upload(ada, from_prolific, export([line(n) for n in range(number)]))
     assert cells(from_prolific)["Age", ""][0] == "15"
@@ -297,7 +297,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "problem"), one_in(3, WRONG))
-def test_what_cannot_be_read_is_said_at_the_field_with_its_line(ada, from_prolific, text, problem):
+def test_an_unreadable_export_has_its_error_at_the_field(ada, from_prolific, text, problem):
     reply = upload(ada, from_prolific, text or " ")
     assert reply.status_code == 422
     field = reply.context["sample_form"]["demographics"]
@@ -306,7 +306,7 @@ def test_what_cannot_be_read_is_said_at_the_field_with_its_line(ada, from_prolif
     assert not ReportAnswer.objects.exists()
 
 
-def test_a_program_uploads_the_same_and_deletes_it(ada, researcher, from_prolific):
+def test_a_program_uploads_and_deletes_the_export(ada, researcher, from_prolific):
     address = reverse("api_sample", args=[from_prolific.name])
     token = factories.bearer(researcher, "run")
 

@@ -117,7 +117,7 @@ def test_another_screening_set_than_the_frozen_one_is_found(export, capsys):
     assert "examples of ('screening', 'toy-places'" in capsys.readouterr().out
 
 
-def test_another_order_of_it_is_found(export, capsys):
+def test_another_order_of_screening_answers_is_found(export, capsys):
     name = decision(export, "1")["annotator"]
     own = [
         row

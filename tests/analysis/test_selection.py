@@ -27,7 +27,7 @@ from tests.analysis import reports
         ("minimum", [0], 10, False, True),
     ],
 )
-def test_none_against_k_is_warned_of_where_a_rule_judges_one_alone(
+def test_zero_shots_warn_if_a_rule_judges_only_the_other_arm(
     rule, shots, screening, warns, screens
 ):
     told = gates.warning(rule, shots, screening)
@@ -71,7 +71,7 @@ def fail(study):
     assert seat.status == "screened_out"
 
 
-def test_pass_rates_stand_beside_the_contrasts_and_no_gain_is_made_up(ada, study):
+def test_pass_rates_are_shown_with_the_contrasts(ada, study):
     """The gain was simulated from those admitted, which gave half of the truth."""
     fail(study)
     zero, four = attrition.admissions(study, Kind.PERSON)
@@ -115,7 +115,7 @@ def test_page_report_and_preregistration_warn(ada, study):
     ]
 
 
-def test_without_a_rule_there_is_no_such_table(ada, researcher):
+def test_without_a_rule_no_table_of_pass_rates_is_shown(ada, researcher):
     study = factories.make_study(researcher, factories.make_task())
     assert attrition.admissions(study, Kind.PERSON) == []
     page = ada.get(reverse("analysis", args=[study.name])).content.decode()

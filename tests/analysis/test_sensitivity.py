@@ -39,23 +39,23 @@ def cells(study) -> dict[tuple[str, int], tuple[float, int]]:
     return {(row.rule, row.shots): (row.mean, row.n) for row in rows}
 
 
-def test_the_first_line_is_the_table(study):
+def test_the_first_row_equals_the_human_performance_table(study):
     shown = cells(study)
     for (_task, shots), cell in performance.performance(study).cells.items():
         assert shown["reported", shots] == pytest.approx((cell.mean, cell.n))
 
 
-def test_a_minimum_in_training_leaves_out_those_who_failed_it(study):
+def test_a_minimum_in_training_leaves_out_those_below_it(study):
     shown = cells(study)
     assert shown["reported", 2] == pytest.approx((200 / 3, 3))
     assert shown["training_s1>=50", 2] == (100, 2)
 
 
-def test_who_had_no_training_cannot_fail_it(study):
+def test_annotators_without_training_cannot_fail_the_minimum(study):
     assert cells(study)["training_s1>=90", 0][1] == 3
 
 
-def test_an_exclusion_by_hand_can_be_taken_back(study):
+def test_a_manual_exclusion_can_be_undone(study):
     out = study.participations.filter(scenario__shots=2).last()
     out.in_analysis, out.seat_number = False, None
     out.save()
@@ -66,7 +66,7 @@ def test_an_exclusion_by_hand_can_be_taken_back(study):
     assert shown["training_s1>=50", 2] == (100, 2)
 
 
-def test_a_minimum_of_seconds_is_about_the_median(study):
+def test_a_minimum_of_seconds_applies_to_the_median(study):
     answers = sensitivity.given(study, Kind.PERSON)
     people = sensitivity.people(study, Kind.PERSON, answers)
     scores = sensitivity.scores(study, people, answers)
@@ -110,7 +110,7 @@ def test_each_cell_has_the_interval_of_the_tables(study):
         ({"ai_used": "no"}, {"ai_used!=yes": 3, "ai_used=no": 1}),
     ],
 )
-def test_what_people_told_at_the_end_is_a_rule(study, told, left):
+def test_answers_to_the_exit_questionnaire_give_a_rule(study, told, left):
     person = study.participations.filter(scenario__shots=2).first()
     own_questions.answer_exit(person.token, told)
     study.participations.update(signs=None)  # leave only the exit questionnaire
@@ -122,7 +122,7 @@ def test_what_people_told_at_the_end_is_a_rule(study, told, left):
     assert {rule: shown[rule] for rule in left} == left
 
 
-def test_where_nobody_told_anything_there_is_no_such_rule(study):
+def test_without_exit_answers_such_rules_are_omitted(study):
     assert not [rule for rule, _shots in cells(study) if "seen" in rule or "ai" in rule.split("_")]
 
 
@@ -146,7 +146,7 @@ def test_failed_checks_and_flags_are_rules(ada, researcher, tmp_path):
     assert two_way.BOTH in page
 
 
-def test_the_page_of_it_marks_what_moved(ada, study):
+def test_the_page_marks_changed_cells(ada, study):
     page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
     assert "<td>66.7 ± 57.7 (n=3), 0.0 to 100.0 †</td>" in page
     assert "<td><strong>100.0 ± 0.0 (n=2), – (annotators tie)</strong></td>" in page
@@ -154,7 +154,7 @@ def test_the_page_of_it_marks_what_moved(ada, study):
     assert "<td><strong>– (n=0)</strong></td>" in page
 
 
-def test_it_can_be_had_as_csv_with_all_digits(ada, study):
+def test_it_is_a_csv_with_all_digits(ada, study):
     reply = ada.get(reverse("sensitivity_file", args=[study.name]))
     rows = list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
     names = {rule.name for rule in sensitivity.RULES}
@@ -174,7 +174,7 @@ def test_an_empty_study_says_what_to_do(ada, researcher):
     assert ada.get(reverse("sensitivity_file", args=[study.name])).status_code == 200
 
 
-def test_somebody_elses_sensitivity_is_not_found(client, other_researcher, study):
+def test_sensitivity_of_another_researcher_is_not_found(client, other_researcher, study):
     client.force_login(other_researcher)
     for name in ("sensitivity", "sensitivity_file"):
         assert client.get(reverse(name, args=[study.name])).status_code == 404

@@ -54,7 +54,7 @@ def numbers(client, address, args, **query) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def test_the_figure_has_people_with_intervals_and_models_beside_them(ada, study):
+def test_the_figure_has_people_with_intervals_and_models(ada, study):
     rows = numbers(ada, "figure_numbers", [study.name, "models"])
     by = {(row["name"], row["shots"]): row for row in rows}
     assert set(by) == {(who, k) for who in ("People", "a-model") for k in ("0", "2")}
@@ -110,7 +110,7 @@ def test_a_picture_is_exactly_as_wide_as_the_column_and_legible(ada, study, widt
     assert float(sides[1].split()[2]) == pytest.approx(72 * inches, abs=0.5)
 
 
-def test_every_figure_fits_both_widths(study):
+def test_every_figure_is_legible_in_both_widths(study):
     for name in figure_data.NAMES:
         figure = figure_data.figure(study, Kind.PERSON, name)
         for width in paper_widths.INCHES if not figure.why_not else ():
@@ -118,9 +118,7 @@ def test_every_figure_fits_both_widths(study):
             assert smallest_letter(drawn) >= SMALLEST, (name, width)
 
 
-def test_several_studies_stand_in_one_figure_and_what_differs_is_named(
-    ada, study, researcher, task
-):
+def test_several_studies_share_a_figure_and_a_design_table(ada, study, researcher, task):
     second = done(
         factories.make_study(
             researcher, task, title="Second wave", shots=[2], annotators=3, hourly_rate=15,
@@ -156,7 +154,7 @@ def test_several_studies_stand_in_one_figure_and_what_differs_is_named(
     assert spec["config"]
 
 
-def test_nobody_sees_a_study_by_naming_it_beside_their_own(
+def test_a_foreign_study_cannot_be_added_to_a_comparison(
     client, study, other_researcher, researcher, task
 ):
     own = factories.make_study(other_researcher, task)
@@ -173,7 +171,7 @@ def test_nobody_sees_a_study_by_naming_it_beside_their_own(
     assert reply.status_code == 404
 
 
-def test_the_pdf_has_that_width_for_another_program_too(ada, study, tmp_path):
+def test_the_pdf_has_the_width_of_the_column(ada, study, tmp_path):
     address = reverse("figure_file", args=[study.name, "models", "pdf"])
     file = tmp_path / "figure.pdf"
     file.write_bytes(ada.get(address, {"width": "single"}).content)

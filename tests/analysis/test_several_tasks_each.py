@@ -42,7 +42,7 @@ def test_the_record_of_a_study_counts_people_and_not_their_tasks(study):
     assert record.workers_analysed == 2
 
 
-def test_the_page_does_not_call_tasks_people(ada, study):
+def test_the_page_distinguishes_participations_from_people(ada, study):
     page = ada.get(reverse("people", args=[study.name])).content.decode()
     assert "All participations of people" in page
     assert "All people" not in page

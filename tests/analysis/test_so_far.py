@@ -37,7 +37,7 @@ def overview(client, study: Study) -> str:
     return reply.content.decode()
 
 
-def test_the_panel_has_the_means_of_the_table_and_a_band_from_five_people_on(study):
+def test_the_panel_has_table_means_and_a_band_from_five_people(study):
     work(study, 0, 5)
     work(study, 2, 4)
     (panel,) = so_far.for_study(study).panels
@@ -54,7 +54,7 @@ def test_the_panel_has_the_means_of_the_table_and_a_band_from_five_people_on(stu
     assert [dot.is_few for dot in panel.series[0].dots] == [False, False]
 
 
-def test_better_is_higher_and_the_scale_holds_every_score(study):
+def test_higher_dots_mean_better_scores_within_the_scale(study):
     work(study, 0, 2)
     work(study, 2, 1)
     (panel,) = so_far.for_study(study).panels
@@ -77,7 +77,7 @@ def test_all_panels_have_one_scale(researcher):
     assert high.scale[0][0] == 0
 
 
-def test_models_stand_beside_people_under_their_own_names(study, researcher):
+def test_models_are_shown_with_people_under_their_names(study, researcher):
     work(study, 2, 1)
     task = study.tasks.get()
     factories.predict(researcher, "toy", task, 2, 1)
@@ -88,7 +88,7 @@ def test_models_stand_beside_people_under_their_own_names(study, researcher):
     assert "toy –, 100.0" in panel.description
 
 
-def test_who_has_results_comes_first_and_is_never_called_people(ada, study):
+def test_the_kind_with_results_is_shown_and_named_correctly(ada, study):
     work(study, 2, 1, kind="simulated")
     result = so_far.for_study(study)
     assert (result.kind, result.panels[0].series[0].name) == ("simulated", "Robots")
@@ -97,14 +97,14 @@ def test_who_has_results_comes_first_and_is_never_called_people(ada, study):
     assert so_far.for_study(study).kind == "person"
 
 
-def test_before_anybody_completed_it_says_so_and_shows_no_zeros(ada, study):
+def test_without_completions_it_shows_a_notice_and_no_zeros(ada, study):
     assert so_far.for_study(study) is None
     shown = overview(ada, study)
     assert "Nobody has completed a task yet" in shown
     assert "result-plot" not in shown
 
 
-def test_the_picture_has_a_title_a_table_beside_it_and_no_markup_of_others(ada, researcher):
+def test_the_picture_has_a_title_and_a_table_and_escapes_markup(ada, researcher):
     task = factories.make_task(title="<i>x</i>")
     study = factories.make_study(researcher, task, shots=[2], title="<svg onload=alert(1)>")
     factories.work_through(factories.seat(study.scenarios.get()))

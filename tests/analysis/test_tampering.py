@@ -95,7 +95,7 @@ def analysed(export, kind="person"):
     return sorted(people, key=lambda row: -float(row["mean_s1"]))
 
 
-def test_the_fixture_is_what_the_suite_needs(export, capsys):
+def test_the_fixture_has_all_kinds_of_rows(export, capsys):
     assert export.verify() == 0, capsys.readouterr().out
     statuses = [row["status"] for row in export["annotators.csv"]]
     assert {"completed", "withdrawn", "working"} <= set(statuses)
@@ -250,14 +250,14 @@ def failed(export, capsys, *arguments) -> set[str]:
 
 
 @pytest.mark.parametrize("tamper", BY_CONTENT)
-def test_content_shows_a_change_though_sums_fit(export, capsys, tamper):
+def test_content_checks_find_a_change_with_matching_sums(export, capsys, tamper):
     tamper(export)
     export.write()
     assert BY_CONTENT[tamper] in failed(export, capsys)
 
 
 @pytest.mark.parametrize("tamper", one_in(4, BY_CONTENT))
-def test_sums_show_a_change_that_was_not_summed(export, capsys, tamper):
+def test_sums_reveal_a_change_that_was_not_resummed(export, capsys, tamper):
     sums = (export.folder / "SHA256SUMS").read_bytes()
     tamper(export)
     export.write()
@@ -266,7 +266,7 @@ def test_sums_show_a_change_that_was_not_summed(export, capsys, tamper):
 
 
 @pytest.mark.parametrize("tamper", one_in(3, [another_gold, deleted, out_without_a_decision]))
-def test_numbers_made_to_agree_hide_none_of_these(export, capsys, monkeypatch, tamper):
+def test_consistent_false_numbers_do_not_hide_these_changes(export, capsys, monkeypatch, tamper):
     tamper(export)
     make_agree(export, monkeypatch)
     assert failed(export, capsys) & {"examples", "allocations", "annotators"}
@@ -302,7 +302,9 @@ ONLY_OUTSIDE = {all_labels_right, no_active_seconds, invented_reason, a_wider_ma
 
 
 @pytest.mark.parametrize("tamper", one_in(4, sorted(ONLY_OUTSIDE, key=lambda own: own.__name__)))
-def test_hash_and_signature_show_what_content_cannot(export, capsys, monkeypatch, tmp_path, tamper):
+def test_hash_and_signature_reveal_what_content_cannot(
+    export, capsys, monkeypatch, tmp_path, tamper
+):
     key = make_key(tmp_path)
     release.sign(export.folder / "SHA256SUMS", key)
     design, sums = hashes(export, capsys)
@@ -340,7 +342,7 @@ def test_a_signature_of_another_key_is_refused(export, capsys, tmp_path):
     assert failed(export, capsys, "--signers", signers) == {"files"}
 
 
-def test_a_second_column_of_the_same_name(export, capsys):
+def test_a_duplicate_column_is_reported(export, capsys):
     path = export.folder / "human_performance.csv"
     cut = [line.split(",") for line in path.read_text().splitlines()]
     for number, cells in enumerate(cut):
@@ -351,7 +353,7 @@ def test_a_second_column_of_the_same_name(export, capsys):
     assert "human_performance.csv, row 1: two columns of one name" in capsys.readouterr().out
 
 
-def test_sums_that_are_missing(export, capsys):
+def test_missing_sums_are_reported(export, capsys):
     (export.folder / "SHA256SUMS").unlink()
     assert "files" in failed(export, capsys)
 

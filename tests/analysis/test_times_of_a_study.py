@@ -28,7 +28,7 @@ def study(db, researcher):
     return factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
 
 
-def test_the_times_stand_in_versions_json(study, tmp_path):
+def test_opening_and_closing_times_are_in_versions_json(study, tmp_path):
     lifecycle.change_status(study, "close", study.owner)
     written = export(study, tmp_path)
     closed = study.events.get(what="closed for good").at
@@ -41,7 +41,7 @@ def test_an_open_study_has_no_closing(study, tmp_path):
     assert "Agrees with itself" in verified(tmp_path)
 
 
-def test_a_rehearsal_with_people_is_named_by_verify(researcher, tmp_path):
+def test_verify_marks_a_rehearsal_with_people(researcher, tmp_path):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], annotators=2, rehearsal=True
     )
@@ -49,7 +49,7 @@ def test_a_rehearsal_with_people_is_named_by_verify(researcher, tmp_path):
     assert "REHEARSAL by manifest.json: its 1 people" in verified(tmp_path)
 
 
-def test_a_study_and_a_rehearsal_of_robots_are_not(study, researcher, tmp_path):
+def test_verify_marks_no_study_or_simulated_rehearsal(study, researcher, tmp_path):
     export(study, tmp_path)
     assert "REHEARSAL" not in verified(tmp_path)
     rehearsal = factories.make_study(

@@ -406,7 +406,9 @@ def documents(five) -> dict[tuple[str, str], blocks.Document]:
 
 
 @pytest.mark.parametrize(("document", "words", "where"), SENTENCES)
-def test_a_sentence_stands_where_it_is_true_alone(db, five, documents, document, words, where):
+def test_each_sentence_is_only_in_documents_where_it_is_true(
+    db, five, documents, document, words, where
+):
     for name in ALL:
         expected = where(Study.objects.get(pk=five[name])) if callable(where) else name in where
         stands = any(words in sentence for sentence in sentences(documents[document, name]))
@@ -415,7 +417,7 @@ def test_a_sentence_stands_where_it_is_true_alone(db, five, documents, document,
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("document", [PLAN, REPORT])
-def test_the_table_knows_every_sentence(documents, document, name):
+def test_every_sentence_is_in_the_table(documents, document, name):
     known = [words for of, words, _where in SENTENCES if of == document]
     unknown = [
         sentence
@@ -441,7 +443,7 @@ def titles(document: blocks.Document) -> list[str]:
     return [section.title for section in document.sections]
 
 
-def test_people_minus_models_stands_there_whatever_way_models_came_in(documents):
+def test_people_minus_models_is_reported_for_every_model_source(documents):
     section = "Models on the same examples"
     assert [name for name in ALL if section in titles(documents[REPORT, name])] == [CHOICE, SEATED]
     for name, model, rows in (
@@ -500,7 +502,7 @@ def captions(document: blocks.Document) -> dict[str, str]:
     return {picture.name: picture.caption for picture in pictures}
 
 
-def test_a_caption_names_only_what_the_figure_shows(documents):
+def test_a_caption_names_only_what_is_in_the_figure(documents):
     for name in ALL:
         shown = captions(documents[REPORT, name])
         assert ("models" in shown) == (name in (CHOICE, SEATED))
@@ -509,7 +511,7 @@ def test_a_caption_names_only_what_the_figure_shows(documents):
         assert "Dashed lines: the best score without reading" in shown["shots"]
 
 
-def test_no_document_sends_its_reader_to_a_page_of_the_server(documents):
+def test_no_document_refers_to_a_page_of_the_server(documents):
     for made in documents.values():
         words = blocks.as_markdown(made)
         assert not re.search(r"on the page|the page (Analysis|Sensitivity|Gold audit)", words)
@@ -530,7 +532,7 @@ def test_materials_have_the_tasks_of_every_step(db, five, tmp_path):
     assert names == {"unseen-a", "unseen-b", "up-one", "up-two", "sham"}
 
 
-def test_a_criterion_without_effect_has_no_row(db, five, documents):
+def test_a_criterion_without_effect_is_omitted(db, five, documents):
     table = grids(documents[REPORT, CHOICE])["Sensitivity to inclusion criteria: own-choice"]
     reported, *others = [row[1:] for row in table.rows]
     assert others
@@ -552,7 +554,7 @@ def test_the_score_of_a_seated_model_is_that_of_its_answers(db, five, documents)
         assert (score, runs) == (f"{100 * mean:.1f} ± –", "1 of 1")
 
 
-def test_what_seated_models_took_is_told(documents):
+def test_time_and_cost_of_seated_models_are_reported(documents):
     effort = grids(documents[REPORT, SEATED])["What an answer took"]
     (row,) = [dict(zip(effort.columns, row, strict=True)) for row in effort.rows[1:]]
     # Four runs of 8 answers, 90 seconds and 0.25 USD each.
@@ -562,7 +564,7 @@ def test_what_seated_models_took_is_told(documents):
     assert "What an answer took" not in grids(documents[REPORT, CHOICE])
 
 
-def test_a_test_that_is_a_sample_is_planned_as_one(documents):
+def test_a_sampled_test_set_is_described_in_the_plan(documents):
     notes = {name: grids(documents[PLAN, name])["The scenarios"].notes for name in ALL}
     told = "A part of the imported test file is used: own-choice, 4 of 10 test examples drawn with"
     for name in ALL:
@@ -573,7 +575,7 @@ def test_a_test_that_is_a_sample_is_planned_as_one(documents):
         assert "corpus" not in note
 
 
-def test_a_ceiling_by_highlighting_stands_where_something_is_highlighted(documents):
+def test_a_highlighting_ceiling_is_given_only_for_highlighting(documents):
     last = {name: grids(documents[REPORT, name])["Human performance"].rows[-1] for name in ALL}
     assert last[CLUES] == ["ceiling by highlighting", "–", "100.0"]
     assert last[SEATED] == ["ceiling by highlighting", "–", "100.0"]
@@ -581,7 +583,7 @@ def test_a_ceiling_by_highlighting_stands_where_something_is_highlighted(documen
     assert "ceiling by highlighting" not in (last[CHOICE][0], last[CROSS][0])
 
 
-def test_the_table_of_seated_models_is_over_model_runs(ada, five):
+def test_the_table_of_seated_models_counts_model_runs(ada, five):
     study = Study.objects.get(pk=five[SEATED])
     told = "Mean ± SD over {} (ddof 1) of each {}'s mean S1 x 100"
     runs, annotators = (
@@ -596,7 +598,7 @@ def test_the_table_of_seated_models_is_over_model_runs(ada, five):
     assert "model runs (ddof 1) of each model run's" in page
 
 
-def test_people_with_two_tasks_are_said_to_be_counted_twice_where_there_can_be_some(documents):
+def test_people_with_two_tasks_are_noted_as_counted_twice(documents):
     notes = {
         name: grids(documents[REPORT, name])["Participant flow by scenario"].notes for name in ALL
     }
@@ -607,7 +609,7 @@ def test_people_with_two_tasks_are_said_to_be_counted_twice_where_there_can_be_s
     assert any(told in note for note in notes[SEATED])
 
 
-def test_an_unpaid_study_tells_times_and_no_money(documents):
+def test_an_unpaid_study_reports_times_and_no_money(documents):
     facts = {
         name: [
             fact.name
@@ -633,7 +635,7 @@ def written(documents, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_the_numbers_of_people_are_those_of_the_rows(db, five, documents, name):
+def test_reported_numbers_of_people_match_the_rows(db, five, documents, name):
     study, text = Study.objects.get(pk=five[name]), written(documents, name)
     rows = people(study)
     completed = rows.filter(status=Status.COMPLETED)
@@ -652,7 +654,7 @@ def test_the_numbers_of_people_are_those_of_the_rows(db, five, documents, name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_as_many_tests_are_told_of_as_pairs_of_groups_have_results(db, five, documents, name):
+def test_the_number_of_tests_is_that_of_pairs_of_groups(db, five, documents, name):
     study, tables = Study.objects.get(pk=five[name]), grids(documents[REPORT, name])
     groups = combinations(sorted(cells(study)), 2)
     pairs = [(fewer, more) for fewer, more in groups if fewer[0] == more[0]]
@@ -662,7 +664,7 @@ def test_as_many_tests_are_told_of_as_pairs_of_groups_have_results(db, five, doc
 
 
 @pytest.mark.parametrize("name", PAID)
-def test_median_earnings_are_those_of_ledger_and_clock(db, five, documents, name):
+def test_median_earnings_match_ledger_and_working_time(db, five, documents, name):
     study = Study.objects.get(pk=five[name])
     wages = []
     settled = people(study).exclude(worked_seconds=None).exclude(status=Status.WITHDRAWN)
@@ -698,7 +700,7 @@ def of_checklist(documents, name: str, number: str) -> str:
 
 
 @pytest.mark.parametrize("name", PAID)
-def test_every_total_of_earnings_is_that_of_the_entries_that_are_paid(db, five, documents, name):
+def test_totals_of_earnings_are_those_of_the_paid_entries(db, five, documents, name):
     study = Study.objects.get(pk=five[name])
     entries = LedgerEntry.objects.filter(participation__study=study, participation__is_paid=True)
     number, cents = entries.count(), entries.aggregate(n=Sum("cents"))["n"]
@@ -712,14 +714,14 @@ def test_every_total_of_earnings_is_that_of_the_entries_that_are_paid(db, five, 
     assert ("1 unpaid by a decision" in settled) == is_prolific
 
 
-def test_who_withdrew_later_is_not_said_to_have_failed_to_complete(documents):
+def test_a_later_withdrawal_is_not_reported_as_incomplete(documents):
     flow = grids(documents[REPORT, CROSS])["Participant flow by scenario"]
     assert "Completed: answered all test examples and did not withdraw." in flow.notes[0]
     said = of_checklist(documents, CROSS, "5.1.5")
     assert "18 of 19 who took a seat (95%) completed and did not withdraw; 1 withdrew" in said
 
 
-def test_refusals_on_the_landing_page_are_told_where_there_are_any(db, five):
+def test_refused_arrivals_on_the_landing_page_are_reported(db, five):
     study = Study.objects.get(pk=five[CLUES])
 
     def told() -> tuple[bool, str]:
@@ -743,7 +745,7 @@ def test_a_table_explains_only_the_marks_that_it_has(documents):
             assert any("†" in note for note in table.notes) == has_mark, (name, caption)
 
 
-def test_no_cell_of_a_table_is_a_word_of_python(documents):
+def test_no_table_cell_is_a_python_constant(documents):
     cells_of = [
         cell
         for name in ALL
@@ -754,26 +756,26 @@ def test_no_cell_of_a_table_is_a_word_of_python(documents):
     assert not {"None", "nan", "True", "False"}.intersection(cells_of)
 
 
-def test_the_tables_of_the_arms_say_what_their_columns_mean(documents):
+def test_tables_of_arms_explain_their_columns(documents):
     tables = grids(documents[REPORT, CROSS])
     assert "people of the arm" in " ".join(tables["Gains of the arms"].notes)
     assert "Arm: " in " ".join(tables["Manipulation check"].notes)
     assert not [caption for caption in tables if "as published" in caption]  # no partition
 
 
-def test_who_declined_is_below_the_table_of_results(documents):
+def test_declined_consent_is_noted_below_the_table_of_results(documents):
     notes = " ".join(grids(documents[REPORT, CLUES])["Human performance"].notes)
     assert "Not counted: 1 declined; 1 returned the seat." in notes
 
 
-def test_power_is_said_to_be_that_of_welchs_test(documents):
+def test_power_is_described_as_that_of_welchs_test(documents):
     for name in TWO_SHOTS:
         (note,) = grids(documents[PLAN, name])["Statistical power of this design"].notes
         assert "80% power by Welch's t test over annotators alone" in note
         assert "The primary test generalises to other examples, too" in note
 
 
-def test_of_three_who_did_two_tasks_the_workers_are_counted(db, five):
+def test_annotators_with_two_tasks_are_counted_as_one_person(db, five):
     record = StudyRecord(Study.objects.get(pk=five[SEATED]))
     assert (record.workers_arrived, record.workers_analysed, record.whole.arrived) == (6, 6, 12)
     other = StudyRecord(Study.objects.get(pk=five[CLUES]))
@@ -797,7 +799,7 @@ def reported(study: Study, **changes) -> str:
     return " ".join(paragraph.text for paragraph in methods.paragraphs(record, {}))
 
 
-def test_where_participants_choose_their_scenario_no_document_calls_it_assigned(db, five):
+def test_a_chosen_scenario_is_never_called_assigned(db, five):
     study = Study.objects.get(pk=five[PROLIFIC])
     planned = plan(study, participants_choose_scenario=True)
     assert "Participants choose their scenario on Prolific" in planned
@@ -810,14 +812,14 @@ def test_where_participants_choose_their_scenario_no_document_calls_it_assigned(
     assert "arrival was assigned" not in told
 
 
-def test_programs_in_peoples_seats_are_planned_and_told(db, five):
+def test_programs_in_peoples_seats_are_in_plan_and_report(db, five):
     study = Study.objects.get(pk=five[CLUES])
     assert "Programs may take people's seats by the API" in plan(study, programs_as_people=True)
     assert "Programs could take people's seats" in reported(study, programs_as_people=True)
     assert "Programs" not in plan(study) + reported(study)
 
 
-def test_the_audience_is_planned_and_told(db, five):
+def test_the_audience_is_in_plan_and_report(db, five):
     study = Study.objects.get(pk=five[PROLIFIC])
     audience = {
         "countries": ["GB", "IE"], "languages": ["English"], "minimum_age": 18, "maximum_age": 60,
@@ -840,13 +842,13 @@ def test_the_audience_is_planned_and_told(db, five):
     assert plan(study, audience={"countries": [], "minimum_age": None}) == plan(study)
 
 
-def test_a_rehearsal_is_called_one(db, five):
+def test_a_rehearsal_is_called_a_rehearsal(db, five):
     study = Study.objects.get(pk=five[CLUES])
     assert "The study is a rehearsal" in plan(study, rehearsal=True)
     assert "The study was a rehearsal" in reported(study, rehearsal=True)
 
 
-def test_a_metric_of_whole_test_sets_is_said_to_have_pseudo_values(researcher):
+def test_a_metric_of_whole_test_sets_is_said_to_be_pseudo_valued(researcher):
     task = factories.make_task(labels=factories.LABELS, metric="Classification-F1")
     study = factories.make_study(researcher, task, metrics=["ACC"])
     told = "No mean over examples: Classification-F1. Their intervals are by the two-way t on"
@@ -854,19 +856,19 @@ def test_a_metric_of_whole_test_sets_is_said_to_have_pseudo_values(researcher):
     assert told in reported(study)
 
 
-def test_scores_of_a_study_that_is_still_open_are_not_said_to_have_been_hidden(researcher):
+def test_scores_of_an_open_study_are_reported_as_still_hidden(researcher):
     study = factories.make_study(researcher, factories.make_task(), hide_test_scores=True)
     assert "are hidden from the researchers until the study is closed." in reported(study)
 
 
-def test_equivalence_is_said_not_to_be_corrected_beside_the_word(documents):
+def test_equivalence_tests_are_stated_to_be_uncorrected(documents):
     told = "two one-sided tests, each at .05, not corrected for several"
     for name in TWO_SHOTS:
         notes = grids(documents[REPORT, name])["Differences between shots"].notes
         assert any(told in note for note in notes) == (name == CLUES)
 
 
-def test_a_study_without_results_tells_of_no_test(researcher):
+def test_a_study_without_results_mentions_no_test(researcher):
     study = factories.make_study(researcher, factories.make_task())
     consent.record(factories.join(study), agree=True)
     text = " ".join(sentences(report.for_study(study)))

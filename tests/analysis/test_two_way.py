@@ -24,7 +24,7 @@ SEEDS = st.integers(0, 10_000)
 SIZES = st.tuples(st.integers(2, 6), st.integers(2, 30))
 
 
-def test_the_worked_matrix_where_the_floor_holds():
+def test_the_worked_matrix_below_the_floor():
     """Mean squares .0625, .576389 and .118056: their sum falls below the largest of them."""
     estimate = two_way.of_mean(MATRIX)
     assert estimate.value == 0.625
@@ -40,7 +40,7 @@ def test_the_worked_matrix_where_the_floor_holds():
 
 
 @given(SEEDS, SIZES)
-def test_the_se_is_that_of_the_mean_squares(seed, sizes):
+def test_the_standard_error_equals_that_of_the_mean_squares(seed, sizes):
     """By the definitions, sum by sum, and Satterthwaite's degrees of freedom."""
     matrix = scores(seed, *sizes)
     a, b = sizes
@@ -62,7 +62,7 @@ def test_the_se_is_that_of_the_mean_squares(seed, sizes):
 
 
 @pytest.mark.parametrize("people_are_larger", [True, False])
-def test_the_degrees_of_freedom_do_not_jump_at_the_floor(people_are_larger):
+def test_the_degrees_of_freedom_are_continuous_at_the_floor(people_are_larger):
     """Just above, at and just below it: MS_AC is the smaller of the two others, but for a hair."""
 
     def both(hair: float) -> tuple[float, float]:
@@ -78,7 +78,7 @@ def test_the_degrees_of_freedom_do_not_jump_at_the_floor(people_are_larger):
     assert at_the_floor == pytest.approx((3, max(81 / weights, 2)))
 
 
-def test_two_arms_leave_out_what_their_contexts_share():
+def test_a_shift_common_to_both_arms_does_not_change_the_se():
     first, second = scores(1, 3, 40), scores(2, 4, 40)
     harder = np.linspace(-1, 1, 40)
     plain = two_way.of_difference(first, second)
@@ -93,7 +93,7 @@ def test_two_arms_leave_out_what_their_contexts_share():
     )
 
 
-def test_contexts_count_by_their_examples():
+def test_contexts_are_weighted_by_their_examples():
     """Each annotator's mean over contexts is the mean over examples, unequal as they are."""
     values = two_way.layout(MATRIX, list("aaab"))
     assert values.mean(1) == pytest.approx(MATRIX.mean(1))
@@ -107,7 +107,7 @@ def test_contexts_count_by_their_examples():
     assert parts.contexts == pytest.approx(clustered * 2 / 1)
 
 
-def test_equal_contexts_are_their_means():
+def test_contexts_of_equal_size_are_averaged():
     assert two_way.layout(MATRIX, list("abab")) == pytest.approx(
         (MATRIX[:, :2] + MATRIX[:, 2:]) / 2
     )
@@ -124,7 +124,7 @@ def test_equal_contexts_are_their_means():
         (np.where(MATRIX == 0.5, np.nan, MATRIX), None, "values are missing"),
     ],
 )
-def test_what_says_nothing_of_others_has_no_interval_and_says_why(matrix, contexts, why_not):
+def test_without_variation_an_estimate_has_a_reason_not_interval(matrix, contexts, why_not):
     estimate = two_way.of_mean(matrix, contexts)
     assert estimate.why_not == why_not
     assert all(math.isnan(end) for end in estimate.interval())
@@ -144,7 +144,7 @@ def test_no_interval_has_zero_width():
 
 
 @given(SEEDS, SIZES, st.sampled_from([0.8, 0.9, 0.95, 0.99]))
-def test_p_is_that_of_the_interval(seed, sizes, level):
+def test_p_and_interval_agree(seed, sizes, level):
     first, second = scores(seed, *sizes), scores(seed + 1, *sizes)
     estimate = two_way.of_difference(first, second)
     low, high = estimate.interval(level)
@@ -154,7 +154,7 @@ def test_p_is_that_of_the_interval(seed, sizes, level):
 
 
 @given(SEEDS, SIZES, st.floats(0.01, 1))
-def test_equivalence_is_the_interval_of_90_percent_inside_the_margin(seed, sizes, margin):
+def test_equivalence_is_the_90_percent_interval_in_the_margin(seed, sizes, margin):
     estimate = two_way.of_difference(scores(seed, *sizes), scores(seed + 1, *sizes))
     low, high = estimate.interval(0.9)
     if estimate.why_not or math.isclose(max(-low, high), margin):
@@ -163,7 +163,7 @@ def test_equivalence_is_the_interval_of_90_percent_inside_the_margin(seed, sizes
 
 
 @given(SEEDS, SIZES, st.sampled_from([0.9, 0.95]))
-def test_a_wider_question_never_has_a_narrower_interval(seed, sizes, level):
+def test_a_more_general_interval_is_never_narrower(seed, sizes, level):
     matrix = scores(seed, *sizes)
     estimate = two_way.of_mean(matrix)
     if estimate.why_not:
@@ -173,7 +173,7 @@ def test_a_wider_question_never_has_a_narrower_interval(seed, sizes, level):
     assert estimate.se >= estimate.people_se - 1e-12
 
 
-def test_many_studies_at_once_are_each_of_them():
+def test_many_studies_computed_together_equal_each_alone():
     matrices = np.array([scores(seed, 3, 12) for seed in range(20)])
     parts = two_way.variances(matrices)
     ses, dfs = parts.both()

@@ -76,7 +76,9 @@ def manifest_of(program, body, kind) -> str:
 
 
 @pytest.mark.parametrize("kind", ["json", "toml"])
-def test_a_study_by_program_is_that_of_the_command(program, task, kind, tmp_path, researcher):
+def test_a_study_created_by_the_api_equals_that_of_the_command(
+    program, task, kind, tmp_path, researcher
+):
     file = tmp_path / "design.toml"
     file.write_text(TOML)
     call_command("create_study", design=file, open=True, verbosity=0)
@@ -110,7 +112,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("change", "said"), REFUSED)
-def test_a_design_that_does_not_fit_is_422_and_stores_nothing(program, task, change, said):
+def test_an_invalid_design_is_422_and_stores_nothing(program, task, change, said):
     reply = program.post("/studies/", DESIGN | change)
     assert reply.status_code == 422
     assert said in json.dumps(reply.json()["fields"])
@@ -118,7 +120,7 @@ def test_a_design_that_does_not_fit_is_422_and_stores_nothing(program, task, cha
 
 
 @pytest.mark.parametrize("body", [[1], "x", 3, True])
-def test_a_body_that_is_no_object_is_422(program, task, body):
+def test_a_body_that_is_not_an_object_is_422(program, task, body):
     reply = program.post("/studies/", json.dumps(body))
     assert reply.status_code == 422
 
@@ -145,7 +147,7 @@ def test_a_draft_is_edited_by_key_and_a_frozen_one_is_409(program, task):
     assert Study.objects.get().title == "New"
 
 
-def test_the_design_that_is_shown_makes_the_same_study_again(program, task):
+def test_the_design_in_a_reply_creates_the_same_study(program, task):
     program.post("/studies/", DESIGN)
     shown = program.get("/studies/by-api/").json()["design"]
     assert program.post("/studies/", shown | {"name": "again"}).status_code == 201
@@ -153,7 +155,7 @@ def test_the_design_that_is_shown_makes_the_same_study_again(program, task):
     assert again == shown | {"name": "again"}
 
 
-def test_the_states_of_a_study_are_those_of_the_buttons(program, task):
+def test_the_api_changes_the_status_like_the_buttons(program, task):
     program.post("/studies/", DESIGN)
     assert program.post("/studies/by-api/close/").status_code == 409
     for action, status in [
@@ -187,7 +189,7 @@ def run(program, job: dict) -> dict:
 
 
 @pytest.mark.long
-def test_robots_go_into_a_clone_that_is_a_rehearsal_and_into_no_other_study(program, task):
+def test_only_a_rehearsal_clone_accepts_simulated_annotators(program, task):
     program.post("/studies/", DESIGN)
     program.post("/studies/by-api/open/")
     refused = program.post("/studies/by-api/simulate/", {})
@@ -231,7 +233,7 @@ def every_page(program, path) -> list[dict]:
     return rows
 
 
-def test_pages_csv_and_lines_hold_the_same_rows(program, done):
+def test_pages_csv_and_json_lines_have_the_same_rows(program, done):
     for name in ("answers", "spans"):
         path = f"/studies/done/{name}/"
         rows = every_page(program, f"{path}?page_size=3")
@@ -245,7 +247,7 @@ def test_pages_csv_and_lines_hold_the_same_rows(program, done):
         assert [row["hash"] for row in read] == [row["hash"] for row in rows]
 
 
-def test_gold_and_scores_of_people_wait_for_a_decision(program, done):
+def test_gold_and_scores_of_people_are_hidden_until_shown(program, done):
     def answers(kind):
         return every_page(program, f"/studies/done/answers/?kind={kind}")
 
@@ -284,18 +286,18 @@ def test_an_unanswered_example_has_no_gold(program, done, researcher, task):
         "shots=x",
     ],
 )
-def test_a_parameter_that_does_not_fit_is_400(program, done, query):
+def test_an_invalid_parameter_is_400(program, done, query):
     reply = program.get(f"/studies/done/answers/?{query}")
     assert reply.status_code == 400
     assert query.partition("=")[0] in reply.json()["fields"]
 
 
 @pytest.mark.parametrize("cursor", ["x", "cD14", "cD05OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk%3D", "%ff"])
-def test_a_cursor_that_nobody_was_given_is_404(program, done, cursor):
+def test_an_unknown_cursor_is_404(program, done, cursor):
     assert program.get(f"/studies/done/answers/?cursor={cursor}").status_code in (200, 404)
 
 
-def test_filters_keep_what_they_say(program, done):
+def test_filters_select_matching_rows(program, done):
     path = "/studies/done/participations/"
     assert len(every_page(program, f"{path}?kind=person&status=completed")) == 2
     assert every_page(program, f"{path}?status=working") == []
@@ -305,7 +307,7 @@ def test_filters_keep_what_they_say(program, done):
 # The twins ----------------------------------------------------------------------------------------
 
 
-def test_what_can_change_while_a_study_runs(program, done, other_researcher):
+def test_seats_and_switches_can_change_while_a_study_runs(program, done, other_researcher):
     rows = program.get("/studies/done/scenarios/").json()["results"]
     scenario = rows[0]["id"]
     added = program.post("/studies/done/seats/", {"scenario": scenario, "number": 2})
@@ -366,13 +368,13 @@ def test_a_dry_run_of_pay_changes_nothing(program, done):
         ("webhooks/", {"url": "ftp://example.org", "events": ["job.done"]}, "url"),
     ],
 )
-def test_a_field_that_does_not_fit_is_422_and_named(program, done, address, body, field):
+def test_an_invalid_field_is_422_and_named(program, done, address, body, field):
     reply = program.post(f"/studies/done/{address}", body)
     assert reply.status_code == 422
     assert field in reply.json()["fields"]
 
 
-def test_a_decision_keeps_its_reason_and_wants_one(program, done):
+def test_a_decision_requires_and_stores_a_reason(program, done):
     person = done.participations.filter(kind=Kind.PERSON).first()
     one = f"/studies/done/participations/{person.pseudonym}/"
     assert program.post(f"{one}decide/", {"about": "analysis", "outcome": False}).status_code == 422

@@ -52,7 +52,7 @@ def zipped(folder: Path) -> SimpleUploadedFile:
 
 @pytest.mark.long
 @pytest.mark.parametrize("way", ["files", "archive"])
-def test_a_task_is_imported_as_the_command_imports_it(program, way):
+def test_a_task_imported_by_the_api_equals_that_of_the_command(program, way):
     sent = files_of(DEMO) if way == "files" else zipped(DEMO)
     made = program.send("/tasks/", **{way: sent})
     assert made.status_code == 201, made.json()
@@ -89,7 +89,7 @@ def test_faults_of_files_are_named_and_nothing_is_stored(program):
     assert not TaskUpload.objects.exists()
 
 
-def test_a_task_of_somebody_else_gets_no_version(program, other_researcher):
+def test_a_foreign_task_cannot_get_a_new_version(program, other_researcher):
     assert program.send("/tasks/", files=files_of(DEMO)).status_code == 201
     files = files_of(DEMO)
     card = next(file for file in files if file.name == "task.toml")
@@ -102,7 +102,7 @@ def test_a_task_of_somebody_else_gets_no_version(program, other_researcher):
 
 
 @pytest.mark.parametrize("gold", [MAPPING["gold"], [MAPPING["gold"]]])
-def test_a_dataset_becomes_a_task(program, gold):
+def test_a_dataset_is_imported_as_a_task(program, gold):
     file = SimpleUploadedFile("reviews.csv", TEXTS.encode())
     mapping = json.dumps(MAPPING | {"gold": gold})
     made = program.send("/tasks/datasets/", file=file, mapping=mapping)
@@ -113,7 +113,7 @@ def test_a_dataset_becomes_a_task(program, gold):
     assert task.report["made_from"]["seed"] == 7
 
 
-def test_a_dataset_with_options_of_its_own_becomes_a_task_of_its_kind(program):
+def test_a_dataset_with_options_becomes_a_task_of_that_kind(program):
     rows = [{"stem": f"Item {n}?", "o": ["a", f"b{n}"], "key": "AB"[n % 2]} for n in range(60)]
     lines = "\n".join(map(json.dumps, rows))
     mapping = {
@@ -139,7 +139,7 @@ def test_a_dataset_with_options_of_its_own_becomes_a_task_of_its_kind(program):
         ({"shots": {}}, "shots"),
     ],
 )
-def test_a_mapping_that_does_not_fit_is_422(program, change, field):
+def test_an_invalid_mapping_is_422(program, change, field):
     file = SimpleUploadedFile("reviews.csv", TEXTS.encode())
     refused = program.send("/tasks/datasets/", file=file, mapping=json.dumps(MAPPING | change))
     assert refused.status_code == 422
@@ -163,7 +163,7 @@ def test_squad_and_the_gym_are_imported_from_the_real_files(program):
     assert Task.objects.filter(name="glue-sst2").exists()
 
 
-def test_a_job_is_its_owners_or_of_who_reads_the_study(program, researcher, other_researcher):
+def test_a_job_is_readable_only_by_its_owner(program, researcher, other_researcher):
     job = Job.objects.create(kind="check_upload", key="k", parameters={}, owner=researcher, total=2)
     assert program.get(f"/jobs/{job.pk}/").json()["state"] == "waiting"
     assert Program(other_researcher).get(f"/jobs/{job.pk}/").status_code == 404
@@ -175,7 +175,7 @@ def test_a_job_is_its_owners_or_of_who_reads_the_study(program, researcher, othe
 # Models -------------------------------------------------------------------------------------------
 
 
-def test_predictions_go_up_and_come_down_again(program, researcher):
+def test_predictions_can_be_uploaded_and_downloaded(program, researcher):
     task = factories.make_task()
     lines = [
         {"id": example.source_id, "predicted": example.gold}
@@ -212,7 +212,7 @@ def test_predictions_go_up_and_come_down_again(program, researcher):
 # Results ------------------------------------------------------------------------------------------
 
 
-def test_every_table_that_has_a_page_has_an_address(program, researcher):
+def test_every_table_of_a_page_has_an_api_address(program, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0, 2], name="told")
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
@@ -227,7 +227,7 @@ def test_every_table_that_has_a_page_has_an_address(program, researcher):
     assert program.get("/studies/told/cross-task/nothing/").status_code == 404
 
 
-def test_the_job_of_the_analysis_is_begun_and_run_by_program(program, researcher):
+def test_the_analysis_job_is_started_and_run_by_the_api(program, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], name="told")
     assert program.post("/studies/told/analysis/").status_code == 409
     factories.work_through(factories.seat(study.scenarios.get()))
@@ -240,7 +240,7 @@ def test_the_job_of_the_analysis_is_begun_and_run_by_program(program, researcher
 
 
 @pytest.mark.long
-def test_the_release_bundle_by_program(program, researcher):
+def test_the_release_bundle_is_prepared_by_the_api(program, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], name="told")
     factories.work_through(factories.seat(study.scenarios.get()))
     assert program.get("/studies/told/release.zip").status_code == 404

@@ -59,19 +59,19 @@ def test_a_token_is_shown_once_and_stored_as_its_hash(ada, study):
         assert token not in repr(cursor.fetchall())
 
 
-def test_the_page_says_what_is_missing(ada):
+def test_the_form_names_what_is_missing(ada):
     page = ada.post(reverse("tokens"), {"name": "", "days": "30"})
     assert page.status_code == 422
     assert "Choose one thing or more that it may do." in page.content.decode()
     assert not ApiToken.objects.exists()
 
 
-def test_a_token_for_a_study_of_somebody_else_cannot_be_made(ada, other_researcher):
+def test_a_token_for_a_foreign_study_cannot_be_made(ada, other_researcher):
     foreign = factories.make_study(other_researcher, factories.make_task(), name="foreign")
     assert ada.post(reverse("tokens"), FIELDS | {"study": foreign.pk}).status_code == 422
 
 
-def test_every_researcher_sees_and_revokes_their_own_tokens_alone(ada, other_researcher):
+def test_researchers_see_and_revoke_only_their_own_tokens(ada, other_researcher):
     token = made(ada)
     row = ApiToken.objects.get()
     other = Client()
@@ -111,7 +111,7 @@ def test_a_token_in_the_address_opens_nothing(ada):
     assert Client().get(f"{STUDIES}?token={made(ada)}").status_code == 401
 
 
-def test_a_token_runs_out(researcher):
+def test_an_expired_token_is_refused(researcher):
     headers = factories.bearer(researcher)
     later = timezone.now() + timedelta(hours=1)
     ApiToken.objects.update(created_at=later - timedelta(days=9), expires_at=later)
@@ -143,7 +143,7 @@ def test_a_scope_that_is_not_given_is_403_and_is_named(researcher, study):
     assert refused.json()["detail"] == "This token may pay only: this needs read."
 
 
-def test_a_token_allows_no_more_than_the_role_of_its_owner(study, researcher, other_researcher):
+def test_a_token_allows_no_more_than_its_owners_role(study, researcher, other_researcher):
     headers = factories.bearer(other_researcher, "read", "run", "pay")
     address = f"{STUDIES}story/training/"
     assert Client().get(address, headers=headers).status_code == 404
@@ -165,7 +165,7 @@ def test_the_last_use_is_written_at_most_once_an_hour(researcher):
 
 
 @pytest.mark.long
-def test_the_101st_request_in_a_minute_is_429_and_says_when_to_go_on(researcher, other_researcher):
+def test_the_101st_request_in_a_minute_is_429_with_retry_after(researcher, other_researcher):
     client, headers = Client(), factories.bearer(researcher)
     for _ in range(100):
         assert client.get(STUDIES, headers=headers).status_code == 200
@@ -179,7 +179,7 @@ def test_the_101st_request_in_a_minute_is_429_and_says_when_to_go_on(researcher,
 # Errors -------------------------------------------------------------------------------------------
 
 
-def test_errors_are_problem_details(researcher):
+def test_errors_have_the_problem_details_format(researcher):
     headers = factories.bearer(researcher)
     for address, status, code in [
         (f"{STUDIES}nobody/", 404, "not_found"),
@@ -199,7 +199,7 @@ def test_errors_are_problem_details(researcher):
     assert Client().get(STUDIES)["Content-Type"] == "application/problem+json"
 
 
-def test_the_document_names_the_token_and_every_error(researcher):
+def test_the_schema_documents_the_token_and_every_error(researcher):
     schema = Client().get("/api/v1/schema/?format=json", headers=factories.bearer(researcher))
     document = schema.json()
     assert document["openapi"].startswith("3.1")

@@ -60,14 +60,14 @@ def make_study(researcher, audience=AUDIENCE, **more) -> Study:
         ({"content_warning": "\ud800"}, "audience: it holds an invalid character"),
     ],
 )
-def test_what_is_wrong_with_an_audience_is_said_with_its_key(researcher, audience, said):
+def test_an_error_in_an_audience_is_reported_with_its_key(researcher, audience, said):
     with pytest.raises(ValidationError) as refused:
         make_study(researcher, audience)
     (sentence,) = refused.value.message_dict["audience"]
     assert sentence.startswith(said)
 
 
-def test_the_form_takes_an_audience_and_shows_it_again(ada):
+def test_the_form_stores_an_audience_and_shows_it_again(ada):
     task = factories.make_task()
     sent = {
         "audience_countries": "United Kingdom\n Ireland \n",
@@ -102,7 +102,7 @@ def test_the_form_takes_an_audience_and_shows_it_again(ada):
         ("countries", "Ireland\nIreland", "Ireland is named twice."),
     ],
 )
-def test_the_form_says_at_the_field_what_is_wrong(ada, field, text, said):
+def test_an_error_in_the_audience_form_is_at_its_field(ada, field, text, said):
     reply = ada.post(
         reverse("study_new"), fields(factories.make_task()) | {f"audience_{field}": text}
     )
@@ -110,7 +110,7 @@ def test_the_form_says_at_the_field_what_is_wrong(ada, field, text, said):
     assert said in reply.context["form"].errors[f"audience_{field}"][0]
 
 
-def test_an_audience_is_read_from_a_file_written_into_one_and_frozen(researcher, tmp_path):
+def test_an_audience_is_read_from_and_written_to_a_design_file(researcher, tmp_path):
     file = tmp_path / "design.toml"
     file.write_text(
         'prolific_reward = "longest"\nparticipants_choose_scenario = true\n'
@@ -129,14 +129,14 @@ def test_an_audience_is_read_from_a_file_written_into_one_and_frozen(researcher,
         assert manifest[key] == value
 
 
-def test_a_design_without_any_of_it_says_so_in_its_manifest(researcher):
+def test_a_design_without_an_audience_has_an_empty_one(researcher):
     manifest = json.loads(make_study(researcher, {}).manifest)
     assert manifest["audience"] == {}
     assert manifest["participants_choose_scenario"] is False
     assert manifest["prolific_reward"] == "shortest"
 
 
-def test_somebody_else_who_saved_another_audience_meanwhile_is_shown_theirs(ada):
+def test_a_conflicting_save_is_409_and_shows_the_other_audience(ada):
     task = factories.make_task()
     ada.post(reverse("study_new"), fields(task))
     study = Study.objects.get()
@@ -152,7 +152,7 @@ def test_somebody_else_who_saved_another_audience_meanwhile_is_shown_theirs(ada)
 # What participants read ---------------------------------------------------------------------------
 
 
-def test_a_content_warning_stands_on_the_landing_page(researcher):
+def test_a_content_warning_is_shown_on_the_landing_page(researcher):
     study = make_study(researcher)
     page = Client().get(reverse("landing", args=[study.link_code])).content.decode()
     assert WARNED in page

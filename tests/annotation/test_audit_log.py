@@ -266,7 +266,7 @@ SIGN_IN = {"account_login", "login"}  # of one address
 PARTS_OF_A_PAGE = {"participation_decide_pay"}  # tried with participation_decide
 
 
-def test_each_row_of_the_table_is_tried_below():
+def test_every_logged_post_is_tested_below():
     """Covers annotation/rights.py: each new POST is tried here, or states why it has no entry."""
     logged = {name for name, row in POSTS.items() if not row.unlogged}
     tried = DESIGN | WORK | PROLIFIC | TASKS | MODELS | ACCOUNTS | SIGN_IN | PARTS_OF_A_PAGE
@@ -334,7 +334,7 @@ def entry(what: str) -> AuditEntry:
     return AuditEntry.objects.filter(what__contains=what).latest("pk")
 
 
-def test_a_change_is_kept_as_it_was_and_as_it_is_by_page_and_by_token(ada, world, researcher):
+def test_an_entry_stores_before_and_after_by_page_and_by_token(ada, world, researcher):
     ada.post(reverse("budget", args=["story"]), {"amount": "900"})
     raised = entry("budget raised")
     assert (raised.by, raised.token, raised.topic) == (researcher, "", Topic.STUDY)
@@ -347,7 +347,7 @@ def test_a_change_is_kept_as_it_was_and_as_it_is_by_page_and_by_token(ada, world
     assert (paused.before, paused.after) == ({"status": "open"}, {"status": "paused"})
 
 
-def test_a_reason_stays_with_its_decision_and_a_withdrawal_empties_what_the_log_has(world):
+def test_a_withdrawal_erases_reasons_from_the_log(world):
     done, live = (factories.seat(world.scenarios.get()) for _ in range(2))
     factories.work_through(done)
     exclusion.decide(done, False, "S1 was 12.5", world.owner)
@@ -369,9 +369,7 @@ def test_the_database_refuses_to_change_or_delete_an_entry(world):
             cursor.execute(sql)
 
 
-def test_a_download_is_entered_once_an_hour_for_each_holder_and_a_look_at_a_page_is_not(
-    ada, world, researcher
-):
+def test_a_download_is_logged_once_an_hour_and_a_page_view_never(ada, world, researcher):
     before = AuditEntry.objects.count()
     for _twice in range(2):
         ada.get(reverse("study", args=["story"]))
@@ -388,7 +386,7 @@ def test_a_download_is_entered_once_an_hour_for_each_holder_and_a_look_at_a_page
     assert AuditEntry.objects.filter(token="script", topic=Topic.DOWNLOAD).count() == 1
 
 
-def test_nothing_that_identifies_a_worker_and_no_token_stands_in_the_log(ada, world, researcher):
+def test_the_log_has_no_worker_identity_and_no_token(ada, world, researcher):
     ada.post(reverse("personal_links", args=["story"]), {"names": "Dora Somebody"})
     sent = {"effect": "deny", "criterion": "people", "value": "prolific 5f5f5f5f5f5f5f5f5f5f5f5f"}
     ada.post(reverse("lists", args=["story"]), sent)
@@ -407,7 +405,7 @@ def test_nothing_that_identifies_a_worker_and_no_token_stands_in_the_log(ada, wo
 # Where it is read ---------------------------------------------------------------------------------
 
 
-def test_the_page_is_filtered_paged_and_a_csv_and_pay_is_for_payers(
+def test_the_page_filters_and_exports_and_hides_pay_from_others(
     ada, client, world, other_researcher
 ):
     lifecycle.change_status(world, "pause", world.owner)
@@ -441,7 +439,7 @@ def test_the_log_of_the_server_is_for_superusers(ada, world, researcher):
     assert "task imported" in shown
 
 
-def test_an_invitation_leaves_the_published_log_readable(world):
+def test_an_invitation_does_not_change_the_published_log(world):
     entry = {"what": "seats added", "by": world.owner, "topic": Topic.STUDY}
     AuditEntry.objects.record(study=world, after={"seats": 3}, **entry)
     before = list(publishing.log_rows(world, str))
@@ -452,7 +450,7 @@ def test_an_invitation_leaves_the_published_log_readable(world):
     assert invited[3] == "somebody was invited as analyst"
 
 
-def test_for_publication_researchers_are_numbers(world):
+def test_researchers_are_numbered_in_the_published_log(world):
     world.events.create(what="write to grace@example.org", by=world.owner)
     text = str(list(publishing.log_rows(world, str)))
     assert "researcher 2 joined the team as analyst" in text

@@ -36,7 +36,7 @@ def answers(*seconds: float, pause: float = 1, **fields) -> list[Answered]:
     return given
 
 
-def test_too_fast_is_under_a_share_of_the_own_median():
+def test_too_fast_is_below_a_share_of_the_annotators_median():
     """docs/statistics.md#quality-flags: the limit is 1.32 s, .6 and .9 are under it."""
     work = signs.signs(answers(4.1, 5.0, 3.2, 6.7, 0.6, 4.4, 5.5, 0.9, 30))
     assert (work.median_seconds, work.too_fast) == (4.4, 2)
@@ -59,15 +59,15 @@ def test_an_answer_faster_than_reading_is_too_fast():
         (answers(5, 5, step="check", right=False), "checks"),
     ],
 )
-def test_each_sign_raises_its_flag_alone(given, flag):
+def test_each_sign_raises_only_its_flag(given, flag):
     assert list(flags.flags(signs.signs(given))) == [flag]
 
 
-def test_ordinary_work_raises_none():
+def test_ordinary_work_raises_no_flag():
     assert flags.flags(signs.signs(answers(4, 6, 5, 7, 5, 6, 4, 8, 5, 6, 7, 5))) == {}
 
 
-def test_a_person_far_faster_than_the_others_stands_out():
+def test_a_person_far_faster_than_the_others_is_flagged():
     others = [5.0, 6.0, 5.5, 6.5, 5.8]
     assert flags.is_fast_person(1.0, others)
     assert not flags.is_fast_person(5.0, others)
@@ -87,9 +87,7 @@ def test_the_same_browser_under_two_ids_is_flagged_for_both(researcher):
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 20])
-def test_the_signs_of_a_study_are_those_of_each_participation_alone(
-    researcher, monkeypatch, at_once
-):
+def test_signs_of_a_study_equal_those_of_each_participation(researcher, monkeypatch, at_once):
     monkeypatch.setattr(signs, "AT_ONCE", at_once)
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS)
     study = factories.make_study(researcher, factories.make_task(), labels, shots=[0, 2])
@@ -124,9 +122,7 @@ def test_the_signs_of_a_study_are_those_of_each_participation_alone(
         assert flags.for_study(study, scenario.pk) == own
 
 
-def test_the_signs_of_a_study_take_as_many_queries_for_one_as_for_twenty(
-    researcher, django_assert_num_queries
-):
+def test_query_count_of_signs_is_constant_in_participations(researcher, django_assert_num_queries):
     study = factories.make_study(
         researcher, factories.make_task(test_size=2), shots=[0], annotators=20
     )
@@ -140,7 +136,7 @@ def test_the_signs_of_a_study_take_as_many_queries_for_one_as_for_twenty(
         assert len(flags.for_study(study)) == 20
 
 
-def test_signs_are_stored_when_somebody_completes_and_go_when_they_withdraw(researcher):
+def test_signs_are_stored_on_completion_and_erased_on_withdrawal(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=5)
@@ -168,7 +164,7 @@ def test_an_export_of_shared_browsers_verifies(researcher, tmp_path):
     assert "shared_browser" in (tmp_path / "out" / "annotators.csv").read_text()
 
 
-def test_who_has_most_flags_comes_first(ada, researcher):
+def test_the_annotator_with_most_flags_comes_first(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(test_size=20), shots=[0], annotators=3
     )

@@ -33,7 +33,7 @@ def rows(seat, hidden_steps=()) -> dict[str, tuple]:
     }
 
 
-def test_scores_stand_beside_the_median_of_three_others_or_more(study, seats):
+def test_scores_are_compared_with_the_median_of_three_or_more(study, seats):
     bad = rows(seats[3])
     own, others, n = bad["Test S1"]
     assert own < others == 100
@@ -45,7 +45,7 @@ def test_scores_stand_beside_the_median_of_three_others_or_more(study, seats):
     assert "Training S1" not in rows(alone)
 
 
-def test_a_score_that_is_hidden_is_not_told_here_either(ada, study, seats):
+def test_a_hidden_score_is_hidden_in_the_comparison_too(ada, study, seats):
     shown = ada.get(address(study, seats[3])).context
     assert {row.own for row in shown["beside"] if row.unit == "x 100"} == {None}
     blinding.show(seats[3], study.owner)
@@ -53,7 +53,7 @@ def test_a_score_that_is_hidden_is_not_told_here_either(ada, study, seats):
     assert None not in {row.own for row in shown["beside"]}
 
 
-def test_wrong_only_leaves_the_right_answers_out_once_the_score_may_be_seen(ada, study, seats):
+def test_wrong_only_filters_answers_once_the_score_may_be_seen(ada, study, seats):
     def answers(query: str = "?show=wrong") -> int:
         return len(ada.get(address(study, seats[3]) + query).context["rows"])
 
@@ -65,7 +65,7 @@ def test_wrong_only_leaves_the_right_answers_out_once_the_score_may_be_seen(ada,
     assert answers() == wrong
 
 
-def test_a_payer_is_told_neither(client, study, seats, other_researcher):
+def test_a_payer_sees_neither_comparison_nor_wrong_answers(client, study, seats, other_researcher):
     study.members.create(user=other_researcher, role="payer")
     client.force_login(other_researcher)
     shown = client.get(address(study, seats[3]) + "?show=wrong")

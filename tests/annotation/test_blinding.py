@@ -76,14 +76,14 @@ def test_the_score_is_hidden_until_the_reason_is_stored(ada, study, seats):
     assert marks.sentences(study) == []
 
 
-def test_a_decision_that_is_refused_shows_nothing(ada, seats):
+def test_a_refused_decision_does_not_show_the_score(ada, seats):
     address = reverse("participation_decide", args=[seats[0].study.name, seats[0].pseudonym])
     reply = ada.post(address, {"about": "analysis", "outcome": "no", "reason": " "})
     assert reply.status_code == 422
     assert not says_the_score(reply.content.decode())
 
 
-def test_the_list_of_people_hides_the_same_scores(ada, study, seats):
+def test_the_list_of_people_hides_the_same_scores_as_the_page(ada, study, seats):
     def shown():
         page = ada.get(reverse("people", args=[study.name])).content.decode()
         return page.count(">hidden</td>"), page.count(">100.0</td>")
@@ -126,7 +126,7 @@ def test_a_rehearsal_hides_nothing(ada, researcher):
     assert seat.decisions.get().score_seen  # it could be
 
 
-def test_on_the_page_of_an_example_nobody_hidden_is_named(ada, study, seats):
+def test_an_example_page_hides_annotators_with_hidden_scores(ada, study, seats):
     example = study.tasks.get().test_split.examples.first()
     address = reverse("example", args=[study.name, example.pk])
     page = ada.get(address).content.decode()
@@ -137,7 +137,7 @@ def test_on_the_page_of_an_example_nobody_hidden_is_named(ada, study, seats):
     assert [seat.pseudonym in page for seat in seats] == [False, True]
 
 
-def test_who_asks_for_the_score_first_can_decide_and_every_table_says_so(ada, study, seats):
+def test_an_exclusion_after_seeing_the_score_is_marked_in_tables(ada, study, seats):
     assert show(ada, seats[1]).status_code == 302
     assert show(ada, seats[1]).status_code == 302
     assert ScoreShown.objects.get().by.username == "ada"
@@ -156,13 +156,13 @@ def test_who_asks_for_the_score_first_can_decide_and_every_table_says_so(ada, st
         assert mark in text
 
 
-def test_taking_an_exclusion_back_is_a_decision_with_the_score_seen(study, seats, researcher):
+def test_undoing_an_exclusion_counts_as_having_seen_the_score(study, seats, researcher):
     exclusion.decide(seats[1], False, "asleep", researcher)
     exclusion.decide(seats[1], True, "was awake", researcher)
     assert [decision.score_seen for decision in seats[1].decisions.all()] == [False, True]
 
 
-def test_the_designs_rule_and_simulated_annotators_need_no_blinding(study, researcher):
+def test_rule_decisions_and_simulated_annotators_are_not_blinded(study, researcher):
     robot = factories.seat(study.scenarios.get(), Kind.SIMULATED)
     factories.work_through(robot)
     assert not blinding.is_hidden(robot)
@@ -170,7 +170,7 @@ def test_the_designs_rule_and_simulated_annotators_need_no_blinding(study, resea
     assert Decision.objects.get().score_seen is None
 
 
-def test_who_waits_for_a_decision_is_judged_by_the_training_step(ada, researcher):
+def test_training_score_is_shown_while_a_decision_is_pending(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], qualification="researcher"
     )
@@ -184,7 +184,7 @@ def test_who_waits_for_a_decision_is_judged_by_the_training_step(ada, researcher
     assert says_the_score(page)
 
 
-def test_the_reason_of_an_admitting_verdict_is_hidden_as_the_score_is(ada, researcher):
+def test_a_reason_that_states_a_score_is_hidden_like_the_score(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(shots=(2, 6)), shots=[0, 2], qualification="minimum",
         qualification_threshold=50, screening_examples=2,
@@ -200,7 +200,7 @@ def test_the_reason_of_an_admitting_verdict_is_hidden_as_the_score_is(ada, resea
         assert told in page_of(ada, seat)
 
 
-def test_screening_answers_are_hidden_unless_somebody_waits_for_a_decision(ada, researcher):
+def test_screening_scores_are_hidden_unless_a_decision_waits(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(shots=(2, 6)), shots=[0, 2], qualification="researcher",
         screening_examples=2,
@@ -222,7 +222,7 @@ def add(client, study, **fields):
     return client.post(reverse("seats", args=[study.name]), sent)
 
 
-def test_before_results_seats_are_added_without_a_word(ada, study):
+def test_seats_added_before_results_need_no_confirmation(ada, study):
     page = ada.get(reverse("lists", args=[study.name])).content.decode()
     assert "although results can be seen" not in page
     assert add(ada, study).status_code == 302
@@ -230,7 +230,7 @@ def test_before_results_seats_are_added_without_a_word(ada, study):
     assert marks.sentences(study) == []
 
 
-def test_with_results_they_need_a_confirmation_that_says_what_it_does(ada, study, seats):
+def test_adding_seats_after_results_needs_a_confirmation(ada, study, seats):
     page = ada.get(reverse("lists", args=[study.name])).content.decode()
     assert "makes p values too small and intervals too narrow" in page
     reply = add(ada, study)
@@ -243,7 +243,7 @@ def test_with_results_they_need_a_confirmation_that_says_what_it_does(ada, study
     assert study.events.filter(what__contains="after results could be seen").exists()
 
 
-def test_a_step_function_asks_for_the_same(study, seats, researcher):
+def test_the_step_function_needs_the_same_confirmation(study, seats, researcher):
     with pytest.raises(DesignError, match="Confirm it"):
         lifecycle.add_seats(study.scenarios.get(), 1, researcher)
 

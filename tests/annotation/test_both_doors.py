@@ -94,7 +94,7 @@ def walk(door, researcher, gold, name, kind) -> list[tuple[str, bool, tuple]]:
 
 
 @pytest.mark.parametrize("kind", one_in(3, KINDS))
-def test_other_gold_gives_the_same_bytes_until_the_answer_is_stored(
+def test_other_gold_gives_equal_bytes_until_the_answer_is_stored(
     door, researcher, same_orders, kind
 ):
     ways = (
@@ -137,7 +137,7 @@ def test_every_kind_of_answer_is_stored_once_and_revealed(door, researcher, kind
     assert stored.s1 < 1
 
 
-def test_an_answer_that_does_not_fit_stores_nothing(door, seat):
+def test_an_invalid_answer_stores_nothing(door, seat):
     turn = seat.latest_turn()
     for fields in ({"typed": "nowhere"}, {}, {"label": "positive"}):
         assert door.answer(seat.token, turn.pk, fields).status_code == 422
@@ -145,7 +145,7 @@ def test_an_answer_that_does_not_fit_stores_nothing(door, seat):
     assert seat.latest_turn() == turn
 
 
-def test_the_annotation_step_reveals_nothing_and_takes_no_second_answer(door, seat):
+def test_the_annotation_step_reveals_nothing_and_takes_no_change(door, seat):
     turn = to_annotation(door, seat)
     reply = door.answer(seat.token, turn.pk, texts(turn, "home"))
     following = seat.latest_turn()
@@ -168,13 +168,13 @@ def test_continue_skips_no_example(door, seat):
     assert seat.turns.count() == 2
 
 
-def test_an_example_that_is_not_shown_yet_is_nobodys(door, seat):
+def test_an_example_that_is_not_shown_yet_is_404(door, seat):
     turn = seat.latest_turn()
     assert door.answer(seat.token, turn.pk + 1, right(turn)).status_code == 404
     assert not Answer.objects.exists()
 
 
-def test_a_foreign_turn_is_404_and_a_token_of_nobody_opens_nothing(door, study, seat):
+def test_a_foreign_turn_and_an_unknown_token_are_refused(door, study, seat):
     foreign = factories.seat(study.scenarios.get()).latest_turn()
     assert door.answer(seat.token, foreign.pk, right(foreign)).status_code == 404
     assert door.answer("nobody", foreign.pk, right(foreign)).status_code == door.stranger
@@ -205,7 +205,7 @@ def test_after_the_end_nothing_more_is_recorded(door, seat):
     assert Answer.objects.count() == 6
 
 
-def test_withdrawing_erases_the_answers_and_ends_it(door, seat):
+def test_withdrawing_erases_the_answers_and_ends_the_seat(door, seat):
     turn = seat.latest_turn()
     door.answer(seat.token, turn.pk, right(turn))
     assert door.withdraw(seat.token).status_code < 400
@@ -227,14 +227,14 @@ def test_declining_leaves_nothing_but_a_count(door, study):
     assert study.scenarios.get().declined == 1
 
 
-def test_without_a_free_seat_it_is_said_at_once(door, study):
+def test_a_start_without_a_free_seat_is_409(door, study):
     for _seat in range(2):
         factories.seat(study.scenarios.get())
     assert door.start(study).status_code == 409
     assert study.participations.count() == 2
 
 
-def test_whoever_met_the_task_elsewhere_loses_the_seat_at_the_first_example(door, study):
+def test_a_known_exposure_to_the_task_ends_the_seat_at_the_start(door, study):
     door.start(study)
     participation = study.participations.get()
     Exposure.objects.create(worker_key=participation.worker.key, task_name="toy-places")
@@ -245,7 +245,7 @@ def test_whoever_met_the_task_elsewhere_loses_the_seat_at_the_first_example(door
     assert not Turn.objects.exists()
 
 
-def test_a_start_that_is_repeated_is_one_seat(door, study):
+def test_a_repeated_start_is_one_seat(door, study):
     arrival = door.arrival(study)
     assert [door.start(study, arrival).status_code < 400 for _click in range(2)] == [True, True]
     assert study.participations.count() == 1
@@ -257,7 +257,7 @@ def test_a_start_that_is_repeated_is_one_seat(door, study):
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_of_many_starts_at_once_as_many_as_there_are_seats_get_one(door, researcher, settings):
+def test_simultaneous_starts_get_no_more_seats_than_exist(door, researcher, settings):
     settings.STARTS_PER_MINUTE = 100
     study = both_doors.make_study(researcher, factories.make_task(), shots=[2], annotators=3)
     make = type(door)
@@ -269,7 +269,7 @@ def test_of_many_starts_at_once_as_many_as_there_are_seats_get_one(door, researc
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_of_simultaneous_answers_one_is_stored_and_the_others_are_told(door, researcher):
+def test_of_simultaneous_answers_one_is_stored_and_the_rest_409(door, researcher):
     study = both_doors.make_study(researcher, factories.make_task(), shots=[2])
     seat = factories.seat(study.scenarios.get())
     turn, make = seat.latest_turn(), type(door)

@@ -42,9 +42,7 @@ def study(researcher, task):
         ({"hourly_rate": 0, "base_reward": 2}, "Set the budget of the study. Suggested: 16.00 USD"),
     ],
 )
-def test_a_paid_draft_without_cap_or_budget_says_so_and_does_not_open(
-    ada, researcher, task, fields, lacks
-):
+def test_a_paid_draft_without_cap_or_budget_does_not_open(ada, researcher, task, fields, lacks):
     study = factories.make_study(
         researcher, task, status="draft", shots=[2], annotators=6, estimated_minutes=10, **fields
     )
@@ -64,7 +62,7 @@ def test_a_study_of_volunteers_opens_without_a_budget(ada, researcher, task):
     assert start(study) == 302
 
 
-def test_the_form_suggests_three_times_the_estimate_and_that_for_each_seat(ada, researcher, task):
+def test_the_form_suggests_a_cap_and_a_budget_from_the_estimate(ada, researcher, task):
     study = factories.make_study(
         researcher, task, status="draft", shots=[2], annotators=5, estimated_minutes=10
     )
@@ -73,14 +71,14 @@ def test_the_form_suggests_three_times_the_estimate_and_that_for_each_seat(ada, 
     assert form["budget"].value() == Decimal("36.00")
 
 
-def test_cap_and_budget_and_pausing_are_part_of_the_frozen_design(study):
+def test_cap_budget_and_pausing_are_in_the_frozen_design(study):
     frozen = json.loads(study.manifest)
     assert frozen["pay"]["cap"] == "6.00"
     assert frozen["pay"]["budget"] == "12.00"
     assert frozen["max_screen_outs_in_a_row"] == 5
 
 
-def test_annotators_read_first_what_they_will_earn_then_the_rate_and_the_cap(client, study):
+def test_the_landing_page_states_pay_first_then_rate_and_cap(client, study):
     page = client.get(reverse("landing", args=[study.link_code])).content.decode()
     assert "about 2.00 USD (12.00 USD per hour, at most 6.00 USD per task)" in page
 
@@ -93,14 +91,14 @@ def test_annotators_read_first_what_they_will_earn_then_the_rate_and_the_cap(cli
         ({"max_paid_hours": "0.1"}, "about 1.20 USD (12.00 USD per hour, at most 1.20 USD"),
     ],
 )
-def test_what_they_will_earn_keeps_to_the_cap_and_the_base_reward(study, pay, words):
+def test_promised_pay_respects_the_cap_and_the_base_reward(study, pay, words):
     for name, value in pay.items():
         setattr(study, name, Decimal(value) if value is not None else None)
     assert promises.promise(study, [10]).startswith(words)
     assert "10.00 USD" not in promises.promise(study, [10])
 
 
-def test_tasks_of_different_length_promise_a_range(study):
+def test_tasks_of_different_length_have_a_range_of_pay(study):
     assert promises.promise(study, [10, 25]).startswith("about 2.00 USD to 5.00 USD (12.00 USD")
 
 
@@ -112,14 +110,14 @@ def test_tasks_of_different_length_promise_a_range(study):
         ({"hourly_rate": 0, "minimum_pay": 1}, "at least 1.00 USD once you have seen an example"),
     ],
 )
-def test_the_landing_page_never_promises_nothing_per_hour(client, researcher, task, promise, words):
+def test_the_landing_page_never_states_a_rate_of_zero(client, researcher, task, promise, words):
     study = factories.make_study(researcher, task, **promise)
     page = client.get(reverse("landing", args=[study.link_code])).content.decode()
     assert words in page
     assert "0.00 USD per hour" not in page
 
 
-def test_the_preregistration_tells_the_limits(ada, study):
+def test_the_preregistration_states_the_limits_of_pay(ada, study):
     page = ada.get(reverse("preregistration", args=[study.name])).content.decode()
     assert "Earnings per participation are capped at 6.00 USD" in page
     assert "The budget for all annotators is 12.00 USD" in page
@@ -130,7 +128,7 @@ def test_the_preregistration_tells_the_limits(ada, study):
 # Seats within the budget -------------------------------------------------------------------------
 
 
-def test_no_seat_is_given_out_beyond_the_budget_and_the_page_says_why(study):
+def test_no_seat_exceeds_the_budget_and_the_page_says_why(study):
     assert [start(study), start(study), start(study)] == [302, 302, 409]
     page = Client().get(reverse("landing", args=[study.link_code])).content.decode()
     assert "The budget of this study is fully committed at the moment" in page
@@ -138,7 +136,7 @@ def test_no_seat_is_given_out_beyond_the_budget_and_the_page_says_why(study):
     assert study.participations.count() == 2
 
 
-def test_who_ends_below_the_cap_makes_room_for_somebody_else(study):
+def test_an_annotator_below_the_cap_leaves_budget_for_another(study):
     first, _second = factories.join(study), factories.join(study)
     assert refusals.refusal(study, "nobody", "person") == "budget"
     consent.record(first, agree=True)
@@ -149,7 +147,7 @@ def test_who_ends_below_the_cap_makes_room_for_somebody_else(study):
     assert start(study) == 302
 
 
-def test_who_is_seated_finishes_and_is_paid_though_the_budget_is_reached(study):
+def test_a_seated_annotator_is_paid_after_the_budget_is_reached(study):
     seat = factories.seat(study.scenarios.get())
     Study.objects.update(budget=Decimal("0.01"))
     factories.work_through(seat)
@@ -158,7 +156,7 @@ def test_who_is_seated_finishes_and_is_paid_though_the_budget_is_reached(study):
     assert seat.ledger.exists()
 
 
-def test_what_the_departed_earned_is_spent(study):
+def test_earnings_of_departed_annotators_are_spent(study):
     left = factories.seat(study.scenarios.get())
     factories.work_through(left, limit=2)
     Participation.objects.update(worked_seconds=1800, status="expired", seat_number=None)
@@ -169,7 +167,7 @@ def test_what_the_departed_earned_is_spent(study):
     assert [start(study), start(study)] == [302, 409]
 
 
-def test_abandoned_places_keep_no_money(study):
+def test_abandoned_seats_reserve_no_budget(study):
     for _ in range(2):
         factories.seat(study.scenarios.get())
     later = timezone.now() + timedelta(days=30)
@@ -179,7 +177,7 @@ def test_abandoned_places_keep_no_money(study):
         assert refusals.refusal(study, "nobody", "person") == ""
 
 
-def test_who_comes_back_is_seated_only_within_the_budget(study):
+def test_a_returning_annotator_needs_room_in_the_budget(study):
     Study.objects.update(budget=Decimal("12.50"))
     gone = factories.seat(study.scenarios.get())
     factories.work_through(gone, limit=2)
@@ -194,13 +192,13 @@ def test_who_comes_back_is_seated_only_within_the_budget(study):
         seats.resume(gone)
 
 
-def test_robots_need_no_budget(study):
+def test_simulated_annotators_need_no_budget(study):
     Study.objects.update(budget=Decimal("0.01"))
     study.refresh_from_db()
     assert factories.join(study, kind="simulated").seat_number == 1
 
 
-def test_the_budget_is_raised_while_the_study_runs_and_the_log_keeps_it(ada, study):
+def test_the_budget_of_an_open_study_is_raised_and_logged(ada, study):
     address, before = reverse("budget", args=[study.name]), study.manifest_hash
     assert ada.post(address, {"amount": "18.00"}).status_code == 302
     study.refresh_from_db()
@@ -213,7 +211,7 @@ def test_the_budget_is_raised_while_the_study_runs_and_the_log_keeps_it(ada, stu
 @pytest.mark.parametrize(
     "amount", ["", "x", "-Infinity", "NaN", "1e3", "1_000", "١٢", "11", "9" * 40]
 )
-def test_a_budget_that_is_no_larger_amount_is_refused_at_its_field(ada, study, amount):
+def test_a_budget_that_is_not_larger_is_refused_at_its_field(ada, study, amount):
     reply = ada.post(reverse("budget", args=[study.name]), {"amount": amount})
     assert reply.status_code == 422
     assert 'id="budget-amount_error"' in reply.content.decode()
@@ -221,7 +219,7 @@ def test_a_budget_that_is_no_larger_amount_is_refused_at_its_field(ada, study, a
     assert study.budget == Decimal("12.00")
 
 
-def test_a_bonus_goes_no_further_than_the_budget(ada, study):
+def test_a_bonus_cannot_exceed_the_budget(ada, study):
     seat = factories.seat(study.scenarios.get())
     address = reverse("participation_bonus", args=[study.name, seat.pseudonym])
     reply = ada.post(address, {"amount": "6.01", "reason": "kind"})
@@ -236,7 +234,7 @@ def test_a_bonus_goes_no_further_than_the_budget(ada, study):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_study_pauses_by_itself_when_its_budget_is_reached(ada, researcher, task):
+def test_a_study_pauses_automatically_when_its_budget_is_reached(ada, researcher, task):
     study = make_study(researcher, task, hourly_rate=0, base_reward=5)
     for _ in range(2):
         factories.work_through(factories.seat(study.scenarios.get()))
@@ -260,7 +258,7 @@ def test_a_study_pauses_by_itself_when_its_budget_is_reached(ada, researcher, ta
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_study_whose_seats_are_filled_does_not_pause_for_its_budget(researcher, task):
+def test_a_full_study_does_not_pause_for_its_budget(researcher, task):
     study = make_study(
         researcher, task, hourly_rate=0, base_reward=5, annotators=2, budget=Decimal(10)
     )
@@ -284,7 +282,7 @@ def passes(study) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_study_pauses_after_screen_outs_in_a_row_and_starts_counting_again(ada, researcher, task):
+def test_screen_outs_in_a_row_pause_a_study_and_the_row_restarts(ada, researcher, task):
     study = make_study(
         researcher, task, qualification="minimum", qualification_threshold=90,
         max_screen_outs_in_a_row=2, budget=Decimal(100),
@@ -311,7 +309,7 @@ def test_a_study_pauses_after_screen_outs_in_a_row_and_starts_counting_again(ada
 @pytest.mark.parametrize(
     ("platform", "pauses"), [("link", False), ("panel:SONA", False), ("personal", True)]
 )
-def test_strangers_who_fail_the_questions_at_once_pause_nothing(
+def test_failed_questions_by_an_open_link_do_not_pause_a_study(
     client, researcher, task, platform, pauses
 ):
     """By an open link one client is as many people as it likes; an invited person is one."""
@@ -332,7 +330,7 @@ def test_strangers_who_fail_the_questions_at_once_pause_nothing(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_robots_who_are_screened_out_pause_nothing(researcher, task):
+def test_screened_out_simulated_annotators_do_not_pause_a_study(researcher, task):
     study = make_study(
         researcher, task, qualification="minimum", qualification_threshold=90,
         max_screen_outs_in_a_row=1,
@@ -354,7 +352,7 @@ def test_a_waiting_worker_reserves_the_cap(researcher, task):
     assert budget.reserved(study) == 0
 
 
-def test_who_left_counts_as_settling_enters_it_in_as_many_queries_for_one_as_for_many(
+def test_unsettled_departures_count_as_spent_in_constant_queries(
     ada, researcher, task, django_assert_max_num_queries
 ):
     study = make_study(researcher, task, annotators=6, budget=Decimal("60.00"))

@@ -109,7 +109,7 @@ def go_on(client, seat, leaving: str) -> str:
     return reply.content.decode()
 
 
-def test_from_the_link_to_the_instructions(client, places):
+def test_card_texts_on_first_pages_have_language_and_direction(client, places):
     study = places.study
     landing = reverse("landing", args=[study.link_code])
     check(client.get(landing).content.decode())
@@ -120,7 +120,7 @@ def test_from_the_link_to_the_instructions(client, places):
     check(agreed.content.decode())
 
 
-def test_questions_and_reveals_of_spans(client, places):
+def test_span_pages_mark_the_language_of_card_texts(client, places):
     check(client.get(reverse("work", args=[places.token])).content.decode())
     # One answer is too long at both ends, the other is wrong.
     check(answer(client, places, ["إلى القاهرة الكبرى ثم", "ذهبنا"]))
@@ -133,7 +133,7 @@ def test_questions_and_reveals_of_spans(client, places):
     check(review)
 
 
-def test_questions_and_reveals_of_labels(client, moods):
+def test_label_pages_mark_the_language_of_card_texts(client, moods):
     check(client.get(reverse("work", args=[moods.token])).content.decode())
     for _example in range(2):
         check(answer(client, moods, ["إيجابي"]))
@@ -142,7 +142,7 @@ def test_questions_and_reveals_of_labels(client, moods):
     check(review)
 
 
-def test_the_texts_of_a_study_have_the_direction_of_their_letters(client, researcher):
+def test_texts_of_a_study_have_automatic_direction(client, researcher):
     study = factories.make_study(
         researcher,
         factories.make_task(),

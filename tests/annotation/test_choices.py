@@ -103,7 +103,7 @@ def own_check(model: type[models.Model], field: str) -> str:
 
 
 @pytest.mark.parametrize(("model", "field"), FIELDS.values(), ids=FIELDS)
-def test_the_database_refuses_a_value_that_is_no_choice(rows, model, field):
+def test_the_database_refuses_a_value_that_is_not_a_choice(rows, model, field):
     row = model.objects.all()[:1]
     assert row, "add a row of this model to the fixture"
     values = model.objects.filter(pk=row[0].pk)

@@ -43,7 +43,7 @@ def attempt(client, seat, first="1", second="0"):
     return client.post(reverse("comprehend", args=[seat.token]), fields)
 
 
-def test_the_first_example_waits_for_the_right_answers(client, asked):
+def test_the_first_example_needs_the_right_answers(client, asked):
     page = client.get(reverse("work", args=[asked.token])).content.decode()
     assert "You have 2 attempts left" in page
     assert reverse("begin", args=[asked.token]) not in page
@@ -56,7 +56,7 @@ def test_the_first_example_waits_for_the_right_answers(client, asked):
     )
 
 
-def test_a_wrong_attempt_names_the_question_and_leaves_another(client, asked):
+def test_a_wrong_attempt_names_the_question_and_allows_another(client, asked):
     reply = attempt(client, asked, second="1")
     assert reply.status_code == 422
     assert "question 2" in reply.content.decode()
@@ -66,13 +66,13 @@ def test_a_wrong_attempt_names_the_question_and_leaves_another(client, asked):
     assert asked.comprehended_at is not None
 
 
-def test_an_attempt_without_an_answer_to_each_question_does_not_count(client, asked):
+def test_an_incomplete_attempt_does_not_count(client, asked):
     assert attempt(client, asked, second="").status_code == 422
     asked.refresh_from_db()
     assert asked.comprehension_attempts_used == 0
 
 
-def test_who_failed_the_questions_cannot_begin_anew_with_the_same_link(client, asked):
+def test_a_failed_annotator_cannot_restart_with_the_same_link(client, asked):
     for _attempt in range(2):
         attempt(client, asked, first="0")
     asked.refresh_from_db()
@@ -105,13 +105,13 @@ def test_the_last_wrong_attempt_is_a_paid_exit_not_a_rejection(client, asked):
         ("<b onclick=x>y</b>", "", "<b"),
     ],
 )
-def test_markdown_is_shown_and_nothing_else_gets_through(markdown, holds, never):
+def test_consent_markdown_is_rendered_and_html_escaped(markdown, holds, never):
     html = consent_text.as_html(markdown)
     assert holds in html
     assert not never or never not in html
 
 
-def test_the_version_consented_to_is_stored_and_a_changed_text_is_a_new_one(researcher):
+def test_the_consented_version_is_stored_and_new_text_is_another(researcher):
     study = factories.make_study(researcher, factories.make_task(), consent_text="First.")
     lifecycle.change_status(study, "draft")
     lifecycle.change_status(study, "open")
@@ -152,7 +152,7 @@ def checked(researcher, tmp_path):
     return factories.seat(study.scenarios.get())
 
 
-def test_checks_are_spread_over_the_annotation_step_and_never_first(checked):
+def test_checks_are_spread_over_the_annotation_step_never_first(checked):
     order = checked.annotation_order
     assert len(order) == 8
     places = [order.index(pk) for pk in checked.checks]
@@ -160,7 +160,7 @@ def test_checks_are_spread_over_the_annotation_step_and_never_first(checked):
     assert 0 not in places
 
 
-def test_checks_never_count_in_s1_and_their_result_is_kept(checked):
+def test_checks_do_not_count_in_s1_but_their_result_is_stored(checked):
     def answer(turn):
         return [] if turn.step == Step.CHECK else list(dict.fromkeys(turn.example.gold))
 
@@ -187,7 +187,7 @@ def test_a_check_looks_like_any_other_example(client, checked):
     assert seen == {"annotation", "check"}
 
 
-def test_a_task_has_one_file_of_checks(checked, tmp_path):
+def test_a_second_file_of_checks_is_refused(checked, tmp_path):
     with pytest.raises(FormatError, match="already"):
         attention_checks.import_checks(checked.scenario.task, check_file(tmp_path))
 
@@ -195,7 +195,7 @@ def test_a_task_has_one_file_of_checks(checked, tmp_path):
 # Exit questionnaire ------------------------------------------------------------------------------
 
 
-def test_the_exit_questions_are_optional_and_their_first_answers_count(client, researcher):
+def test_exit_questions_are_optional_and_the_first_answers_count(client, researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], exit_questionnaire=True
     )
@@ -233,7 +233,7 @@ def test_checks_are_attached_on_the_tasks_page(client, researcher, tmp_path):
     assert 'name="checks"' not in page
 
 
-def test_what_is_wrong_is_said_at_the_questions_where_the_reply_is_scrolled_to(client, asked):
+def test_wrong_answers_are_reported_where_the_page_scrolls_to(client, asked):
     page = client.get(reverse("work", args=[asked.token])).content.decode()
     assert f'action="{reverse("comprehend", args=[asked.token])}#questions"' in page
     reply = attempt(client, asked, second="1").content.decode()
@@ -241,7 +241,7 @@ def test_what_is_wrong_is_said_at_the_questions_where_the_reply_is_scrolled_to(c
     assert reply.index('id="questions" tabindex="-1"') < reply.index("Please check question 2")
 
 
-def test_after_the_right_answers_the_page_says_so_where_it_begins(client, asked):
+def test_right_answers_lead_to_the_begin_section_that_says_so(client, asked):
     reply = attempt(client, asked)
     assert reply["Location"] == reverse("work", args=[asked.token]) + "#begin"
     page = client.get(reverse("work", args=[asked.token])).content.decode()
@@ -249,7 +249,7 @@ def test_after_the_right_answers_the_page_says_so_where_it_begins(client, asked)
     assert "All of your answers are right. You can begin." in page
 
 
-def test_annotators_who_used_their_attempts_are_told_that_this_was_the_reason(client, asked):
+def test_the_exit_page_names_the_failed_questions_as_the_reason(client, asked):
     for _attempt in range(2):
         attempt(client, asked, first="0")
     page = client.get(reverse("work", args=[asked.token])).content.decode()
@@ -257,14 +257,14 @@ def test_annotators_who_used_their_attempts_are_told_that_this_was_the_reason(cl
     assert "continues with some annotators only" not in page
 
 
-def test_the_instructions_say_nothing_of_answers_where_nothing_was_asked(client, researcher):
+def test_instructions_without_questions_have_no_begin_section(client, researcher):
     seat = factories.join(factories.make_study(researcher, factories.make_task(), shots=[2]))
     consent.record(seat, agree=True)
     page = client.get(reverse("work", args=[seat.token])).content.decode()
     assert 'id="begin"' not in page
 
 
-def test_the_title_of_a_help_window_is_one_piece(client, researcher):
+def test_the_title_of_a_help_window_is_one_element(client, researcher):
     """Its summary spreads its pieces over the whole line."""
     kind = {"match": "Which places?", "name": "places", "wording": "Which places?",
             "definition": "All places.", "example": "Oslo."}  # fmt: skip

@@ -24,7 +24,7 @@ def words(reply) -> str:
     return " ".join(reply.content.decode().split())
 
 
-def test_seats_minutes_and_cost_follow_from_what_is_typed_and_nothing_is_stored(ada, task):
+def test_seats_minutes_and_cost_are_calculated_and_not_stored(ada, task):
     sent = fields(task, annotators="5", calculate="1")
     page = words(ada.post(reverse("study_new"), sent, headers=HTMX))
     assert "<b>10</b>" in page  # 5 annotators at 0 and at 2 shots
@@ -45,7 +45,7 @@ def test_seats_minutes_and_cost_follow_from_what_is_typed_and_nothing_is_stored(
     assert not AuditEntry.objects.filter(topic="design").exists()
 
 
-def test_the_page_of_a_draft_has_the_work_and_the_cost_of_the_panel(ada, researcher, task):
+def test_the_page_of_a_draft_shows_its_work_and_expected_cost(ada, researcher, task):
     draft = factories.make_study(
         researcher, task, status="draft", shots=[0, 2], annotators=5, estimated_minutes=20,
         hourly_rate=Decimal(12),
@@ -57,7 +57,7 @@ def test_the_page_of_a_draft_has_the_work_and_the_cost_of_the_panel(ada, researc
     assert "<dt>Minutes of one seat</dt><dd>3 at most; announced: 20</dd>" in page
 
 
-def test_without_javascript_a_button_calculates_and_keeps_what_was_typed(ada, task):
+def test_calculating_without_javascript_retains_what_was_typed(ada, task):
     reply = ada.post(reverse("study_new"), fields(task, title="Typed", calculate="1"))
     assert reply.status_code == 200
     assert "<b>6</b>" in words(reply)
@@ -65,7 +65,7 @@ def test_without_javascript_a_button_calculates_and_keeps_what_was_typed(ada, ta
     assert not Study.objects.exists()
 
 
-def test_what_is_still_missing_is_named_and_other_mistakes_do_not_stand_in_the_way(ada, task):
+def test_a_calculation_names_only_the_fields_it_lacks(ada, task):
     reply = ada.post(reverse("study_new"), fields(task, shots="7", calculate="1"), headers=HTMX)
     assert '<a href="#id_shots">Shots</a>' in words(reply)
     reply = ada.post(reverse("study_new"), fields(task, name="", calculate="1"), headers=HTMX)
@@ -75,7 +75,7 @@ def test_what_is_still_missing_is_named_and_other_mistakes_do_not_stand_in_the_w
     assert "Nothing was saved. Before it can be" in words(reply)
 
 
-def test_a_pilot_says_how_long_an_example_takes(ada, researcher):
+def test_a_pilot_gives_the_seconds_of_an_example(ada, researcher):
     task = factories.make_task(shots=(2,), test_size=30)
     draft = factories.make_study(researcher, task, status="draft")
     assert minutes.pilot(draft, task) is None
@@ -87,7 +87,7 @@ def test_a_pilot_says_how_long_an_example_takes(ada, researcher):
     assert {cell.seconds_each for cell in consequences.for_study(draft).cells} == {seconds}
 
 
-def test_a_pilot_of_somebody_elses_study_says_nothing(researcher, other_researcher):
+def test_a_pilot_of_another_researcher_is_not_used(researcher, other_researcher):
     task = factories.make_task(shots=(2,), test_size=30)
     study = factories.make_study(other_researcher, task)
     factories.work_through(factories.seat(study.scenarios.first()))
@@ -95,7 +95,7 @@ def test_a_pilot_of_somebody_elses_study_says_nothing(researcher, other_research
     assert minutes.pilot(draft, task) is None
 
 
-def test_the_power_of_the_planned_contrast_stands_beside_the_fields(ada, task):
+def test_the_power_of_the_planned_contrast_is_in_the_side_panel(ada, task):
     page = words(ada.post(reverse("study_new"), fields(task, calculate="1"), headers=HTMX))
     assert "toy-places, 0 against 2 shots, 3 people each: 80% of such studies find" in page
     assert "Nobody&#x27;s SD on this task is known yet" in page
@@ -107,7 +107,7 @@ def test_the_power_of_the_planned_contrast_stands_beside_the_fields(ada, task):
     assert "no difference is planned" in alone
 
 
-def test_sections_fold_but_for_what_is_needed_and_what_is_wrong(ada, task):
+def test_only_required_and_erroneous_sections_are_open(ada, task):
     sections = {s.title: s for s in ada.get(reverse("study_new")).context["form"].sections()}
     assert [title for title, section in sections.items() if section.is_open] == [
         "What is asked",
@@ -121,13 +121,13 @@ def test_sections_fold_but_for_what_is_needed_and_what_is_wrong(ada, task):
     assert (folded.is_open, folded.changed) == (False, ["Idle limit (hours)"])
 
 
-def test_no_two_choices_of_the_form_are_called_alike(ada, task):
+def test_task_choices_of_the_form_have_different_labels(ada, task):
     form = ada.get(reverse("study_new")).context["form"]
     labels = [choice.choice_label for name in ("tasks", "upstream_tasks") for choice in form[name]]
     assert len(labels) == len(set(labels)) == 2
 
 
-def test_opening_asks_once_more_with_the_sum_and_refuses_another(ada, researcher, task):
+def test_opening_confirms_the_sum_and_refuses_a_changed_one(ada, researcher, task):
     study = factories.make_study(
         researcher, task, status="draft", max_paid_hours="0.5", budget=Decimal("48.00")
     )

@@ -31,7 +31,7 @@ def refused(reply) -> str:
     return reply.context["sent"].errors["value"][0]
 
 
-def test_who_has_met_the_only_task_cannot_be_asked_for(ada, study, task):
+def test_a_rule_requiring_the_only_task_is_refused(ada, study, task):
     said = refused(add(ada, study, criterion="task", value=task.name))
     assert "nobody may do a task twice" in said
     assert not study.access_rules.exists()
@@ -39,14 +39,14 @@ def test_who_has_met_the_only_task_cannot_be_asked_for(ada, study, task):
     assert add(ada, two, criterion="task", value=task.name).status_code == 302
 
 
-def test_who_qualified_on_the_same_task_cannot_be_asked_for(ada, study, task, researcher):
+def test_a_rule_requiring_a_study_of_the_same_task_is_refused(ada, study, task, researcher):
     same = factories.make_study(researcher, task)
     assert "nobody may do a task twice" in refused(
         add(ada, study, criterion="study", value=same.name)
     )
 
 
-def test_who_qualified_where_nobody_did_cannot_be_asked_for(ada, study, researcher):
+def test_a_rule_requiring_a_study_without_passes_is_refused(ada, study, researcher):
     other = factories.make_study(researcher, factories.make_task(name="another"))
     lifecycle.change_status(other, "close")
     assert (
@@ -56,7 +56,7 @@ def test_who_qualified_where_nobody_did_cannot_be_asked_for(ada, study, research
 
 
 @pytest.mark.parametrize(("effect", "reason"), [("allow", "contradicts"), ("deny", "same entry")])
-def test_the_same_task_is_not_asked_for_and_excluded(ada, study, effect, reason):
+def test_a_task_cannot_be_both_required_and_excluded(ada, study, effect, reason):
     factories.make_task(name="another")
     assert add(ada, study, effect="deny", criterion="task", value="another").status_code == 302
     said = refused(add(ada, study, effect=effect, criterion="task", value="another"))
@@ -64,7 +64,7 @@ def test_the_same_task_is_not_asked_for_and_excluded(ada, study, effect, reason)
     assert study.access_rules.count() == 1
 
 
-def test_nobody_is_on_both_lists(ada, study):
+def test_no_id_can_be_on_both_lists(ada, study):
     listed = {"criterion": "people", "platform": "prolific"}
     assert add(ada, study, effect="deny", value="a1\na2", **listed).status_code == 302
     said = refused(add(ada, study, value="a2\na3", **listed))
@@ -72,7 +72,7 @@ def test_nobody_is_on_both_lists(ada, study):
     assert add(ada, study, value="a3", **listed).status_code == 302
 
 
-def test_a_draft_whose_rules_admit_nobody_any_more_does_not_open(ada, researcher, task):
+def test_a_draft_whose_rules_admit_no_annotator_does_not_open(ada, researcher, task):
     other = factories.make_task(name="another")
     draft = factories.make_study(researcher, task, other, status="draft", hourly_rate=0)
     eligibility.add_rule(draft, "allow", "task", task.name, researcher)
@@ -82,7 +82,7 @@ def test_a_draft_whose_rules_admit_nobody_any_more_does_not_open(ada, researcher
     assert "End the access rule" in reply.content.decode()
 
 
-def test_a_minimum_that_nobody_can_reach_is_refused_at_its_field(researcher):
+def test_an_unreachable_minimum_is_refused_at_its_field(researcher):
     """Two of the four golds do not occur in their text."""
     records = [
         Record(id=str(n), context=(f"Text number {n} about Oslo.",), question="Which place?",
@@ -97,7 +97,7 @@ def test_a_minimum_that_nobody_can_reach_is_refused_at_its_field(researcher):
     factories.make_study(researcher, task, **rule, qualification_threshold=50)
 
 
-def test_the_overview_tells_who_is_kept_out(ada, researcher, task):
+def test_the_overview_states_the_restrictions_of_a_study(ada, researcher, task):
     free = factories.make_study(researcher, task)
     assert (
         "Not everybody may take part"

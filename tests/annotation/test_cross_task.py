@@ -100,7 +100,7 @@ def in_arm(study, arm: str):
 
 
 @pytest.mark.engines
-def test_the_arms_are_scenarios_that_fill_alike(study):
+def test_arms_are_scenarios_that_fill_evenly(study):
     assert study.scenarios.count() == 2 * 3
     people = [arrive(study, f"p{number}") for number in range(12)]
     assert set(Counter(person.scenario_id for person in people).values()) == {2}
@@ -109,7 +109,7 @@ def test_the_arms_are_scenarios_that_fill_alike(study):
 
 
 @pytest.mark.parametrize("arm", ["upstream", "sham", "direct"])
-def test_what_comes_before_the_unseen_task_is_the_arms(study, arm):
+def test_the_step_before_the_unseen_task_depends_on_the_arm(study, arm):
     person = in_arm(study, arm)
     assert factories.work_through(person) == (0 if arm == "direct" else 6) + 4 + 6
     person.refresh_from_db()
@@ -128,7 +128,7 @@ def test_what_comes_before_the_unseen_task_is_the_arms(study, arm):
     assert ArmTaken.objects.get(study=study, worker_key=person.worker.key).arm == arm
 
 
-def test_an_upstream_answer_is_revealed_and_the_next_task_begins_with_its_instructions(study):
+def test_upstream_answers_are_revealed_before_the_next_task(study):
     person, client = in_arm(study, "upstream"), Client()
     work = reverse("work", args=[person.token])
     first = person.latest_turn()
@@ -159,7 +159,7 @@ def test_an_upstream_answer_is_revealed_and_the_next_task_begins_with_its_instru
     assert person.latest_turn().card.name == other
 
 
-def test_the_landing_page_and_the_first_page_do_not_name_the_unseen_task_before_its_time(study):
+def test_the_unseen_task_is_not_named_before_it_begins(study):
     person = seats.join(study.pk, worker_key("link", "u"), "link", Kind.PERSON)
     while person.scenario.arm != "upstream":
         person = seats.join(study.pk, worker_key("link", f"{person.pk}"), "link", Kind.PERSON)
@@ -187,7 +187,7 @@ def test_upstream_tasks_come_first_equally_often():
 
 
 @pytest.mark.engines
-def test_nobody_meets_a_second_arm_or_an_upstream_task_again(study, researcher):
+def test_a_worker_cannot_join_a_second_arm_or_repeat_upstream(study, researcher):
     person = in_arm(study, "upstream")
     factories.work_through(person)
     with pytest.raises(RecruitmentError) as refused:
@@ -200,14 +200,14 @@ def test_nobody_meets_a_second_arm_or_an_upstream_task_again(study, researcher):
     assert refusal(other, person.worker.key, Kind.PERSON) == "full"
 
 
-def test_who_knows_an_upstream_task_is_for_no_arm(study):
+def test_a_worker_exposed_to_an_upstream_task_is_not_eligible(study):
     key = worker_key("link", "knows")
     Exposure.objects.create(worker_key=key, task_name="up-two")
     assert refusal(study, key, Kind.PERSON) == "not_eligible"
 
 
 @pytest.mark.engines
-def test_who_has_met_a_text_in_another_task_is_refused(study, researcher):
+def test_a_worker_exposed_to_a_text_in_another_task_is_refused(study, researcher):
     copied = factories.make_task(
         name="copied",
         labels=factories.LABELS,
@@ -226,7 +226,7 @@ def test_who_has_met_a_text_in_another_task_is_refused(study, researcher):
 
 
 @pytest.mark.engines
-def test_texts_that_stand_in_two_tasks_are_left_out_of_the_pool(researcher, db):
+def test_texts_shared_by_two_tasks_are_left_out_of_the_pool(researcher, db):
     study = make_cross_task(researcher)
     shared = records("unseen-a test", 3) + records("own", 5)
     mixed = factories.make_task(
@@ -278,7 +278,7 @@ def test_a_design_that_breaks_a_rule_is_refused_at_its_field(
     assert sentence in " ".join(errors[field])
 
 
-def test_what_the_published_partition_has_twice_is_refused_by_name(researcher, db):
+def test_a_task_listed_twice_in_the_partition_is_refused_by_name(researcher, db):
     errors = refused_fields(
         researcher,
         tasks=[label_task("glue-rte", 4)],
@@ -290,7 +290,7 @@ def test_what_the_published_partition_has_twice_is_refused_by_name(researcher, d
 
 
 @pytest.mark.engines
-def test_the_database_refuses_an_arm_that_there_is_not(study):
+def test_the_database_refuses_an_unknown_arm(study):
     for arm in ("other", "NONE"):
         with pytest.raises(IntegrityError), transaction.atomic():
             Scenario.objects.filter(study=study).update(arm=arm)
@@ -309,7 +309,7 @@ def make_draft_pk(study) -> int:
 
 
 @pytest.mark.engines
-def test_a_withdrawal_in_the_upstream_step_erases_it(study):
+def test_a_withdrawal_erases_the_upstream_step(study):
     person = in_arm(study, "upstream")
     factories.work_through(person, limit=4)
     withdrawal.withdraw(person.token)
@@ -327,7 +327,7 @@ def trained_of(study) -> int:
 
 
 @pytest.mark.parametrize("arm", ["upstream", "sham", "direct"])
-def test_erased_upstream_turns_do_not_make_somebody_trained(study, arm):
+def test_erased_upstream_turns_do_not_count_as_trained(study, arm):
     before = 0 if arm == "direct" else 6
     person = in_arm(study, arm)
     factories.work_through(person, limit=before + 3)  # of 4 training examples
@@ -345,7 +345,7 @@ def test_erased_upstream_turns_do_not_make_somebody_trained(study, arm):
     assert trained_of(study) == 1
 
 
-def test_upstream_examples_take_as_long_as_their_own_texts(researcher, db):
+def test_upstream_minutes_follow_the_length_of_their_texts(researcher, db):
     """Those of the unseen task have 9 or 10 words with the question; the upstream task has more."""
     long = [
         replace(record, context=("word " * 90 + record.context[0],))
@@ -370,7 +370,7 @@ def test_upstream_examples_take_as_long_as_their_own_texts(researcher, db):
 
 
 @pytest.mark.parametrize("status", ["draft", "open"])
-def test_the_preview_of_an_arm_begins_with_its_upstream_step(researcher, client, db, status):
+def test_the_preview_of_an_arm_includes_its_upstream_step(researcher, client, db, status):
     study = make_cross_task(researcher)
     if status == "open":
         lifecycle.change_status(study, "open")
@@ -405,7 +405,7 @@ def test_the_preview_of_an_arm_begins_with_its_upstream_step(researcher, client,
 
 
 @pytest.mark.long
-def test_robots_with_a_transfer_walk_every_arm(researcher):
+def test_simulated_annotators_complete_every_arm(researcher):
     study = make_cross_task(researcher, rehearsal=True)
     lifecycle.change_status(study, "open")
     study.refresh_from_db()

@@ -34,7 +34,7 @@ def statuses(seats) -> list[str]:
     return [Participation.objects.get(pk=seat.pk).status for seat in seats]
 
 
-def test_who_is_ticked_gets_the_same_decision_as_alone(ada, study, waiting):
+def test_a_joint_decision_equals_one_made_alone(ada, study, waiting):
     reply = send(ada, study, waiting[:2], query="?show=waiting")
     assert reply.url == f"{reverse('people', args=[study.name])}?show=waiting#participations"
     assert statuses(waiting) == [Status.WORKING, Status.WORKING, Status.WAITING]
@@ -46,7 +46,7 @@ def test_who_is_ticked_gets_the_same_decision_as_alone(ada, study, waiting):
     assert len(rows) == 3
 
 
-def test_screened_out_together_they_leave_with_pay_and_free_their_seats(ada, study, waiting):
+def test_annotators_screened_out_together_lose_their_seats(ada, study, waiting):
     send(ada, study, waiting, outcome="no", reason="too many wrong")
     assert statuses(waiting) == [Status.SCREENED_OUT] * 3
     assert {seat.seat_number for seat in study.participations.all()} == {None}
@@ -54,7 +54,7 @@ def test_screened_out_together_they_leave_with_pay_and_free_their_seats(ada, stu
     assert {entry.about for entry in logged} == {seat.pseudonym for seat in waiting}
 
 
-def test_if_one_waits_no_more_nothing_is_decided_and_the_page_says_about_whom(ada, study, waiting):
+def test_a_joint_decision_needs_every_annotator_to_be_waiting(ada, study, waiting):
     qualification.decide(waiting[1].token, True, "first", study.owner)
     reply = send(ada, study, waiting)
     page = reply.content.decode()
@@ -66,7 +66,7 @@ def test_if_one_waits_no_more_nothing_is_decided_and_the_page_says_about_whom(ad
     assert page.count(" checked>") == 2  # those who still wait
 
 
-def test_without_a_reason_or_anybody_nothing_is_decided(ada, study, waiting):
+def test_a_joint_decision_needs_a_reason_and_an_annotator(ada, study, waiting):
     for seats, reason, words in [(waiting, " ", "Give a reason"), ([], "fine", "Tick somebody")]:
         reply = send(ada, study, seats, reason=reason)
         assert reply.status_code == 422
@@ -74,7 +74,7 @@ def test_without_a_reason_or_anybody_nothing_is_decided(ada, study, waiting):
     assert not Decision.objects.exists()
 
 
-def test_an_annotator_of_another_study_is_not_there(ada, researcher, study, waiting):
+def test_an_annotator_of_another_study_is_refused(ada, researcher, study, waiting):
     other = factories.make_study(researcher, study.tasks.get(), shots=[0], name="other")
     stranger = factories.seat(other.scenarios.get())
     page = send(ada, study, [*waiting, stranger]).content.decode()
@@ -82,7 +82,7 @@ def test_an_annotator_of_another_study_is_not_there(ada, researcher, study, wait
     assert statuses(waiting) == [Status.WAITING] * 3
 
 
-def test_boxes_stand_beside_those_who_wait_and_for_owners_alone(client, study, waiting, ada):
+def test_owners_see_a_checkbox_for_each_waiting_annotator(client, study, waiting, ada):
     address = reverse("people", args=[study.name])
     assert ada.get(address).content.decode().count('name="annotators"') == 3
     analyst = type(study.owner).objects.create_user("bob")
@@ -91,7 +91,7 @@ def test_boxes_stand_beside_those_who_wait_and_for_owners_alone(client, study, w
     assert 'name="annotators"' not in client.get(address).content.decode()
 
 
-def test_a_program_decides_about_several_too(client, study, waiting):
+def test_a_program_decides_about_several_annotators(client, study, waiting):
     headers = factories.bearer(study.owner, "run")
     address = reverse("api_decide_together", args=[study.name])
     names = [seat.pseudonym for seat in waiting]

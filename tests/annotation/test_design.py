@@ -52,7 +52,7 @@ def fields(task, **changes) -> dict:
     }
 
 
-def test_a_study_is_made_in_the_browser_with_its_scenarios(ada, task):
+def test_a_study_created_in_the_browser_has_its_scenarios(ada, task):
     reply = ada.post(reverse("study_new"), fields(task))
     assert (reply.status_code, reply.url) == (302, reverse("study", args=["spring"]))
     study = Study.objects.get()
@@ -103,7 +103,7 @@ def test_a_design_that_breaks_a_rule_is_refused_at_its_field(ada, task, field, v
     assert not Study.objects.exists()
 
 
-def test_what_was_typed_stays_in_the_form(ada, task):
+def test_invalid_input_stays_in_the_form_escaped(ada, task):
     reply = ada.post(reverse("study_new"), fields(task, shots="7", title="<i>My</i> study"))
     page = reply.content.decode()
     assert 'value="7"' in page
@@ -136,7 +136,7 @@ def test_two_tabs_cannot_overwrite_each_others_design(ada, task):
     assert Study.objects.get().title == "Typed here"
 
 
-def test_other_tasks_are_another_design_too(ada, task):
+def test_changed_tasks_are_a_conflicting_design_too(ada, task):
     ada.post(reverse("study_new"), fields(task))
     edit = reverse("study_edit", args=["spring"])
     opened = ada.get(edit).context["form"].initial["version"]
@@ -147,7 +147,7 @@ def test_other_tasks_are_another_design_too(ada, task):
     assert "Tasks</a> is stored now as: toy-2 v1" in " ".join(reply.content.decode().split())
 
 
-def test_a_form_that_does_not_say_what_it_was_made_from_changes_nothing(ada, task):
+def test_a_form_without_its_version_changes_nothing(ada, task):
     ada.post(reverse("study_new"), fields(task))
     edit = reverse("study_edit", args=["spring"])
     assert ada.post(edit, fields(task, title="Mine")).status_code == 409
@@ -199,7 +199,7 @@ def test_pausing_and_closing_change_no_hash(task, researcher):
         (["pause"], "open"),
     ],
 )
-def test_a_status_is_changed_only_along_the_way(ada, researcher, task, way, refused):
+def test_an_invalid_change_of_status_is_409(ada, researcher, task, way, refused):
     study = factories.make_study(researcher, task, status="draft" if not way else "open")
     for action in way:
         lifecycle.change_status(study, action)
@@ -210,7 +210,7 @@ def test_a_status_is_changed_only_along_the_way(ada, researcher, task, way, refu
     assert study.status == before
 
 
-def test_after_the_first_seat_there_is_no_way_back_to_draft(ada, researcher, task):
+def test_after_the_first_seat_a_study_cannot_return_to_draft(ada, researcher, task):
     study = factories.make_study(researcher, task)
     factories.join(study)
     reply = ada.post(reverse("study_status", args=[study.name]), {"action": "draft"})
@@ -221,7 +221,7 @@ def test_after_the_first_seat_there_is_no_way_back_to_draft(ada, researcher, tas
 # The command -------------------------------------------------------------------------------------
 
 
-def test_create_study_makes_and_opens_the_same_study(researcher, task, capsys):
+def test_create_study_creates_and_opens_a_study(researcher, task, capsys):
     call_command("create_study", "spring", tasks=[task.name], shots=[0, 2], seed=5, open=True)
     study = Study.objects.get()
     assert (study.status, study.scenarios.count(), study.owner) == ("open", 2, researcher)

@@ -70,14 +70,14 @@ def create(researcher, task, tmp_path):
     return run
 
 
-def test_the_example_in_the_documents_is_taken(create):
+def test_the_example_of_the_documents_is_accepted(create):
     page = (settings.BASE_DIR / "docs/researchers/designs.md").read_text()
     (example,) = [block for block in page.split("```") if "[qualification]" in block]
     create(example.replace("SST-2", "toy-places").replace("[0, 10]", "[0, 2]"))
     assert Study.objects.get().qualification == "minimum"
 
 
-def test_what_the_file_says_is_what_the_manifest_freezes(create):
+def test_the_manifest_has_the_values_of_the_file(create):
     create(WHOLE, "--open")
     study = Study.objects.get()
     manifest = json.loads(study.manifest)
@@ -106,19 +106,19 @@ def test_what_the_file_says_is_what_the_manifest_freezes(create):
     assert {name: manifest[name] for name in plain} == plain
 
 
-def test_tasks_stand_in_the_file_as_in_the_manifest_too(create, task):
+def test_tasks_can_be_tables_in_the_file_as_in_the_manifest(create, task):
     tables = f'[[tasks]]\nname = "{task.name}"\nversion = {task.version}\n'
     create(f'name = "tables"\nshots = [0]\n{tables}')
     assert list(Study.objects.get().tasks.all()) == [task]
 
 
-def test_a_flag_goes_before_the_file(create):
+def test_a_command_line_option_overrides_the_file(create):
     create(WHOLE, "--annotators", "2", "--hourly-rate", "10")
     study = Study.objects.get()
     assert (study.annotators, study.hourly_rate, study.currency) == (2, 10, "GBP")
 
 
-def test_an_empty_text_leaves_open_what_may_be_empty(create):
+def test_an_empty_text_means_no_value(create):
     create(WHOLE.replace("in_a_row = 4", 'in_a_row = ""'))
     assert Study.objects.get().max_screen_outs_in_a_row is None
 
@@ -154,12 +154,12 @@ def test_an_error_names_the_file_and_the_key(create, line, key, reason):
 
 
 @pytest.mark.parametrize("text", ["shots = [", "\x00"])
-def test_what_is_no_toml_is_said_so(create, text):
+def test_a_file_that_is_not_toml_is_reported(create, text):
     with pytest.raises(CommandError, match=r"design\.toml: this is no TOML"):
         create(text)
 
 
-def test_without_a_name_or_shots_it_says_what_is_missing(create):
+def test_a_missing_name_or_missing_shots_are_reported(create):
     with pytest.raises(CommandError, match="Give NAME, or write name"):
         create("shots = [2]")
     with pytest.raises(CommandError, match="Give --shots, or write shots"):

@@ -33,7 +33,7 @@ def test_another_workers_turn_is_not_found_and_nothing_is_stored(client, seats):
 
 
 @pytest.mark.parametrize("turn", ["", "x", "-1", "0", "9" * 30, "١", "1 OR 1=1"])
-def test_a_turn_that_is_nobodys_is_not_found(client, seats, turn):
+def test_an_unknown_turn_is_not_found(client, seats, turn):
     reply = client.post(reverse("answer", args=[seats[0].token]), {"turn": turn, "typed": "x"})
     assert reply.status_code == 404
 
@@ -60,7 +60,7 @@ def test_get_never_writes(client, seats, name):
     assert client.get(reverse(name, args=[seats[0].token])).status_code == 405
 
 
-def test_start_is_a_post(client, study):
+def test_start_refuses_get(client, study):
     assert client.get(reverse("start", args=[study.link_code])).status_code == 405
 
 
@@ -89,7 +89,7 @@ def test_another_researchers_study_is_not_found(client, study, other_researcher,
 
 
 @pytest.mark.parametrize("name", RESEARCHER_PAGES)
-def test_nobody_is_sent_to_sign_in(client, study, name):
+def test_anonymous_visitors_are_sent_to_sign_in(client, study, name):
     reply = client.get(reverse(name, args=[study.name]))
     assert reply.status_code == 302
     assert reply["Location"].startswith(reverse("login"))
@@ -103,7 +103,7 @@ def test_another_researcher_cannot_change_the_status(client, study, other_resear
     assert Study.objects.get().status == StudyStatus.OPEN
 
 
-def test_the_owner_comes_in(client, study, researcher):
+def test_the_owner_can_open_every_page(client, study, researcher):
     client.force_login(researcher)
     for name in RESEARCHER_PAGES:
         assert client.get(reverse(name, args=[study.name])).status_code == 200, name
@@ -114,7 +114,7 @@ def test_the_owner_comes_in(client, study, researcher):
     ["studies/a%00/", "join/a%00/", "work/a%00/", "tasks/a%00/1/", "models/a%00/",
      "api/v1/studies/a%00/"],
 )  # fmt: skip
-def test_a_sign_that_no_name_has_is_not_found(client, researcher, path):
+def test_a_name_with_invalid_characters_is_not_found(client, researcher, path):
     client.force_login(researcher)
     assert client.get(f"/{path}").status_code == 404
 
@@ -138,7 +138,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("name", "fields", "status"), MALFORMED)
-def test_malformed_fields_of_a_researcher_are_refused_with_a_sentence(
+def test_malformed_fields_of_a_researcher_get_an_error_message(
     client, study, researcher, name, fields, status
 ):
     client.force_login(researcher)

@@ -35,7 +35,7 @@ def page(seat) -> str:
     return Client().get(reverse("work", args=[seat.token])).content.decode()
 
 
-def test_another_device_gets_what_was_kept_last(seat):
+def test_another_device_gets_the_latest_draft(seat):
     assert "data-draft=" not in page(seat)
     assert keep(seat).status_code == 204
     keep(seat, DRAFT | {"no_answer": True, "spans": []})
@@ -45,7 +45,7 @@ def test_another_device_gets_what_was_kept_last(seat):
     assert 'data-draft-age="0.' in html
 
 
-def test_the_age_is_told_by_the_clock_of_the_server(seat):
+def test_the_age_of_a_draft_is_measured_by_the_server_clock(seat):
     keep(seat)
     Draft.objects.update(saved_at=timezone.now() - timedelta(minutes=2))
     assert 'data-draft-age="12' in page(seat)
@@ -58,7 +58,7 @@ def test_reading_a_draft_writes_nothing(seat):
     assert Draft.objects.values().get() == before
 
 
-def test_the_answer_erases_the_draft_and_no_draft_comes_after_it(seat):
+def test_an_answer_deletes_the_draft_and_later_ones_are_ignored(seat):
     turn = seat.latest_turn()
     keep(seat)
     factories.work_through(seat, limit=1)
@@ -68,12 +68,12 @@ def test_the_answer_erases_the_draft_and_no_draft_comes_after_it(seat):
     assert "data-draft=" not in page(seat)
 
 
-def test_a_draft_for_another_turn_is_dropped(seat):
+def test_a_draft_for_another_turn_is_ignored(seat):
     assert keep(seat, turn=seat.latest_turn().pk + 1).status_code == 204
     assert not Draft.objects.exists()
 
 
-def test_withdrawing_erases_it(seat):
+def test_withdrawing_deletes_the_draft(seat):
     keep(seat)
     withdrawal.withdraw(seat.token)
     assert not Draft.objects.exists()
@@ -86,31 +86,31 @@ def test_withdrawing_erases_it(seat):
     ["", "[]", "null", "{", "[" * 10_000, json.dumps({"v": "x" * LONGEST_PAYLOAD})],
     ids=["empty", "list", "null", "broken", "deep", "long"],
 )
-def test_what_can_be_no_draft_is_refused_and_not_stored(seat, bad):
+def test_an_invalid_draft_is_refused(seat, bad):
     assert keep(seat, bad).status_code == 400
     assert not Draft.objects.exists()
 
 
 @pytest.mark.engines
 @pytest.mark.parametrize("odd", ["\\u0000", "\\ud83d", "😀</script>\\\"'"])
-def test_any_text_is_kept_and_escaped(seat, odd):
+def test_any_text_of_a_draft_is_stored_and_escaped(seat, odd):
     assert keep(seat, f'{{"label": "{odd}"}}').status_code == 204
     assert "</script>" not in Draft.objects.get().content or "&lt;/script&gt;" in page(seat)
     assert page(seat).count("data-draft=") == 1
 
 
-def test_a_draft_is_no_answer(seat):
+def test_a_draft_is_not_an_answer(seat):
     keep(seat, {"v": 1, "label": "positive"})
     assert not Answer.objects.exists()
     assert seat.latest_turn().given is None
 
 
-def test_nobody_keeps_drafts_without_a_seat(seat):
+def test_a_draft_cannot_be_stored_without_a_seat(seat):
     reply = Client().post(reverse("draft", args=["nobody"]), {"turn": 1, "draft": "{}"})
     assert reply.status_code == 404
     assert Client().get(reverse("draft", args=[seat.token])).status_code == 405
 
 
-def test_drafts_are_unguarded_and_in_no_export():
+def test_drafts_are_not_guarded_and_not_exported():
     assert Draft._meta.db_table not in guards.GUARDED
     assert not any("draft" in column for columns in COLUMNS.values() for column in columns)

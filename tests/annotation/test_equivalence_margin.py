@@ -13,20 +13,20 @@ from tests import factories
 
 
 @pytest.mark.parametrize("margin", [0, -3, 101, float("nan"), float("inf")])
-def test_a_margin_that_is_no_number_of_points_is_refused_at_its_field(researcher, margin):
+def test_a_margin_that_is_not_a_number_of_points_is_refused(researcher, margin):
     with pytest.raises(ValidationError) as refused:
         factories.make_study(researcher, factories.make_task(), equivalence_margin=margin)
     assert list(refused.value.message_dict) == ["equivalence_margin"]
 
 
 @pytest.mark.engines
-def test_the_database_refuses_it_too(researcher):
+def test_the_database_refuses_a_margin_of_zero(researcher):
     study = factories.make_study(researcher, factories.make_task())
     with pytest.raises(IntegrityError):
         Study.objects.filter(pk=study.pk).update(equivalence_margin=0)
 
 
-def test_it_comes_from_the_command_line_and_from_a_file(researcher, tmp_path):
+def test_a_margin_is_set_by_command_line_or_file(researcher, tmp_path):
     task = factories.make_task()
     call_command(
         "create_study", "one", tasks=[task.name], shots=[0], equivalence_margin=2.5, open=True
@@ -41,7 +41,7 @@ def test_it_comes_from_the_command_line_and_from_a_file(researcher, tmp_path):
         call_command("create_study", design=tmp_path / "three.toml")
 
 
-def test_the_form_of_a_draft_asks_for_it(ada, researcher):
+def test_the_form_of_a_draft_has_the_margin(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), status="draft")
     page = ada.get(reverse("study_edit", args=[study.name])).content.decode()
     assert 'name="equivalence_margin"' in page

@@ -82,7 +82,7 @@ def test_a_deleted_study_leaves_a_tombstone_and_no_answer(ada, study, researcher
     assert ada.get(f"/api/v1/studies/{study.name}/", headers=key).status_code == 404
 
 
-def test_what_stands_beside_the_answers_goes_or_is_named_on_the_page(ada, researcher):
+def test_related_rows_are_erased_or_named_on_the_page(ada, researcher):
     """Own answers, decisions without an answer, invitations, notices; comments and the log stay."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=3, hourly_rate=0,
@@ -119,7 +119,7 @@ def test_what_stands_beside_the_answers_goes_or_is_named_on_the_page(ada, resear
         assert gone in page
 
 
-def test_only_the_name_of_a_closed_study_deletes_it(ada, study):
+def test_only_a_closed_study_is_deleted_after_typing_its_name(ada, study):
     for typed, words in (("", "Type the name"), ("other", "Type the name"), (None, "Close the")):
         reply = erase(ada, study, typed)
         assert reply.status_code == 422
@@ -134,7 +134,7 @@ def test_only_the_name_of_a_closed_study_deletes_it(ada, study):
         erasure.erase(study, study.name, study.owner)
 
 
-def test_who_is_owed_money_keeps_the_study(researcher, ada):
+def test_unpaid_earnings_prevent_the_deletion_of_a_study(researcher, ada):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], annotators=1, base_reward=5
     )
@@ -165,7 +165,7 @@ def test_the_database_still_guards_every_other_study(study, researcher):
     assert Answer.objects.filter(turn__participation__study=other).exists()
 
 
-def test_identities_go_after_their_day(ada, study):
+def test_identities_are_deleted_after_their_date(ada, study):
     (study_link,) = [study.personal_links.create(name="Ida Example")]
     address = reverse("retention", args=[study.name])
     assert ada.post(address, {"until": "soon"}).status_code == 422
@@ -187,7 +187,7 @@ def test_identities_go_after_their_day(ada, study):
         call_command("purge_identities")
 
 
-def test_a_day_waits_for_who_works_and_for_who_is_owed(study):
+def test_a_deletion_waits_for_working_and_unpaid_annotators(study):
     factories.make_study(study.owner, factories.make_task(name="other"))
     erasure.keep_until(study, date(2020, 1, 1), None, study.owner)
     scenario = study.scenarios.get()
@@ -201,7 +201,7 @@ def test_a_day_waits_for_who_works_and_for_who_is_owed(study):
     assert [event.what for event in study.events.all()][-2:][0].startswith("identities are deleted")
 
 
-def test_a_study_is_deleted_after_its_day_once_it_is_closed(ada, study, researcher):
+def test_a_closed_study_is_deleted_after_its_date(ada, study, researcher):
     today = timezone.now().date()
     address = reverse("retention", args=[study.name])
     refused = ada.post(address, {"answers_until": today.isoformat()})
@@ -235,7 +235,7 @@ def test_a_study_is_deleted_after_its_day_once_it_is_closed(ada, study, research
     assert erasure.delete_due(date.max) == []
 
 
-def test_a_program_sets_the_day_and_deletes(client, study, researcher):
+def test_a_program_sets_the_dates_and_deletes(client, study, researcher):
     closed(study)
     key = factories.bearer(researcher, "read", "run", study=study)
 

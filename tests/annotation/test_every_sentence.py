@@ -53,7 +53,7 @@ def reader():
     assert not told, "not marked:\n" + "\n".join(told)
 
 
-def test_a_forgotten_sentence_is_found():
+def test_the_reader_finds_an_untranslated_sentence():
     page = '<p title="Hint">⟦Said <b>5 times⟧</b> forgotten</p><output>CODE</output>'
     assert pseudo.unmarked(page) == ["forgotten", "Hint"]
 
@@ -104,7 +104,7 @@ def wrong(turn) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["sst-2", "mnli", "conll03", "wikiann", "squadv2", "record"])
-def test_a_whole_journey_of_each_clues_task(reader, researcher, name):
+def test_a_participation_in_each_clues_task_is_translated(reader, researcher, name):
     card = card_of(name)
     study = study_of(
         researcher, made_task(card), exit_questionnaire=True, comprehension_questions=QUESTIONS,
@@ -156,7 +156,7 @@ UNFIT = (
     "kind", one_in(2, [kind for kind in factories.KINDS if kind not in ("spans", "label")])
 )
 @pytest.mark.parametrize("no_answer", [True, False])
-def test_a_whole_journey_of_each_other_kind(reader, researcher, kind, no_answer):
+def test_a_participation_in_each_other_kind_is_translated(reader, researcher, kind, no_answer):
     task = pseudo.task_of_kind(kind, no_answer=no_answer)
     study = study_of(researcher, task, shots=[2], refuse_pastes=no_answer)
     seat = arrive(reader, study)
@@ -229,7 +229,7 @@ FINDINGS = [
 
 
 @pytest.mark.parametrize("gold_rule", ["set", "any_of"])
-def test_each_finding_of_a_reveal(reader, researcher, gold_rule):
+def test_each_finding_of_a_reveal_is_translated(reader, researcher, gold_rule):
     card = in_greek(factories.card_data(gold_rule=gold_rule, help=[
         {"title": "How?", "definition": "So.", "example": "Like this."}
     ]))  # fmt: skip
@@ -259,7 +259,7 @@ def test_each_finding_of_a_reveal(reader, researcher, gold_rule):
             factories.answering.submit(seat.token, turn.pk, factories.fields_for(turn.example, []))
 
 
-def test_right_words_of_another_kind(reader, researcher):
+def test_the_finding_of_another_kind_is_translated(reader, researcher):
     seat = arrive(reader, study_of(researcher, made_task(card_of("conll03")), shots=[2]))
     reader.post(reverse("begin", args=[seat.token]), {}, "first example")
     pages = []
@@ -271,7 +271,7 @@ def test_right_words_of_another_kind(reader, researcher):
     assert any('data-finding="other_kind"' in page for page in pages)
 
 
-def test_a_preview_of_a_researcher(reader, ada, researcher):
+def test_a_preview_is_translated(reader, ada, researcher):
     study = study_of(researcher, made_task(card_of("squadv2")))
     reader.client = ada
     scenario = study.scenarios.get(shots=2)
@@ -291,27 +291,27 @@ def test_the_pages_of_a_release_are_those_that_annotators_saw(reader, researcher
         assert not pseudo.unmarked(f"<main{body}".replace(pages_seen.NO_LINK, "")), name
 
 
-def test_simulated_annotators_find_their_way_in_any_language(researcher):
+def test_simulated_annotators_work_in_any_language(researcher):
     study = study_of(researcher, made_task(card_of("conll03")), annotators=1, rehearsal=True)
     call_command("simulate_workers", study.name, policy="gold", processes=1, verbosity=0)
     assert {seat.status for seat in study.participations.all()} == {Status.COMPLETED}
 
 
-def test_why_there_is_no_seat():
+def test_reasons_for_refusing_a_seat_are_translated():
     with translation.override(pseudo.LANGUAGE):
         for sentence in map(str, refusals.NO_SEAT.values()):
             assert sentence.startswith("⟦"), sentence
 
 
 @pytest.mark.parametrize("status", [StudyStatus.PAUSED, StudyStatus.CLOSED])
-def test_a_study_that_is_not_open(reader, researcher, status):
+def test_pages_of_a_study_that_is_not_open_are_translated(reader, researcher, status):
     study = study_of(researcher, made_task(card_of("sst-2")))
     Study.objects.update(status=status)
     reader.get(reverse("landing", args=[study.link_code]), "landing")
     reader.post(reverse("start", args=[study.link_code]), {}, "start")
 
 
-def test_landing_pages(reader, researcher):
+def test_landing_pages_are_translated(reader, researcher):
     """Several tasks of both kinds, phones, a participant who has begun, volunteers."""
     tasks = [made_task(card_of("sst-2")), made_task(card_of("squadv2"))]
     study = study_of(researcher, *tasks, shots=[0], computer_only=True, hourly_rate=0)
@@ -333,7 +333,7 @@ def test_landing_pages(reader, researcher):
     reader.post(reverse("next_task", args=[seat.token]), {}, "the next task")
 
 
-def test_who_declines_and_who_comes_by_a_wrong_address(reader, researcher):
+def test_declined_page_and_wrong_addresses_are_translated(reader, researcher):
     study = study_of(researcher, made_task(card_of("sst-2")))
     reader.post(reverse("start", args=[study.link_code]), {}, "consent")
     token = Participation.objects.get().token
@@ -350,7 +350,7 @@ def test_who_declines_and_who_comes_by_a_wrong_address(reader, researcher):
 
 
 @pytest.mark.parametrize("rule", ["researcher", "minimum"])
-def test_after_the_training_step(reader, researcher, rule):
+def test_pages_after_the_training_step_are_translated(reader, researcher, rule):
     threshold = 90 if rule == "minimum" else None
     study = study_of(
         researcher, made_task(card_of("sst-2")), shots=[2], qualification=rule,
@@ -371,7 +371,7 @@ def test_after_the_training_step(reader, researcher, rule):
 
 
 @pytest.mark.parametrize("rule", ["researcher", "minimum"])
-def test_the_screening_step(reader, researcher, rule):
+def test_the_screening_step_is_translated(reader, researcher, rule):
     threshold = 90 if rule == "minimum" else None
     study = study_of(
         researcher, made_task(card_of("sst-2")), shots=[0], qualification=rule,
@@ -403,7 +403,7 @@ def test_the_screening_step(reader, researcher, rule):
 @pytest.mark.parametrize(
     "status", [Status.BETWEEN, Status.REFUSED, Status.REJECTED, Status.RETURNED]
 )
-def test_other_ends(reader, researcher, status):
+def test_last_pages_of_each_status_are_translated(reader, researcher, status):
     study = study_of(researcher, made_task(card_of("sst-2")))
     seat = arrive(reader, study)
     live = {"seat_number": None} if status != Status.BETWEEN else {}
@@ -411,7 +411,7 @@ def test_other_ends(reader, researcher, status):
     reader.get(reverse("work", args=[seat.token]), status)
 
 
-def test_withdrawing_after_the_end_keeps_the_code(reader, researcher):
+def test_the_page_after_a_late_withdrawal_is_translated(reader, researcher):
     study = study_of(researcher, made_task(card_of("sst-2")), shots=[0])
     seat = arrive(reader, study)
     reader.post(reverse("begin", args=[seat.token]), {}, "first example")

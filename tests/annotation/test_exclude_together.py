@@ -33,7 +33,7 @@ def counted(people) -> list[bool]:
     return [Participation.objects.get(pk=each.pk).in_analysis for each in people]
 
 
-def test_who_is_ticked_is_excluded_as_alone_with_an_entry_each(ada, study, people):
+def test_a_joint_exclusion_equals_single_ones_with_an_entry_each(ada, study, people):
     page = ada.get(reverse("behaviour", args=[study.name])).content.decode()
     for each in people[:3]:
         assert f'value="{each.pseudonym}" aria-label="Exclude {each.pseudonym}"' in page
@@ -50,7 +50,7 @@ def test_who_is_ticked_is_excluded_as_alone_with_an_entry_each(ada, study, peopl
     assert study.participations.filter(seat_number__isnull=False).count() == 1
 
 
-def test_if_one_cannot_be_excluded_nobody_is_and_the_page_says_why(ada, study, people, researcher):
+def test_a_joint_exclusion_is_refused_if_one_cannot_be_excluded(ada, study, people, researcher):
     still = factories.seat(study.scenarios.get())
     factories.work_through(still, limit=3)
     reply = send(ada, study, [*people[:3], still])
@@ -68,7 +68,7 @@ def test_if_one_cannot_be_excluded_nobody_is_and_the_page_says_why(ada, study, p
     assert counted([people[0], seat]) == [True, True]
 
 
-def test_without_a_reason_or_anybody_nobody_is_excluded(ada, study, people):
+def test_a_joint_exclusion_needs_a_reason_and_an_annotator(ada, study, people):
     for some, reason, words in [(people, " ", "Give a reason"), ([], "odd", "Tick somebody.")]:
         reply = send(ada, study, some, reason)
         assert reply.status_code == 422
@@ -76,7 +76,7 @@ def test_without_a_reason_or_anybody_nobody_is_excluded(ada, study, people):
     assert not Decision.objects.exists()
 
 
-def test_a_program_does_the_same(client, study, people, researcher):
+def test_a_program_excludes_several_annotators(client, study, people, researcher):
     address = reverse("api_exclude_together", args=[study.name])
     names = [each.pseudonym for each in people[:2]]
     sent = {"content_type": "application/json", "headers": factories.bearer(researcher, "run")}

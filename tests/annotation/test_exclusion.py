@@ -40,7 +40,7 @@ def decide(client, study, seat, in_analysis: str, reason: str):
     return client.post(address, {"about": "analysis", "outcome": in_analysis, "reason": reason})
 
 
-def test_excluding_frees_the_seat_keeps_the_answers_and_says_why(ada, study, seats):
+def test_excluding_frees_the_seat_and_retains_answers_and_reason(ada, study, seats):
     assert decide(ada, study, seats[1], "no", "clicked through").status_code == 302
     seats[1].refresh_from_db()
     assert (seats[1].status, seats[1].in_analysis, seats[1].seat_number) == (
@@ -52,7 +52,7 @@ def test_excluding_frees_the_seat_keeps_the_answers_and_says_why(ada, study, sea
     assert factories.join(study).seat_number == 2
 
 
-def test_both_versions_of_the_table_are_shown(ada, study, seats):
+def test_the_table_is_shown_with_and_without_excluded_annotators(ada, study, seats):
     decide(ada, study, seats[1], "no", "clicked through")
     without, with_all = performance.versions(study, Kind.PERSON, frames.annotators(study))
     name = study.tasks.get().name
@@ -67,7 +67,7 @@ def test_without_exclusions_there_is_one_table(study, seats):
     assert len(performance.versions(study, Kind.PERSON, frames.annotators(study))) == 1
 
 
-def test_an_excluded_annotator_comes_back_if_the_seat_is_free(ada, study, seats):
+def test_an_exclusion_can_be_undone_while_the_seat_is_free(ada, study, seats):
     decide(ada, study, seats[1], "no", "too fast")
     decide(ada, study, seats[1], "yes", "was a power cut")
     seats[1].refresh_from_db()
@@ -75,7 +75,7 @@ def test_an_excluded_annotator_comes_back_if_the_seat_is_free(ada, study, seats)
     assert [decision.outcome for decision in seats[1].decisions.all()] == [False, True]
 
 
-def test_a_scenario_never_has_more_analysed_annotators_than_seats(ada, study, seats):
+def test_analysed_annotators_never_exceed_a_scenarios_seats(ada, study, seats):
     decide(ada, study, seats[1], "no", "too fast")
     factories.work_through(factories.seat(study.scenarios.get()))
     reply = decide(ada, study, seats[1], "yes", "was a power cut")
@@ -102,7 +102,7 @@ def test_only_a_completed_participation_can_be_excluded(study, researcher):
     assert Participation.objects.get().in_analysis
 
 
-def test_the_page_shows_every_answer_beside_the_gold(ada, study, seats):
+def test_the_page_shows_every_answer_with_the_gold(ada, study, seats):
     ada.post(reverse("participation_score", args=[study.name, seats[1].pseudonym]))
     page = ada.get(reverse("participation", args=[study.name, seats[1].pseudonym]))
     shown = page.content.decode()
@@ -112,13 +112,13 @@ def test_the_page_shows_every_answer_beside_the_gold(ada, study, seats):
     assert "S1 0.0" in shown
 
 
-def test_the_page_of_somebody_who_withdrew_is_empty(ada, study, seats):
+def test_the_page_of_a_withdrawn_annotator_is_empty(ada, study, seats):
     withdrawal.withdraw(seats[0].token)
     page = ada.get(reverse("participation", args=[study.name, seats[0].pseudonym]))
     assert "erased when this worker withdrew" in page.content.decode()
 
 
-def test_somebody_elses_annotator_is_not_found(client, other_researcher, study, seats):
+def test_an_annotator_of_another_researcher_is_not_found(client, other_researcher, study, seats):
     client.force_login(other_researcher)
     address = reverse("participation", args=[study.name, seats[0].pseudonym])
     assert client.get(address).status_code == 404
@@ -135,7 +135,7 @@ def test_an_export_with_an_excluded_annotator_verifies(ada, study, seats, tmp_pa
     assert done.returncode == 0, done.stdout
 
 
-def test_the_page_takes_a_fixed_number_of_queries(ada, study, seats, django_assert_max_num_queries):
+def test_the_page_has_a_fixed_number_of_queries(ada, study, seats, django_assert_max_num_queries):
     with django_assert_max_num_queries(24):
         ada.get(reverse("participation", args=[study.name, seats[0].pseudonym]))
     assert recruitment.free_seat(study.scenarios.get(), Kind.PERSON) is None

@@ -17,7 +17,7 @@ def press(browser, action: str):
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_the_sample_task_comes_with_a_button_and_once(ada, researcher, times):
+def test_the_sample_task_is_imported_once_by_a_button(ada, researcher, times):
     assert states(ada) == [False] * 4
     for _ in range(times):
         press(ada, "import")
@@ -28,7 +28,7 @@ def test_the_sample_task_comes_with_a_button_and_once(ada, researcher, times):
     assert f'href="{reverse("study_new")}?task=demo-sentiment"' in shown
 
 
-def test_each_step_is_done_when_its_rows_are_there(ada, researcher):
+def test_each_step_is_done_once_its_rows_exist(ada, researcher):
     press(ada, "import")
     task = Task.objects.get()
     factories.make_study(researcher, task, shots=[0], annotators=1, status="draft")
@@ -41,13 +41,13 @@ def test_each_step_is_done_when_its_rows_are_there(ada, researcher):
     assert states(ada) == []  # no steps are left to show
 
 
-def test_studies_of_others_are_no_first_study(ada, other_researcher):
+def test_studies_of_others_do_not_count_as_a_first_study(ada, other_researcher):
     task = factories.make_task()
     factories.make_study(other_researcher, task)
     assert states(ada) == [True, False, False, False]
 
 
-def test_they_are_skipped_and_shown_again_from_the_account(ada):
+def test_the_steps_can_be_hidden_and_shown_again(ada):
     assert "Your first study" in ada.get(reverse("studies")).content.decode()
     assert "Your first study" not in press(ada, "skip").content.decode()
     assert "Show them again" in ada.get(reverse("your_account")).content.decode()
@@ -55,7 +55,7 @@ def test_they_are_skipped_and_shown_again_from_the_account(ada):
     assert "Show them again" not in ada.get(reverse("your_account")).content.decode()
 
 
-def test_looking_makes_nothing(ada):
+def test_viewing_the_steps_creates_nothing(ada):
     ada.get(reverse("studies"))
     assert not Task.objects.exists()
     assert not Study.objects.exists()
@@ -64,7 +64,7 @@ def test_looking_makes_nothing(ada):
     assert not Task.objects.exists()
 
 
-def test_every_page_before_the_first_task_leads_to_the_import_of_a_dataset(ada):
+def test_pages_without_a_task_link_to_the_import_of_a_dataset(ada):
     dataset = f'href="{reverse("dataset_import")}"'
     for page in ("studies", "tasks", "task_import"):
         assert dataset in ada.get(reverse(page)).content.decode(), page

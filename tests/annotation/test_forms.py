@@ -133,7 +133,7 @@ def address(name: str, world) -> str:
 
 
 @pytest.mark.parametrize(("name", "sent", "field", "sentence"), one_in(3, WRONG))
-def test_an_error_stands_at_its_field_and_what_was_typed_is_kept(
+def test_an_error_is_at_its_field_and_the_input_is_retained(
     ada, world, name, sent, field, sentence
 ):
     values = {

@@ -68,7 +68,7 @@ def test_the_models_cannot_get_round_the_guards(answered, model):
         row.save()
 
 
-def test_after_a_tombstone_the_participation_can_be_erased_and_no_other(researcher):
+def test_only_a_participation_with_a_tombstone_can_be_erased(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     kept, erased = (factories.seat(study.scenarios.get()) for _ in range(2))
     for participation in (kept, erased):
@@ -84,7 +84,7 @@ def test_after_a_tombstone_the_participation_can_be_erased_and_no_other(research
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_guards_stand_again_after_a_migration_that_rebuilds_the_tables(answered):
+def test_guards_are_restored_after_a_table_rebuild(answered):
     """SQLite rebuilds a table to alter it, and drops its triggers without a word."""
     for model in (AnswerSpan, Answer, Reading, Turn):
         with connection.schema_editor() as editor:
@@ -124,7 +124,7 @@ def test_a_system_check_names_the_guard_that_is_missing(db):
     ],
     ids=["switched off", "on a replica alone", "another function", "another condition"],
 )
-def test_a_guard_that_does_not_guard_counts_as_missing_and_is_put_back(answered, change):
+def test_a_disabled_guard_counts_as_missing_and_is_restored(answered, change):
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(change)
@@ -137,7 +137,7 @@ def test_a_guard_that_does_not_guard_counts_as_missing_and_is_put_back(answered,
 
 
 @pytest.mark.sqlite
-def test_another_trigger_of_that_name_counts_as_missing_and_is_put_back(answered):
+def test_a_different_trigger_of_that_name_is_replaced(answered):
     name = "annotation_answer_no_update"
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TRIGGER {name}")
@@ -168,7 +168,7 @@ STANDS = {
 
 
 @pytest.mark.parametrize("sql", STANDS.values(), ids=STANDS)
-def test_the_database_keeps_what_scores_rest_on(answered, researcher, sql):
+def test_the_database_refuses_changes_to_what_scores_rest_on(answered, researcher, sql):
     ledger.decide(answered, False, "no answer to the message", researcher)
     kept = (Example, Study, StudyManifest, Decision, Exposure)
     before = [list(model.objects.values()) for model in kept]
@@ -195,9 +195,7 @@ def test_postgresql_truncates_no_guarded_table(answered, table):
     refused(f"TRUNCATE {table} CASCADE")
 
 
-def test_the_reason_of_a_decision_can_go_with_the_answers_and_nothing_else_of_it(
-    answered, researcher
-):
+def test_only_the_reason_of_an_erased_decision_can_change(answered, researcher):
     ledger.decide(answered, False, "S1 of 12.5 in the training", researcher)
     Tombstone.objects.create(participation=answered, turns_erased=4)
     with pytest.raises(DatabaseError), transaction.atomic():
@@ -208,7 +206,7 @@ def test_the_reason_of_a_decision_can_go_with_the_answers_and_nothing_else_of_it
         answered.decisions.all()._raw_delete(using="default")
 
 
-def test_a_study_goes_back_to_draft_and_its_task_away_while_nobody_took_a_seat(researcher):
+def test_an_unused_study_can_return_to_draft_and_be_deleted(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     with pytest.raises(DatabaseError), transaction.atomic():
         Example.objects.all().delete()
@@ -218,7 +216,7 @@ def test_a_study_goes_back_to_draft_and_its_task_away_while_nobody_took_a_seat(r
     study.delete()
 
 
-def test_an_answer_is_never_stored_as_submitted_before_its_example_was_shown(answered):
+def test_an_answer_cannot_be_submitted_before_it_was_shown(answered):
     turn = answered.latest_turn()
     early = Answer(
         turn=turn, no_answer=True, s1=0, tokeniser="1", active_seconds=0, channel=turn.channel
@@ -230,7 +228,7 @@ def test_an_answer_is_never_stored_as_submitted_before_its_example_was_shown(ans
     early.save(force_insert=True)
 
 
-def test_a_server_that_lacks_a_guard_says_so_on_the_dashboard_and_in_its_log(ada, caplog):
+def test_a_missing_guard_is_reported_on_the_dashboard_and_logged(ada, caplog):
     assert "no longer protects" not in ada.get(reverse("studies")).content.decode()
     guards.lift(connection)
     page = ada.get(reverse("studies")).content.decode()

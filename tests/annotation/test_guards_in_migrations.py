@@ -18,7 +18,7 @@ def lock_table(table: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize("gives_way", [True, False], ids=["it gives way", "the control"])
-def test_a_migration_gives_way_to_who_asks_for_what_it_holds(gives_way, monkeypatch):
+def test_a_migration_locks_all_tables_first_and_avoids_deadlock(gives_way, monkeypatch):
     """A transaction holds the turns and requests the ledger; the migration locks it first."""
     if not gives_way:
         monkeypatch.setattr(guards_in_migrations, "take_all_tables", lambda connection: None)
@@ -52,7 +52,7 @@ def test_a_migration_gives_way_to_who_asks_for_what_it_holds(gives_way, monkeypa
     assert guards.missing(connection) == []
 
 
-def test_a_migration_says_what_to_do_where_a_table_stays_locked(monkeypatch):
+def test_a_migration_explains_what_to_do_if_a_table_stays_locked(monkeypatch):
     monkeypatch.setattr(guards_in_migrations, "PATIENCE", 0.3)
     other = connection.copy()
     try:
@@ -66,7 +66,7 @@ def test_a_migration_says_what_to_do_where_a_table_stays_locked(monkeypatch):
         other.close()
 
 
-def test_what_the_operator_limits_holds_again_once_the_tables_are_taken():
+def test_the_lock_timeout_is_restored_once_the_tables_are_locked():
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL lock_timeout = '7s'")
         guards_in_migrations.take_all_tables(connection)

@@ -30,7 +30,7 @@ PAGES_OF_A_KIND = (
 @pytest.mark.long
 @pytest.mark.real_data
 @pytest.mark.timeout(400)
-def test_robots_learn_k_shots_and_annotate_every_kind_of_task(ada, researcher, tmp_path):
+def test_simulated_annotators_complete_every_kind_of_gym_task(ada, researcher, tmp_path):
     call_command("import_gym", str(GYM), tasks=list(TASKS), test=5, seed=3, stdout=io.StringIO())
     by_size: dict[int, list[Task]] = {}
     for task in Task.objects.order_by("name"):
@@ -69,7 +69,7 @@ def _export_is_right(study, folder) -> None:
 
 @pytest.mark.long
 @pytest.mark.real_data
-def test_people_and_models_are_scored_on_the_same_part_of_a_test_and_tables_say_so(ada, researcher):
+def test_people_and_models_are_scored_on_the_same_part_of_a_test(ada, researcher):
     call_command("import_gym", str(GYM), tasks=["glue-rte"], test=6, seed=3, stdout=io.StringIO())
     task = Task.objects.get()
     study = factories.make_study(researcher, task, shots=[16], annotators=1)
@@ -98,7 +98,7 @@ def test_people_and_models_are_scored_on_the_same_part_of_a_test_and_tables_say_
 
 
 @pytest.mark.real_data
-def test_a_prediction_for_a_line_that_the_corpus_has_not_is_refused(researcher):
+def test_a_prediction_for_an_unknown_line_is_refused(researcher):
     call_command("import_gym", str(GYM), tasks=["glue-rte"], test=6, seed=3, stdout=io.StringIO())
     task = Task.objects.get()
     line = json.dumps({"id": "glue-rte_16_13_test:61", "predicted": ["entailment"]}).encode()

@@ -33,7 +33,7 @@ def invite(ada, role="analyst", email="") -> str:
     return link
 
 
-def test_somebody_without_an_account_makes_one_and_is_in_the_team(ada, study):
+def test_an_invited_person_makes_an_account_and_joins_the_team(ada, study):
     link = invite(ada)
     bob = Client()
     assert "as its analyst" in bob.get(link).content.decode()
@@ -43,7 +43,7 @@ def test_somebody_without_an_account_makes_one_and_is_in_the_team(ada, study):
     assert study.events.last().what == "bob joined the team as analyst, invited by ada"
 
 
-def test_somebody_with_an_account_joins_with_it(ada, study, other_researcher):
+def test_an_invited_person_with_an_account_joins_with_it(ada, study, other_researcher):
     link, grace = invite(ada, role="payer"), Client()
     grace.force_login(other_researcher)
     assert "Join as grace" in grace.get(link).content.decode()
@@ -52,7 +52,7 @@ def test_somebody_with_an_account_joins_with_it(ada, study, other_researcher):
     assert User.objects.count() == 2
 
 
-def test_a_link_works_once(ada, study):
+def test_an_invitation_works_once(ada, study):
     link = invite(ada)
     Client().post(link, NEW)
     reply = Client().post(link, NEW | {"username": "eve"})
@@ -61,7 +61,7 @@ def test_a_link_works_once(ada, study):
     assert not User.objects.filter(username="eve").exists()
 
 
-def test_a_link_ends_after_a_week(ada, study):
+def test_an_invitation_expires_after_a_week(ada, study):
     link = invite(ada)
     Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert Client().get(link).status_code == 404
@@ -77,7 +77,7 @@ def test_a_revoked_link_opens_nothing(ada, study):
     assert ada.post(reverse("team", args=["pilot"]), sent).status_code == 422
 
 
-def test_an_invitation_ends_with_the_right_of_whoever_made_it(ada, study, other_researcher):
+def test_an_invitation_ends_with_the_role_of_its_maker(ada, study, other_researcher):
     study.members.create(user=other_researcher, role="owner")
     grace = Client()
     grace.force_login(other_researcher)
@@ -89,7 +89,7 @@ def test_an_invitation_ends_with_the_right_of_whoever_made_it(ada, study, other_
     assert not study.members.exists()
 
 
-def test_an_invitation_ends_with_the_account_of_whoever_made_it(ada, study, researcher):
+def test_an_invitation_ends_with_the_account_of_its_maker(ada, study, researcher):
     """It stays invalid if the account is reopened: closing revokes access at once."""
     link = invite(ada)
     headers = factories.bearer(researcher)
@@ -115,7 +115,7 @@ def test_an_invitation_to_the_server_ends_with_its_administrator(root, change):
     assert User.objects.count() == 1
 
 
-def test_a_form_that_does_not_fit_makes_no_account_and_keeps_the_link(ada, study):
+def test_an_invalid_form_makes_no_account_and_the_link_remains(ada, study):
     link = invite(ada)
     reply = Client().post(link, NEW | {"password2": "another"})
     assert reply.status_code == 422
@@ -132,7 +132,7 @@ def test_only_an_owner_invites(ada, study, other_researcher):
     assert not Invitation.objects.exists()
 
 
-def test_the_link_is_sent_where_there_is_mail_and_is_not_stored(ada, study, settings):
+def test_the_link_is_mailed_if_possible_and_is_not_stored(ada, study, settings):
     settings.EMAIL_HOST = "mail.example.org"
     link = invite(ada, email="bob@example.org")
     (message,) = mail.outbox
@@ -144,7 +144,7 @@ def test_the_link_is_sent_where_there_is_mail_and_is_not_stored(ada, study, sett
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_of_two_who_use_one_link_at_once_one_joins(researcher):
+def test_of_simultaneous_uses_of_one_link_one_joins(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], name="pilot")
     token, _invitation = team.invite(study, "analyst", "", researcher)
     barrier, replies = threading.Barrier(4), []
@@ -182,7 +182,7 @@ def change(root, user, action, follow=True):
     return root.post(reverse("users"), fields, follow=follow)
 
 
-def test_nobody_else_sees_the_accounts(ada, client, other_researcher):
+def test_only_administrators_see_the_accounts(ada, client, other_researcher):
     assert ada.get(reverse("users")).status_code == 404
     assert change(ada, other_researcher, "close").status_code == 404
     assert Client().get(reverse("users"))["Location"].startswith(reverse("login"))
@@ -195,13 +195,13 @@ def test_a_closed_account_is_signed_out_and_can_be_opened_again(root, ada, resea
     assert ada.get(reverse("studies")).status_code == 200
 
 
-def test_an_administrator_does_not_close_their_own(root):
+def test_administrators_cannot_close_their_own_account(root):
     reply = change(root, User.objects.get(username="root"), "close")
     assert reply.status_code == 422
     assert User.objects.get(username="root").is_active
 
 
-def test_a_link_to_a_new_password_is_handed_over_by_hand(root, researcher):
+def test_an_administrator_can_hand_over_a_password_link(root, researcher):
     page = change(root, researcher, "link").content.decode()
     (link,) = re.findall(r'value="http://testserver(/password/reset/key/[^"]+)"', page)
     browser = Client()

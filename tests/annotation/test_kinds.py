@@ -68,13 +68,13 @@ def test_an_answer_is_stored_once_and_revealed(client, seat):
     assert Answer.objects.count() == 1
 
 
-def test_a_right_answer_scores_1_and_is_told_so(client, seat):
+def test_a_right_answer_scores_1_and_is_shown_as_right(client, seat):
     reply = send(client, seat, right(seat), HTTP_HX_REQUEST="true")
     assert Answer.objects.get().s1 == 1
     assert 'data-verdict="right"' in reply.content.decode()
 
 
-def test_an_answer_that_does_not_fit_is_refused_and_stays(client, seat):
+def test_an_invalid_answer_is_refused_and_stays_in_the_form(client, seat):
     bad = {"label": "x", "option": "99", "option-99": "1", "number": "1,5", "text": "x" * 5000}
     bad |= {"typed": "y" * 1001}
     reply = send(client, seat, bad, HTTP_HX_REQUEST="true")
@@ -93,7 +93,7 @@ def test_an_empty_form_is_refused(client, seat):
     assert not Answer.objects.exists()
 
 
-def test_in_the_annotation_step_nothing_is_revealed_and_back_changes_nothing(client, seat):
+def test_annotation_reveals_nothing_and_refuses_a_late_answer(client, seat):
     for _example in range(2):
         send(client, seat, wrong(seat))
         factories.go_on(seat.token)
@@ -112,7 +112,7 @@ def test_in_the_annotation_step_nothing_is_revealed_and_back_changes_nothing(cli
     assert Answer.objects.count() == 3
 
 
-def test_a_draft_is_kept_and_goes_with_the_answer(client, seat):
+def test_a_draft_is_stored_and_deleted_with_the_answer(client, seat):
     turn = seat.latest_turn()
     sent = {"turn": turn.pk, "draft": '{"fields": {"text": "half"}}'}
     assert client.post(reverse("draft", args=[seat.token]), sent).status_code == 204
@@ -121,7 +121,7 @@ def test_a_draft_is_kept_and_goes_with_the_answer(client, seat):
     assert not Draft.objects.exists()
 
 
-def test_the_way_ends_and_researchers_see_the_answers(client, seat, researcher):
+def test_a_participation_ends_and_researchers_see_the_answers(client, seat, researcher):
     send(client, seat, wrong(seat))
     factories.work_through(seat)
     seat.refresh_from_db()
@@ -142,7 +142,7 @@ def test_the_way_ends_and_researchers_see_the_answers(client, seat, researcher):
 
 @pytest.mark.long
 @pytest.mark.parametrize("policy", ["gold", "empty", "majority", "random", "noisy:0.5"])
-def test_robots_of_every_policy_answer_every_kind(researcher, policy):
+def test_simulated_annotators_of_every_policy_answer_every_kind(researcher, policy):
     tasks = [factories.make_kind(kind) for kind in KINDS]
     study = factories.make_study(researcher, *tasks, shots=[2], annotators=1, rehearsal=True)
     knowledge = robots.Knowledge(study)
@@ -154,9 +154,7 @@ def test_robots_of_every_policy_answer_every_kind(researcher, policy):
         assert set(Answer.objects.values_list("s1", flat=True)) == {1.0}
 
 
-def test_a_submit_takes_at_most_8_queries_whatever_the_kind(
-    client, seat, django_assert_max_num_queries
-):
+def test_a_submit_has_at_most_8_queries_for_every_kind(client, seat, django_assert_max_num_queries):
     """Of the annotation step, as the page sends it."""
     factories.work_through(seat, limit=2)
     factories.go_on(seat.token)
@@ -169,7 +167,7 @@ def test_a_submit_takes_at_most_8_queries_whatever_the_kind(
     assert reply.status_code == 200
 
 
-def test_a_page_loads_the_scripts_and_styles_of_its_own_kind_alone(client, seat):
+def test_a_page_loads_scripts_and_styles_of_its_kind_only(client, seat):
     page = client.get(reverse("work", args=[seat.token])).content.decode()
     own = WIDGETS[seat.scenario.task.card.answered_by]
     others = {widget.element for widget in WIDGETS.values()} - {own.element}

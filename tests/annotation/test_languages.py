@@ -27,7 +27,7 @@ def test_a_page_says_its_language_and_direction(german, client):
     assert '<html lang="ar" dir="rtl">' in client.get(address).content.decode()
 
 
-def test_the_browser_is_not_asked(researcher, client):
+def test_the_language_of_the_browser_is_ignored(researcher, client):
     study = factories.make_study(researcher, factories.make_task())
     address = reverse("landing", args=[study.link_code])
     assert language(client.get(address, headers={"Accept-Language": "de"})) == "en"
@@ -50,7 +50,7 @@ def test_every_page_of_an_annotator_is_in_the_language(german, client):
     assert [language(page) for page in pages] == ["de"] * len(pages)
 
 
-def test_who_declines_reads_the_last_page_in_the_language(german, client):
+def test_the_declined_page_is_in_the_language_of_the_study(german, client):
     client.post(reverse("start", args=[german.link_code]))
     address = reverse("consent", args=[german.participations.get().token])
     assert language(client.post(address, {"agree": "no"}, follow=True)) == "de"
@@ -66,7 +66,7 @@ def test_an_old_form_is_refused_in_the_language(german):
     assert (reply.status_code, language(reply)) == (403, "de")
 
 
-def test_what_is_no_address_of_a_study_is_english(german, client):
+def test_addresses_without_a_study_are_in_english(german, client):
     for address in (
         reverse("landing", args=["nobodys"]),
         reverse("work", args=["nobodys"]),
@@ -76,7 +76,7 @@ def test_what_is_no_address_of_a_study_is_english(german, client):
         assert language(client.get(address)) == "en", address
 
 
-def test_no_request_inherits_the_language_of_the_one_before(german, client):
+def test_no_request_inherits_the_language_of_another(german, client):
     """The client runs in the thread of the test, as requests do in a thread of a server."""
     token = factories.seat(german.scenarios.get(shots=2)).token
     htmx = {"HX-Request": "true"}

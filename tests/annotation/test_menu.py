@@ -52,7 +52,7 @@ PAGES = [entry for entry in ENTRIES if entry.unless != "no_arms"]
 
 
 @pytest.mark.parametrize("entry", one_in(3, PAGES), ids=lambda entry: entry.address)
-def test_every_page_of_a_study_reaches_every_other_in_one_click(ada, study, entry):
+def test_every_page_of_a_study_links_to_every_other(ada, study, entry):
     shown = page(ada, reverse(entry.address, args=[study.name]))
     offered = links(shown)
     assert offered == {other.name: reverse(other.address, args=[study.name]) for other in PAGES}
@@ -60,7 +60,7 @@ def test_every_page_of_a_study_reaches_every_other_in_one_click(ada, study, entr
 
 
 @pytest.mark.parametrize("entry", one_in(3, PAGES), ids=lambda entry: entry.address)
-def test_a_page_is_called_what_its_link_is(ada, study, entry):
+def test_title_and_heading_of_a_page_match_its_link(ada, study, entry):
     shown = page(ada, reverse(entry.address, args=[study.name]))
     (heading,) = re.findall(r"<h1[^>]*>(.*?)</h1>", shown, re.DOTALL)
     title = re.search(r"<title>(.*?)</title>", shown, re.DOTALL)
@@ -70,7 +70,7 @@ def test_a_page_is_called_what_its_link_is(ada, study, entry):
     assert heading in (entry.name, study.title, f"{entry.name}: {study.title}")
 
 
-def test_pages_without_an_entry_of_their_own_have_the_menu_too(ada, study):
+def test_pages_without_a_menu_entry_have_the_menu_too(ada, study):
     seat = study.participations.get()
     example = study.tasks.get().test_split.examples.first()
     person = page(ada, reverse("participation", args=[study.name, seat.pseudonym]))
@@ -81,7 +81,7 @@ def test_pages_without_an_entry_of_their_own_have_the_menu_too(ada, study):
 
 
 @pytest.mark.long
-def test_a_draft_has_no_bundle_yet_and_its_design_form_stands_in_the_frame(ada, researcher):
+def test_a_draft_has_no_bundle_entry_and_its_form_has_the_menu(ada, researcher):
     draft = factories.make_study(researcher, factories.make_task(), status="draft")
     offered = links(page(ada, reverse("study", args=[draft.name])))
     assert "Bundle" not in offered
@@ -91,7 +91,7 @@ def test_a_draft_has_no_bundle_yet_and_its_design_form_stands_in_the_frame(ada, 
 
 
 @pytest.mark.parametrize("role", [Role.ANALYST, Role.PAYER])
-def test_nobody_is_offered_what_they_may_not_open(client, study, other_researcher, role):
+def test_the_menu_offers_only_pages_the_role_may_open(client, study, other_researcher, role):
     team.add(study, other_researcher.username, role, study.owner)
     client.force_login(other_researcher)
     offered = links(page(client, reverse("study", args=[study.name])))
@@ -105,13 +105,13 @@ def test_nobody_is_offered_what_they_may_not_open(client, study, other_researche
 
 
 @pytest.mark.parametrize("entry", LIBRARY, ids=lambda entry: entry.address)
-def test_tasks_and_models_have_the_same_frame(ada, study, entry):
+def test_pages_of_tasks_and_models_have_the_library_menu(ada, study, entry):
     shown = page(ada, reverse(entry.address))
     assert set(links(shown)) == {other.name for other in LIBRARY}
     assert marked(shown) == [(entry.name, "page")]
 
 
-def test_a_task_has_the_frame_and_a_page_of_neither_has_none(ada, study):
+def test_only_pages_of_studies_and_the_library_have_a_menu(ada, study):
     task = study.tasks.get()
     shown = page(ada, reverse("task", args=[task.name, task.version]))
     assert marked(shown) == [("Tasks", "true")]

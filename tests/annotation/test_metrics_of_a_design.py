@@ -18,14 +18,14 @@ from tests import factories
 NUMBERS = [{**label, "name": name} for label, name in zip(factories.LABELS, "12", strict=True)]
 
 
-def test_the_six_cards_of_clues_name_no_metric_and_mean_s1():
+def test_the_six_clues_cards_default_to_s1():
     cards = [load_card(path) for path in sorted(CARDS.rglob("*.toml"))]
     assert len(cards) == 6
     assert {card.metric for card in cards} == {"S1"}
     assert not any("metric" in card.as_dict() for card in cards)
 
 
-def test_a_card_keeps_its_metric_and_says_what_it_does_not_know():
+def test_a_card_stores_its_metric_and_refuses_an_unknown_one():
     data = factories.card_data(labels=factories.LABELS, metric="Classification-F1")
     card = parse_card(data, "task.toml")
     assert (card.metric, card.as_dict()["metric"]) == ("Classification-F1", "Classification-F1")
@@ -53,7 +53,7 @@ def test_a_card_keeps_its_metric_and_says_what_it_does_not_know():
         ),
     ],
 )
-def test_a_metric_that_does_not_fit_the_answers_is_refused_with_the_reason(card, metric, said):
+def test_a_metric_that_does_not_fit_the_answers_is_refused(card, metric, said):
     with pytest.raises(CardError, match="card: key metric: .*" + re.escape(said)):
         parse_card(factories.card_data(metric=metric, **card), "card")
 
@@ -69,7 +69,7 @@ def test_a_metric_that_does_not_fit_the_answers_is_refused_with_the_reason(card,
         ),
     ],
 )
-def test_these_metrics_fit_spans_labels_and_labels_that_are_numbers(card, fitting):
+def test_metrics_fit_spans_labels_or_numeric_labels(card, fitting):
     parsed = parse_card(factories.card_data(**card), "card")
     assert {name for name in METRICS if not parsed.misfit(name)} == fitting
 
@@ -99,20 +99,20 @@ def test_further_metrics_are_frozen_with_the_design(researcher, tmp_path):
         ([3], "Write a list of names"),
     ],
 )
-def test_a_design_refuses_what_cannot_be_shown(researcher, metrics, said):
+def test_a_metric_that_does_not_fit_is_refused(researcher, metrics, said):
     with pytest.raises(ValidationError) as refused:
         factories.make_study(researcher, factories.make_task(), metrics=metrics)
     assert list(refused.value.message_dict) == ["metrics"]
     assert said in refused.value.message_dict["metrics"][0]
 
 
-def test_one_that_fits_one_of_the_tasks_is_taken(researcher):
+def test_a_metric_that_fits_one_of_the_tasks_is_accepted(researcher):
     tasks = [factories.make_task(), factories.make_task(name="moods", labels=factories.LABELS)]
     study = factories.make_study(researcher, *tasks, metrics=["Classification-F1"])
     assert study.metrics == ["Classification-F1"]
 
 
-def test_the_form_of_a_draft_asks_for_them_and_keeps_them(ada, researcher):
+def test_the_form_of_a_draft_stores_further_metrics(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), status="draft")
     address = reverse("study_edit", args=[study.name])
     form = ada.get(address).context["form"]

@@ -39,7 +39,7 @@ def words(page: bytes) -> str:
     return " ".join(lxml.html.fromstring(page).text_content().split())
 
 
-def test_each_task_has_the_minutes_of_its_examples_everywhere(researcher, study, client):
+def test_each_task_states_the_minutes_of_its_examples(researcher, study, client):
     of = told(study)
     assert of["short"] == 5
     assert of["long"] > 20
@@ -65,7 +65,7 @@ def test_each_task_has_the_minutes_of_its_examples_everywhere(researcher, study,
     assert f"long, 2 shots: {of['long']} minutes; short, 2 shots: 5 minutes" in shown
 
 
-def test_money_and_time_left_follow_each_scenario(study):
+def test_promised_money_and_time_left_depend_on_the_scenario(study):
     of, seen = told(study), progress.for_study(study)
     rate = 100 * study.hourly_rate / 60
     by_hand = sum(2 * rate * number for number in of.values())  # two seats each
@@ -74,7 +74,7 @@ def test_money_and_time_left_follow_each_scenario(study):
     assert left == {name: 2 * 60 * number for name, number in of.items()}
 
 
-def test_the_cap_that_is_suggested_follows_the_longest_task(researcher, tasks):
+def test_the_suggested_cap_depends_on_the_longest_task(researcher, tasks):
     draft = factories.make_study(researcher, *tasks, status="draft", estimated_minutes=None)
     longest = minutes.longest(draft, tasks)
     assert longest == max(told(draft).values()) > 20
@@ -83,7 +83,7 @@ def test_the_cap_that_is_suggested_follows_the_longest_task(researcher, tasks):
     assert Decimal(3 * longest) / 60 <= hours < Decimal(3 * longest) / 60 + Decimal("0.1")
 
 
-def test_the_researchers_own_number_of_a_task_goes_before_all(researcher, tasks):
+def test_the_researchers_minutes_of_a_task_override_the_estimate(researcher, tasks):
     draft = factories.make_study(
         researcher, *tasks, status="draft", estimated_minutes=30, task_minutes="long: 90\n"
     )
@@ -92,7 +92,7 @@ def test_the_researchers_own_number_of_a_task_goes_before_all(researcher, tasks)
     assert ", 30 to 90 minutes announced for each, " in consequences.for_study(draft).sum_in_words
 
 
-def test_a_pilot_tells_better_than_reading_speed(researcher, tasks):
+def test_a_pilot_replaces_reading_speed_in_the_announced_minutes(researcher, tasks):
     short, _long = tasks
     piloted = factories.make_task(name="piloted", labels=factories.LABELS, test_size=30)
     pilot = factories.make_study(researcher, piloted, shots=[2])
@@ -115,7 +115,7 @@ def test_a_pilot_tells_better_than_reading_speed(researcher, tasks):
         ("long: 90\nlong: 80", "Line 2: long has a line already."),
     ],
 )
-def test_a_wrong_line_is_refused_at_its_field_and_by_the_api(researcher, tasks, line, said):
+def test_an_invalid_line_of_task_minutes_is_refused(researcher, tasks, line, said):
     head = factories.bearer(researcher, "run")
     sent = {"name": "wrong", "title": "T", "tasks": ["short", "long"], "shots": [2],
             "task_minutes": line}  # fmt: skip
@@ -133,7 +133,7 @@ def test_a_wrong_line_is_refused_at_its_field_and_by_the_api(researcher, tasks, 
     assert told(Study.objects.get()) == {"short": 5, "long": 90}
 
 
-def test_prolific_is_told_the_minutes_of_each_scenario_or_of_the_longest(researcher, study):
+def test_prolific_gets_each_scenarios_minutes_or_the_longest(researcher, study):
     (draft,) = drafts.plan(study, 0, researcher)
     assert draft.minutes == max(told(study).values())
     type(study).objects.filter(pk=study.pk).update(participants_choose_scenario=True)

@@ -81,7 +81,7 @@ def done(study, runs, answer=None, **who) -> Participation:
 # Identity and seats -------------------------------------------------------------------------------
 
 
-def test_the_same_model_is_the_same_worker_and_goes_on(study, runs):
+def test_the_same_model_resumes_its_seat(study, runs):
     first = join(study.link_code, wanted(), **runs)
     again = join(study.link_code, wanted(), **runs)
     assert (first.status_code, again.status_code) == (201, 200)
@@ -97,7 +97,7 @@ def test_the_same_model_is_the_same_worker_and_goes_on(study, runs):
     assert (stored.name, stored.shots, stored.split_number) == ("openai/toy", 2, 1)
 
 
-def test_it_meets_a_task_once_in_whatever_study(study, runs, researcher):
+def test_a_model_does_a_task_once_in_any_study(study, runs, researcher):
     done(study, runs)
     ended = join(study.link_code, wanted(), **runs)
     assert (ended.status_code, ended.json()["state"]["step"]) == (200, "finished")
@@ -106,7 +106,7 @@ def test_it_meets_a_task_once_in_whatever_study(study, runs, researcher):
     assert join(second.link_code, wanted(replicate=2), **runs).status_code == 201
 
 
-def test_its_seats_are_apart_from_those_of_people(study, runs):
+def test_seats_of_models_are_separate_from_those_of_people(study, runs):
     seat = factories.seat(study.scenarios.get(shots=2, split_number=1))
     for replicate in (1, 2, 3):
         assert join(study.link_code, wanted(replicate=replicate), **runs).status_code == 201
@@ -115,7 +115,7 @@ def test_its_seats_are_apart_from_those_of_people(study, runs):
     assert seat.seat_number == 1
 
 
-def test_there_are_so_many_seats_and_no_more(study, runs, monkeypatch):
+def test_the_number_of_model_seats_is_limited(study, runs, monkeypatch):
     assert MODEL_SEATS == study.scenarios.first().seats_for(Kind.MODEL) == 100
     monkeypatch.setattr("annotation.models.scenario.MODEL_SEATS", 2)
     replies = [
@@ -133,14 +133,14 @@ def test_there_are_so_many_seats_and_no_more(study, runs, monkeypatch):
         ({"replicate": 0}, "replicate"),
     ],
 )
-def test_what_it_is_must_be_said_right(study, runs, change, field):
+def test_an_invalid_description_of_a_model_is_refused(study, runs, change, field):
     reply = join(study.link_code, wanted(**change), **runs)
     assert reply.status_code == 422
     assert field in reply.json()["fields"]
     assert not Participation.objects.exists()
 
 
-def test_it_comes_for_a_researcher_who_runs_the_study_alone(study, researcher, other_researcher):
+def test_a_model_needs_a_researcher_with_the_run_scope(study, researcher, other_researcher):
     assert join(study.link_code, wanted()).status_code == 401
     assert join(study.link_code, wanted(), **factories.bearer(researcher)).status_code == 403
     foreign = factories.bearer(other_researcher, "run")
@@ -152,7 +152,7 @@ def test_it_comes_for_a_researcher_who_runs_the_study_alone(study, researcher, o
 
 
 @pytest.mark.parametrize("kind", factories.KINDS)
-def test_a_model_may_give_up_in_every_kind_of_task_and_a_person_may_not(researcher, runs, kind):
+def test_a_model_may_give_up_in_every_kind_and_a_person_may_not(researcher, runs, kind):
     task = factories.make_kind(kind)
     study = both_doors.make_study(researcher, task, shots=[2], annotators=1)
     body = wanted() | {"scenario": {"task": task.name, "shots": 2, "split": 1}}
@@ -171,7 +171,7 @@ def test_a_model_may_give_up_in_every_kind_of_task_and_a_person_may_not(research
 # The run ------------------------------------------------------------------------------------------
 
 
-def test_the_run_is_told_once_at_the_end(study, runs):
+def test_a_model_run_is_reported_once_at_the_end(study, runs):
     seat = at_work(study, runs)
     early = post("finish", seat.token, RUN)
     assert (early.status_code, early.json()["code"]) == (409, "not_finished")
@@ -219,7 +219,7 @@ def exported(study, folder) -> dict[str, list[dict[str, str]]]:
     return files
 
 
-def test_the_export_says_which_model_and_how_and_counts_it_as_no_person(study, runs, tmp_path):
+def test_the_export_describes_each_model_and_does_not_count_it(study, runs, tmp_path):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)), lambda turn: [])
     seat = done(study, runs)
     unfinished = at_work(study, runs, split=2)
@@ -272,7 +272,7 @@ def differences(client, study, kind="person") -> list[dict[str, str]]:
     return list(csv.DictReader(client.get(address, {"kind": kind}).content.decode().splitlines()))
 
 
-def test_a_seated_model_is_compared_with_people_example_by_example(study, compared, ada):
+def test_a_seated_model_is_compared_with_people_by_example(study, compared, ada):
     factories.predict(study.owner, "toy", study.tasks.get(), 2, 1)
     empty, half, right = map(mean_of, compared)
     assert empty < half < right
@@ -289,7 +289,7 @@ def test_a_seated_model_is_compared_with_people_example_by_example(study, compar
     assert holm[0] == pytest.approx(min(1, 2 * family[0]))
 
 
-def test_its_examples_stand_beside_peoples(study, compared, ada):
+def test_examples_of_a_seated_model_are_listed_with_peoples(study, compared, ada):
     page = ada.get(reverse("study_differences", args=[study.name])).content.decode()
     assert "differ most after 2 shots" in page
     (row,) = differences(ada, study)
@@ -301,7 +301,7 @@ def test_its_examples_stand_beside_peoples(study, compared, ada):
     assert mean == pytest.approx(float(row["model_mean"]))
 
 
-def test_one_that_was_excluded_is_not_compared_nor_one_with_itself(study, compared, ada):
+def test_excluded_models_are_not_compared_nor_models_with_models(study, compared, ada):
     (before,) = differences(ada, study)
     exclusion.decide(compared[0], False, "a wrong endpoint", study.owner)
     (after,) = differences(ada, study)
@@ -310,7 +310,7 @@ def test_one_that_was_excluded_is_not_compared_nor_one_with_itself(study, compar
     assert differences(ada, study, Kind.MODEL) == []
 
 
-def test_the_comparison_is_under_the_metric_of_the_card(researcher, runs, ada, tmp_path):
+def test_the_comparison_uses_the_metric_of_the_card(researcher, runs, ada, tmp_path):
     task = factories.make_task(labels=factories.LABELS, metric="Classification-F1")
     study = factories.make_study(researcher, task, shots=[2], annotators=2)
     for answer in (None, first_wrong):
@@ -326,7 +326,7 @@ def test_the_comparison_is_under_the_metric_of_the_card(researcher, runs, ada, t
     exported(study, tmp_path / "export")
 
 
-def test_the_page_shows_each_model_over_its_splits_beside_people(study, runs, ada):
+def test_the_page_shows_each_model_over_its_splits_with_people(study, runs, ada):
     factories.work_through(factories.seat(study.scenarios.get(shots=2, split_number=1)))
     done(study, runs, split=1)
     done(study, runs, split=2, answer=lambda turn: [])
@@ -355,7 +355,7 @@ def test_a_withdrawn_model_leaves_no_row(study, runs, tmp_path):
     assert get("work", seat.token).json()["status"] == Status.WITHDRAWN
 
 
-def test_verify_holds_where_a_model_gave_up(researcher, runs, tmp_path):
+def test_verify_accepts_answers_that_a_model_gave_up(researcher, runs, tmp_path):
     tasks = [factories.make_kind(kind) for kind in ("label", "number", "options", "spans")]
     study = factories.make_study(researcher, *tasks, shots=[2], annotators=1)
     for task in tasks:

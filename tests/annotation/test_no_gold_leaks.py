@@ -149,9 +149,7 @@ def same_orders(monkeypatch, settings):
 
 
 @pytest.mark.parametrize("kind", one_in(2, factories.KINDS))
-def test_nothing_derived_from_gold_is_shown_before_the_answer_is_stored(
-    researcher, same_orders, kind
-):
+def test_nothing_derived_from_gold_is_shown_before_the_answer(researcher, same_orders, kind):
     pages, others = (
         walk(researcher, gold, name, kind=kind)
         for gold, name in zip(GOLDS, ("a", "b"), strict=True)
@@ -182,7 +180,7 @@ def test_the_screening_step_shows_nothing_derived_from_gold(researcher, same_ord
         assert first == second, f"differs in {step}"
 
 
-def test_the_end_tells_nothing_of_the_annotation_step(researcher, same_orders):
+def test_the_last_page_reveals_nothing_of_the_annotation_step(researcher, same_orders):
     ends = [
         walk(researcher, gold, name, trained_on=GOLDS[0])[-1]
         for gold, name in zip(GOLDS, ("a", "b"), strict=True)
@@ -192,7 +190,7 @@ def test_the_end_tells_nothing_of_the_annotation_step(researcher, same_orders):
 
 
 @pytest.mark.parametrize("kind", one_in(4, factories.KINDS))
-def test_the_reveals_do_differ_so_that_the_comparison_can_fail(researcher, same_orders, kind):
+def test_reveals_differ_so_the_comparison_can_fail(researcher, same_orders, kind):
     pages, others = (
         walk(researcher, gold, name, kind=kind)
         for gold, name in zip(GOLDS, ("a", "b"), strict=True)
@@ -206,7 +204,7 @@ def test_the_reveals_do_differ_so_that_the_comparison_can_fail(researcher, same_
     assert any(reveals)
 
 
-def test_an_explanation_stands_in_reveals_alone(researcher, same_orders):
+def test_an_explanation_is_shown_in_reveals_only(researcher, same_orders):
     """Also where the gold is the same, it is read after the answer and never before."""
     seen = walk(researcher, GOLDS[0], "c")
     with_it = [is_reveal for _step, is_reveal, (_s, body, _h) in seen if b"Because of" in body]

@@ -36,7 +36,7 @@ def told(user) -> list[str]:
     return sorted(user.notices.values_list("about", flat=True))
 
 
-def test_what_happens_is_told_once_to_everybody_in_the_team(study, other_researcher):
+def test_each_event_notifies_every_team_member_once(study, other_researcher):
     assert told(study.owner) == []
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
     assert told(study.owner) == ["cell", "first"]
@@ -48,7 +48,7 @@ def test_what_happens_is_told_once_to_everybody_in_the_team(study, other_researc
     assert told(study.owner).count("full") == 2  # full again, with more seats
 
 
-def test_by_mail_it_says_study_and_event_and_where_to_look_and_is_sent_once(study):
+def test_a_mail_names_study_event_and_link_and_is_sent_once(study):
     factories.seat(study.scenarios.get(shots=0))
     collecting.collect()
     assert collecting.send_mails() == "2 sent"
@@ -70,7 +70,7 @@ class Broken:
         raise ConnectionRefusedError("no mail today")
 
 
-def test_a_mail_that_is_not_sent_is_tried_again_and_given_up_at_last(study, settings):
+def test_a_failed_mail_is_retried_and_finally_given_up(study, settings):
     factories.seat(study.scenarios.get(shots=2))
     collecting.collect()
     Notice.objects.exclude(about="first").update(mail="none")
@@ -87,7 +87,7 @@ def test_a_mail_that_is_not_sent_is_tried_again_and_given_up_at_last(study, sett
     assert collecting.send_mails() == "0 sent"
 
 
-def test_without_a_mail_server_notices_are_on_the_page_alone(study, settings):
+def test_without_a_mail_server_notices_are_only_on_the_page(study, settings):
     settings.EMAIL_HOST = ""
     factories.seat(study.scenarios.get(shots=0))
     collecting.collect()
@@ -95,7 +95,7 @@ def test_without_a_mail_server_notices_are_on_the_page_alone(study, settings):
     assert not Notice.objects.exclude(mail="none").exists()
 
 
-def test_each_is_switched_off_for_a_study_by_each_researcher(ada, study, other_researcher):
+def test_notices_can_be_switched_off_per_study_and_researcher(ada, study, other_researcher):
     on = ["full", "job"]
     ada.post(reverse("notice_switches", args=["told"]), {"page": on, "mail": on})
     factories.seat(study.scenarios.get(shots=0))
@@ -110,7 +110,7 @@ def test_each_is_switched_off_for_a_study_by_each_researcher(ada, study, other_r
     assert not study.owner.notices.filter(read_at=None).exists()  # old events cause no notices
 
 
-def test_the_head_counts_what_is_unread_and_looking_marks_it(ada, study):
+def test_the_header_counts_unread_notices_and_opening_marks_them(ada, study):
     factories.seat(study.scenarios.get(shots=0))
     collecting.collect()
 
@@ -138,7 +138,7 @@ def test_the_page_says_that_periodic_work_does_not_run(ada, study):
     assert said in ada.get(reverse("notices")).content.decode()
 
 
-def test_nobody_opens_a_notice_of_somebody_else(client, study, other_researcher):
+def test_a_notice_of_another_researcher_cannot_be_opened(client, study, other_researcher):
     factories.seat(study.scenarios.get(shots=0))
     collecting.collect()
     client.force_login(other_researcher)
@@ -147,7 +147,7 @@ def test_nobody_opens_a_notice_of_somebody_else(client, study, other_researcher)
     assert client.post(reverse("notices"), {"open": "x"}).status_code == 404
 
 
-def test_the_overview_and_the_notices_say_the_same(ada, study):
+def test_overview_and_notices_state_the_same(ada, study):
     factories.seat(study.scenarios.get(shots=0))
     Participation.objects.update(arrived_at=timezone.now() - timedelta(hours=9))
     type(study).objects.update(opened_at=timezone.now() - timedelta(hours=9))
@@ -156,9 +156,7 @@ def test_the_overview_and_the_notices_say_the_same(ada, study):
     assert study.owner.notices.get(about="quiet").what == "Nobody came for 9 h"
 
 
-def test_who_may_not_see_pay_is_not_told_of_wages_and_a_job_is_told_to_who_started_it(
-    researcher, other_researcher
-):
+def test_wages_are_notified_to_payers_and_jobs_to_their_starter(researcher, other_researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], annotators=3, name="cheap",
         hourly_rate=Decimal(20), max_paid_hours=Decimal("0.1"),
@@ -178,7 +176,7 @@ def test_who_may_not_see_pay_is_not_told_of_wages_and_a_job_is_told_to_who_start
     assert "job" in told(other_researcher)
 
 
-def test_who_started_an_import_is_told_that_it_ended(client, researcher, other_researcher):
+def test_the_starter_of_an_import_is_notified_of_its_end(client, researcher, other_researcher):
     row = {"parameters": {"parts": [1]}, "owner": researcher, "total": 1}
     Job.objects.create(kind="import_gym", key="a", state="failed", error="No room.", **row)
     Job.objects.create(kind="predictions", key="b", state="done", done=1, **row)  # was watched
@@ -195,7 +193,7 @@ def test_who_started_an_import_is_told_that_it_ended(client, researcher, other_r
     assert researcher.notices.get().read_at
 
 
-def test_no_other_notice_is_of_no_study(researcher):
+def test_only_job_notices_may_lack_a_study(researcher):
     row = {"user": researcher, "subject": "x", "what": "y", "page": "study"}
     with pytest.raises(IntegrityError), transaction.atomic():
         Notice.objects.create(about="full", created_at=timezone.now(), **row)
@@ -204,7 +202,7 @@ def test_no_other_notice_is_of_no_study(researcher):
         Notice.objects.create(about="job", created_at=timezone.now(), **row)
 
 
-def test_owners_are_told_once_that_prolific_cannot_be_synced(study, other_researcher):
+def test_owners_are_notified_once_that_prolific_sync_fails(study, other_researcher):
     study.prolific_studies.create(
         name="there", external_id="a" * 24, reward_cents=1, minutes=1, max_minutes=9, places=1
     )
@@ -216,7 +214,7 @@ def test_owners_are_told_once_that_prolific_cannot_be_synced(study, other_resear
     assert told(study.owner) == ["platform", "platform"]  # it went, and fails again
 
 
-def test_an_event_is_one_row_by_the_database(study):
+def test_the_database_stores_an_event_once(study):
     row = {
         "user": study.owner, "study": study, "about": "full", "subject": "x", "what": "y",
         "page": "study", "created_at": timezone.now(),
@@ -226,7 +224,7 @@ def test_an_event_is_one_row_by_the_database(study):
         Notice.objects.create(**row)
 
 
-def test_what_was_read_long_ago_goes_unless_it_says_what_was_told_already(study, researcher):
+def test_old_read_notices_are_deleted_once_the_study_is_closed(study, researcher):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
     collecting.collect()
     old = timezone.now() - timedelta(days=91)

@@ -20,12 +20,12 @@ def test_every_example_comes_exactly_once(contexts, how, seed):
     assert sorted(order_examples(examples, how, seed)) == list(range(len(contexts)))
 
 
-def test_the_same_seed_gives_the_same_order_and_another_seed_another():
+def test_order_depends_on_the_seed():
     assert order_examples(THREE_EACH, APART, "1") == order_examples(THREE_EACH, APART, "1")
     assert order_examples(THREE_EACH, APART, "1") != order_examples(THREE_EACH, APART, "2")
 
 
-def test_the_three_questions_of_a_sentence_stand_at_least_a_sixth_of_the_step_apart():
+def test_questions_of_a_sentence_are_a_sixth_of_the_step_apart():
     for seed in range(20):
         order = order_examples(THREE_EACH, APART, str(seed))
         place = {example: index for index, example in enumerate(order)}
@@ -38,18 +38,18 @@ def test_the_three_questions_of_a_sentence_stand_at_least_a_sixth_of_the_step_ap
         assert min(gaps) > 60
 
 
-def test_the_questions_of_a_sentence_do_not_always_come_in_the_order_of_the_file():
+def test_questions_of_a_sentence_are_not_always_in_file_order():
     order = order_examples(THREE_EACH, APART, "1")
     place = {example: index for index, example in enumerate(order)}
     firsts = [min(range(3 * g, 3 * g + 3), key=place.__getitem__) % 3 for g in range(200)]
     assert {firsts.count(0) > 30, firsts.count(1) > 30, firsts.count(2) > 30} == {True}
 
 
-def test_contexts_together_keeps_the_examples_of_a_context_in_a_row_and_in_file_order():
+def test_contexts_together_are_in_a_row_and_in_file_order():
     order = order_examples(THREE_EACH, TOGETHER, "1")
     assert all(order[i + 1] == order[i] + 1 == order[i + 2] - 1 for i in range(0, 600, 3))
     assert order != list(range(600))
 
 
-def test_file_order_is_the_order_of_the_file():
+def test_file_order_does_not_shuffle():
     assert order_examples(THREE_EACH, FILE, "1") == list(range(600))

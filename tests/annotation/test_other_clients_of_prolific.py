@@ -18,7 +18,7 @@ PAID = {"dallinger 12.4.0": [350], "potato-annotation 2.12.1": [350, 200]}
 
 
 @pytest.mark.parametrize("client", RECORDED)
-def test_what_another_client_sends_is_taken(client):
+def test_requests_of_other_prolific_clients_are_accepted(client):
     fake = FakeProlific(token="t")
     (project,) = fake.projects(fake.first_workspace)
     ids = {"{workspace}": fake.first_workspace, "{project}": project["id"], **PEOPLE}

@@ -76,14 +76,14 @@ def finish(client, seat) -> None:
         ("Age, before, number: Age?", "Question 1: write its id"),
     ],
 )
-def test_a_declaration_that_cannot_be_read_is_refused_at_its_field(ada, declared, reason):
+def test_an_invalid_declaration_is_refused_at_its_field(ada, declared, reason):
     task = factories.make_task(shots=(2, 4))
     reply = ada.post(reverse("study_new"), fields(task, own_questions=declared))
     assert reply.status_code == 422
     assert reason in reply.context["form"].errors["own_questions"][0]
 
 
-def test_they_are_asked_after_consent_and_before_the_instructions(client, seat):
+def test_questions_before_are_asked_after_consent(client, seat):
     work, own = (reverse(name, args=[seat.token]) for name in ("work", "own_questions"))
     page = client.get(work).content.decode()
     assert "How old are you? (required)" in page
@@ -103,7 +103,7 @@ def test_they_are_asked_after_consent_and_before_the_instructions(client, seat):
     assert "Highlight every place." in client.get(work).content.decode()
 
 
-def test_those_at_the_end_stand_there_and_their_first_answers_count(client, seat):
+def test_questions_at_the_end_are_shown_and_first_answers_count(client, seat):
     finish(client, seat)
     work, end = (reverse(name, args=[seat.token]) for name in ("work", "questionnaire"))
     page = client.get(work).content.decode()
@@ -115,7 +115,7 @@ def test_those_at_the_end_stand_there_and_their_first_answers_count(client, seat
     assert "What was" not in client.get(work).content.decode()
 
 
-def test_the_database_keeps_them_as_they_were_until_somebody_withdraws(client, seat):
+def test_answers_are_immutable_until_a_withdrawal(client, seat):
     finish(client, seat)
     with pytest.raises(DatabaseError), transaction.atomic():
         OwnAnswer.objects.update(answer="31")
@@ -126,7 +126,7 @@ def test_the_database_keeps_them_as_they_were_until_somebody_withdraws(client, s
     assert not OwnAnswer.objects.exists()
 
 
-def test_robots_are_not_asked(study):
+def test_simulated_annotators_are_not_asked(study):
     robot = factories.seat(study.scenarios.get(), Kind.SIMULATED)
     factories.work_through(robot)
     robot.refresh_from_db()
@@ -134,7 +134,7 @@ def test_robots_are_not_asked(study):
     assert not OwnAnswer.objects.exists()
 
 
-def test_a_program_that_takes_part_is_asked_them_too(seat):
+def test_a_participating_program_is_asked_the_questions_too(seat):
     state = get("work", seat.token).json()
     assert state["step"] == "own_questions"
     assert [question["id"] for question in state["questions"]] == ["age", "first"]
@@ -147,7 +147,7 @@ def test_a_program_that_takes_part_is_asked_them_too(seat):
     assert told(seat) == {"age": "30", "first": "No"}
 
 
-def test_the_ethics_board_is_named_with_the_consent_and_at_the_withdrawal(client, study):
+def test_the_ethics_board_is_named_at_consent_and_at_withdrawal(client, study):
     participation = factories.join(study)
     assert BOARD in client.get(reverse("work", args=[participation.token])).content.decode()
     consent.record(participation, agree=True)
@@ -155,7 +155,7 @@ def test_the_ethics_board_is_named_with_the_consent_and_at_the_withdrawal(client
     assert get("work", participation.token).status_code == 200
 
 
-def test_a_preview_has_them(ada, study):
+def test_a_preview_shows_the_questions(ada, study):
     scenario = study.scenarios.get()
     address = reverse("scenario_preview", args=[study.name, scenario.pk, "questions", 0])
     assert "How old are you?" in ada.get(address).content.decode()
@@ -166,7 +166,7 @@ def test_a_preview_has_them(ada, study):
     assert ada.get(nothing).status_code == 404
 
 
-def test_the_export_has_them(client, seat, tmp_path):
+def test_the_export_has_the_answers(client, seat, tmp_path):
     finish(client, seat)
     client.post(reverse("questionnaire", args=[seat.token]), {"own-effort": "All"})
     out = tmp_path / "out"
@@ -184,7 +184,7 @@ def test_the_export_has_them(client, seat, tmp_path):
     assert subprocess.run(run, capture_output=True, check=False).returncode == 0
 
 
-def test_the_declaration_is_read_as_it_is_meant():
+def test_a_declaration_is_parsed_into_questions():
     first, second, third = own_questions.parse(QUESTIONS.replace("\n", "\r\n"))
     assert (first.id, first.moment, first.kind, first.is_required) == (
         "age", "before", "number", True,

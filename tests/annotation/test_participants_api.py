@@ -37,7 +37,7 @@ def join(code: str, body=None, **headers: str):
     )
 
 
-def test_the_whole_way_from_the_link_to_the_code(study):
+def test_a_participation_goes_from_the_link_to_the_code(study):
     about = Client().get(reverse("api_join", args=[study.link_code])).json()
     assert (about["title"], about["state"]) == ("A small study", "open")
     assert not Participation.objects.exists()
@@ -67,7 +67,7 @@ def test_the_whole_way_from_the_link_to_the_code(study):
     assert (seat.status, seat.kind) == (Status.COMPLETED, Kind.PERSON)
 
 
-def test_a_refusal_is_a_problem_with_the_state_that_stays(study):
+def test_an_error_is_problem_details_with_the_current_state(study):
     seat = factories.seat(study.scenarios.get())
     turn = seat.latest_turn()
     refused = post("answer", seat.token, {"turn": turn.pk, "answer": {"typed": ["nowhere"]}})
@@ -94,14 +94,14 @@ def test_a_refusal_is_a_problem_with_the_state_that_stays(study):
         ("consent", {"agree": "perhaps"}, "agree"),
     ],
 )
-def test_a_body_that_does_not_fit_is_422_and_names_the_field(study, name, body, field):
+def test_an_invalid_body_is_422_and_names_the_field(study, name, body, field):
     seat = factories.seat(study.scenarios.get())
     reply = post(name, seat.token, body)
     assert reply.status_code == 422
     assert field in reply.json()["fields"]
 
 
-def test_no_researchers_token_and_no_session_opens_a_participation(ada, researcher, study):
+def test_a_researchers_token_or_session_opens_no_participation(ada, researcher, study):
     assert ada.get(reverse("api_work")).status_code == 401
     token = factories.bearer(researcher, "read", "run")["Authorization"].removeprefix("Bearer ")
     assert get("work", token).status_code == 401
@@ -111,7 +111,7 @@ def test_no_researchers_token_and_no_session_opens_a_participation(ada, research
     assert Client().get("/api/v1/studies/", headers=headers).status_code == 401
 
 
-def test_a_personal_link_is_one_worker_however_often_it_joins(study):
+def test_a_personal_link_that_joins_twice_is_one_worker(study):
     (link,) = make_links(study, "Ida")
     first, again = join(link.code), join(link.code)
     assert (first.status_code, again.status_code) == (201, 200)
@@ -128,7 +128,7 @@ def _at_work(study) -> Participation:
     return seat
 
 
-def test_a_simulated_annotator_comes_for_a_researcher_alone(study, researcher, other_researcher):
+def test_a_simulated_annotator_needs_a_researcher_token(study, researcher, other_researcher):
     wanted = {"kind": "simulated"}
     assert join(study.link_code, wanted).status_code == 401
     foreign = factories.bearer(other_researcher, "run")
@@ -142,7 +142,7 @@ def test_a_simulated_annotator_comes_for_a_researcher_alone(study, researcher, o
     assert rehearsal.participations.get().kind == Kind.SIMULATED
 
 
-def test_the_questions_about_the_instructions_are_asked_before_the_first_example(researcher):
+def test_comprehension_questions_come_before_the_first_example(researcher):
     study = both_doors.make_study(
         researcher, factories.make_task(), shots=[2], comprehension_attempts=2,
         comprehension_questions="Can an answer be changed?\n- Yes\n* No",
@@ -159,7 +159,7 @@ def test_the_questions_about_the_instructions_are_asked_before_the_first_example
     assert post("comprehension", token, {"answers": [1]}).json()["step"] == "instructions"
 
 
-def test_the_record_tells_what_was_told_and_no_more(study):
+def test_the_history_contains_only_what_was_shown(study):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=2)
     factories.go_on(seat.token)
@@ -172,7 +172,7 @@ def test_the_record_tells_what_was_told_and_no_more(study):
     assert record["answered"][2]["answer"]["texts"] == ["home"]
 
 
-def test_the_questions_at_the_end_are_kept_once(researcher):
+def test_exit_questions_are_answered_once(researcher):
     study = both_doors.make_study(
         researcher, factories.make_task(), shots=[0], exit_questionnaire=True
     )
@@ -183,7 +183,7 @@ def test_the_questions_at_the_end_are_kept_once(researcher):
     assert ExitAnswers.objects.get().ai_used == "no"
 
 
-def test_a_loop_that_has_lost_its_way_is_stopped(study, monkeypatch):
+def test_requests_of_a_participation_are_limited(study, monkeypatch):
     seat = factories.seat(study.scenarios.get())
     monkeypatch.setattr("annotation.api.authentication.PerParticipation.limit", 3)
     replies = [get("work", seat.token) for _request in range(4)]
@@ -193,9 +193,7 @@ def test_a_loop_that_has_lost_its_way_is_stopped(study, monkeypatch):
     assert get("work", other.token).status_code == 200
 
 
-def test_an_answer_of_the_annotation_step_takes_no_more_queries_than_by_the_page(
-    study, django_assert_max_num_queries
-):
+def test_an_answer_by_the_api_takes_at_most_eight_queries(study, django_assert_max_num_queries):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=2)
     factories.go_on(seat.token)
@@ -223,7 +221,7 @@ both_doors_start = pytest.mark.parametrize("by_program", [False, True], ids=["pa
 
 
 @both_doors_start
-def test_a_study_for_computers_gives_a_telephone_no_seat(study, by_program):
+def test_a_study_for_computers_gives_a_phone_no_seat(study, by_program):
     Study.objects.update(computer_only=True)
     assert start(study.link_code, by_program, **PHONE).status_code == 409
     assert not Participation.objects.exists()
@@ -231,7 +229,7 @@ def test_a_study_for_computers_gives_a_telephone_no_seat(study, by_program):
 
 
 @both_doors_start
-def test_one_address_takes_no_study_by_its_open_link(study, settings, by_program):
+def test_one_address_cannot_take_all_seats_of_an_open_link(study, settings, by_program):
     """Consent frees nothing: a script consents at once."""
     settings.STARTS_PER_HOUR = 3
     Study.objects.update(budget=None)
@@ -255,7 +253,7 @@ def test_one_address_takes_no_study_by_its_open_link(study, settings, by_program
 
 
 @both_doors_start
-def test_a_large_study_takes_a_tenth_of_its_seats_from_one_address(study, settings, by_program):
+def test_one_address_takes_at_most_a_tenth_of_a_large_study(study, settings, by_program):
     settings.STARTS_PER_HOUR = 1
     Study.objects.update(budget=None)
     study.scenarios.update(seats=30)
@@ -264,7 +262,7 @@ def test_a_large_study_takes_a_tenth_of_its_seats_from_one_address(study, settin
 
 
 @both_doors_start
-def test_who_goes_on_is_not_counted_again(study, settings, by_program):
+def test_a_resumed_start_is_not_counted_again(study, settings, by_program):
     settings.STARTS_PER_HOUR = 1
     client = Client()
     first = client.post(reverse("start", args=[study.link_code]))

@@ -56,7 +56,7 @@ def at(seconds: float) -> datetime:
 
 
 @pytest.mark.parametrize(("cut", "expected"), [(30, 84), (1000, 410)])
-def test_active_time_is_the_sum_of_gaps_up_to_the_cut(cut, expected):
+def test_active_time_is_the_sum_of_gaps_up_to_the_cutoff(cut, expected):
     """docs/statistics.md#active-time: events at 0, 5, 9, 70, 75, 400, 410 s."""
     turn = Turn(shown_at=START, worked_before=timedelta())
     turn.prime_empty_relations()
@@ -69,7 +69,7 @@ def test_active_time_is_the_sum_of_gaps_up_to_the_cut(cut, expected):
     assert turn.active_until(at(410), timedelta(seconds=cut)).total_seconds() == expected
 
 
-def test_a_page_without_signs_counts_a_gap_up_to_five_minutes():
+def test_without_pings_a_gap_counts_up_to_five_minutes():
     turn = Turn(shown_at=START, worked_before=timedelta())
     turn.prime_empty_relations()
     cut = timedelta(seconds=60)
@@ -77,13 +77,13 @@ def test_a_page_without_signs_counts_a_gap_up_to_five_minutes():
     assert turn.active_until(at(2000), cut).total_seconds() == 300
 
 
-def test_a_clock_that_was_set_back_takes_no_time_away(study):
+def test_a_clock_that_was_set_back_does_not_reduce_time(study):
     seat = factories.seat(study.scenarios.get())
     seat.arrived_at, seat.consented_at = at(200), at(0)
     assert seat.worked_before_first(at(30)) == timedelta(seconds=30)
 
 
-def test_a_sign_of_work_is_stored_and_counts(client, study):
+def test_pings_are_stored_and_added_up(client, study):
     seat = factories.seat(study.scenarios.get())
     turn = seat.latest_turn()
     address = reverse("ping", args=[seat.token])
@@ -96,13 +96,13 @@ def test_a_sign_of_work_is_stored_and_counts(client, study):
 
 
 @pytest.mark.parametrize("turn", ["0", "x", "", "99999999"])
-def test_a_sign_for_another_turn_is_stored_nowhere(client, study, turn):
+def test_a_ping_for_another_turn_is_not_stored(client, study, turn):
     seat = factories.seat(study.scenarios.get())
     client.post(reverse("ping", args=[seat.token]), {"turn": turn})
     assert not Activity.objects.exists()
 
 
-def test_nonsense_in_a_sign_is_nothing(study):
+def test_invalid_numbers_in_a_ping_count_as_zero(study):
     seat = factories.seat(study.scenarios.get())
     told = {"blurs": "-1", "away_seconds": "9" * 40, "pastes": "٣"}
     active_time.ping(seat.token, seat.latest_turn().pk, told)
@@ -125,7 +125,7 @@ def test_time_and_earnings_are_shown_while_working(client, study):
     assert 'data-cutoff="60"' in page
 
 
-def test_no_more_is_shown_as_earned_than_is_paid_at_most(client, researcher, monkeypatch):
+def test_displayed_earnings_never_exceed_the_cap(client, researcher, monkeypatch):
     limits = {"hourly_rate": 12, "max_paid_hours": Decimal("0.1"), "idle_cutoff_seconds": 600}
     study = factories.make_study(researcher, factories.make_task(), shots=[2], **limits)
     seat = factories.seat(study.scenarios.get())
@@ -150,7 +150,7 @@ def test_no_more_is_shown_as_earned_than_is_paid_at_most(client, researcher, mon
         (900, {"hourly_rate": 0}, {}),
     ],
 )
-def test_who_completes_earns_the_larger_of_base_and_rate(study, seconds, fields, expected):
+def test_a_completed_annotator_earns_the_larger_of_base_and_rate(study, seconds, fields, expected):
     for name, value in fields.items():
         setattr(study, name, value)
     study.save()
@@ -168,7 +168,7 @@ def earned_after_settling(seat) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("status", ["screened_out", "returned", "expired"])
-def test_partial_work_is_paid_by_the_rate_and_at_least_the_minimum(study, status):
+def test_partial_work_is_paid_by_the_rate_or_the_minimum(study, status):
     study.minimum_pay = 1
     study.save()
     seat = factories.seat(study.scenarios.get())
@@ -205,7 +205,7 @@ def test_pay_survives_a_withdrawal(study):
     assert seat.worked_seconds == pytest.approx(1800, abs=150)
 
 
-def test_who_expired_is_settled_only_when_a_payment_is_prepared(study):
+def test_an_expired_seat_is_settled_when_a_payment_is_prepared(study):
     seat = factories.seat(study.scenarios.get())
     Participation.objects.filter(pk=seat.pk).update(status="expired", seat_number=None)
     assert earned(seat) == {}
@@ -215,7 +215,7 @@ def test_who_expired_is_settled_only_when_a_payment_is_prepared(study):
     assert earned(seat) == {"partial": 100}
 
 
-def test_who_comes_back_and_completes_is_paid_for_all_of_it_once(study):
+def test_a_resumed_and_completed_seat_is_paid_in_full_once(study):
     study.base_reward = Decimal(3)
     study.save()
     seat = factories.seat(study.scenarios.get())
@@ -240,7 +240,7 @@ def test_the_ledger_is_insert_only(study):
     assert entry.cents == 50
 
 
-def test_paid_and_analysed_are_two_facts(client, researcher, study):
+def test_payment_and_analysis_are_decided_separately(client, researcher, study):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
     client.force_login(researcher)
@@ -266,7 +266,7 @@ def test_paid_and_analysed_are_two_facts(client, researcher, study):
         ("Infinity", "x", 422), ("NaN", "x", 422), ("1e999999", "x", 422), ("1", "a\0b", 422),
     ],
 )  # fmt: skip
-def test_a_bonus_is_an_amount_with_a_reason(client, researcher, study, amount, reason, status):
+def test_a_bonus_needs_an_amount_and_a_reason(client, researcher, study, amount, reason, status):
     seat = factories.seat(study.scenarios.get())
     client.force_login(researcher)
     address = reverse("participation_bonus", args=[study.name, seat.pseudonym])
@@ -288,9 +288,7 @@ def test_two_clicks_on_a_bonus_enter_it_once(client, researcher, study):
 # Wages and batches -------------------------------------------------------------------------------
 
 
-def test_wages_are_per_hour_of_active_time_and_the_page_warns_below_the_rate(
-    client, researcher, study
-):
+def test_wages_are_per_active_hour_and_the_page_warns_if_low(client, researcher, study):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
     LedgerEntry.objects.create(
@@ -305,7 +303,7 @@ def test_wages_are_per_hour_of_active_time_and_the_page_warns_below_the_rate(
     assert "below the promised rate" in page
 
 
-def test_a_batch_by_hand_holds_names_and_each_entry_is_in_one_batch(client, researcher, study):
+def test_a_manual_batch_has_names_and_each_entry_only_once(client, researcher, study):
     (link,) = make_links(study, "Ida Éclair")
     client.post(reverse("start", args=[link.code]))
     seat = study.participations.get()
@@ -331,7 +329,7 @@ def test_a_batch_by_hand_holds_names_and_each_entry_is_in_one_batch(client, rese
     assert wage.paid == wage.earned
 
 
-def test_a_cancelled_batch_sets_its_entries_free(client, researcher, study):
+def test_entries_of_a_cancelled_batch_can_be_paid_again(client, researcher, study):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
     (batch,) = batches.prepare(study, researcher)
@@ -340,19 +338,19 @@ def test_a_cancelled_batch_sets_its_entries_free(client, researcher, study):
     assert batches.total(again) == sum(earned(seat).values())
 
 
-def test_robots_earn_nothing(study):
+def test_simulated_annotators_earn_nothing(study):
     factories.work_through(factories.seat(study.scenarios.get(), "simulated"))
     assert batches.prepare(study, None) == []
 
 
-def test_somebody_elses_money_is_not_found(client, other_researcher, study):
+def test_pay_pages_of_another_researcher_are_not_found(client, other_researcher, study):
     client.force_login(other_researcher)
     for name in ("pay", "platforms", "lists"):
         assert client.get(reverse(name, args=[study.name])).status_code == 404
     assert client.post(reverse("pay", args=[study.name]), {"action": "prepare"}).status_code == 404
 
 
-def test_the_pay_page_asks_the_same_number_of_queries_however_many_batches_there_are(
+def test_pay_page_query_count_is_constant_in_batches(
     ada, study, researcher, django_assert_num_queries
 ):
     seat = factories.seat(study.scenarios.get())
@@ -375,7 +373,7 @@ def test_the_pay_page_asks_the_same_number_of_queries_however_many_batches_there
 
 
 @pytest.mark.parametrize(("role", "finds"), [("payer", True), ("analyst", False)])
-def test_payers_find_a_completion_code_among_people_once_it_is_shown(
+def test_payers_find_people_by_a_completion_code_once_shown(
     client, study, other_researcher, role, finds
 ):
     team.add(study, other_researcher.username, role, study.owner)
@@ -445,7 +443,7 @@ def test_ten_hours_of_signs_earn_no_more_than_the_cap(client, researcher, monkey
     assert sum(earned(seat).values()) == 600
 
 
-def test_who_only_consents_earns_nothing_and_neither_does_who_leaves_then(study, monkeypatch):
+def test_consent_without_work_earns_nothing(study, monkeypatch):
     consented = factories.join(study)
     consent.record(consented, agree=True)
     left = factories.join(study)
@@ -475,11 +473,11 @@ def test_waiting_stays_within_the_cap(researcher, monkeypatch):
     ("number", "told"),
     [(0, "Nothing new is due."), (1, "1 batch was prepared."), (2, "2 batches were prepared.")],
 )
-def test_prepared_batches_are_counted_in_grammatical_words(number, told):
+def test_prepared_batches_are_counted_in_words(number, told):
     assert batches.prepared_in_words(number) == told
 
 
-def test_people_of_a_study_without_any_are_led_on_in_whole_sentences(client, researcher):
+def test_an_empty_list_of_people_suggests_what_to_do(client, researcher):
     study = factories.make_study(researcher, factories.make_task(name="nobody-yet"))
     client.force_login(researcher)
     page = client.get(reverse("people", args=[study.name])).content.decode()

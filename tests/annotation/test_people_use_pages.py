@@ -138,14 +138,14 @@ def test_fifty_programs_get_no_seat_of_a_person_by_any_link(fake, researcher):
         assert [both_doors.Pages().start(study).status_code for _person in range(2)] == [302, 302]
 
 
-def test_the_refusal_says_what_to_do(study):
+def test_the_error_explains_how_programs_can_take_part(study):
     address = reverse("api_join", args=[study.link_code])
     told = Client().post(address, {}, "application/json").json()
     assert "in a browser" in told["detail"]
     assert "programs_as_people" in told["detail"]
 
 
-def test_a_researchers_token_seats_no_person(study, researcher):
+def test_a_researcher_token_cannot_take_a_persons_seat(study, researcher):
     header = factories.bearer(researcher, "run")
     for body in ({}, {"kind": "person"}):
         address = reverse("api_join", args=[study.link_code])
@@ -158,7 +158,7 @@ def test_a_researchers_token_seats_no_person(study, researcher):
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_a_seat_that_was_taken_by_page_is_worked_by_page(researcher, name):
+def test_no_step_of_a_seat_taken_by_page_is_open_to_a_program(researcher, name):
     """Consent, the first example, and what follows: no step of a person is open to a program."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=3, exit_questionnaire=True
@@ -180,7 +180,7 @@ def test_a_seat_that_was_taken_by_page_is_worked_by_page(researcher, name):
         assert (again.status, again.seat_number) == (seat.status, seat.seat_number)
 
 
-def test_a_question_is_answered_by_page_after_a_program_was_refused(study):
+def test_a_page_answer_is_accepted_after_a_program_was_refused(study):
     seat = factories.seat(study.scenarios.get())
     turn = seat.latest_turn()
     sent = {"turn": turn.pk, "answer": {"no_answer": True}}
@@ -190,7 +190,7 @@ def test_a_question_is_answered_by_page_after_a_program_was_refused(study):
     assert list(Answer.objects.values_list("channel", flat=True)) == [Channel.PAGE]
 
 
-def test_seats_by_personal_links_panels_and_prolific_are_worked_by_page(fake, researcher, study):
+def test_programs_cannot_work_seats_of_links_panels_or_prolific(fake, researcher, study):
     (link,) = make_links(study, "Ida")
     personal = Client().post(reverse("start", args=[link.code]))
     panel = Panel.objects.create(study=study, **panel_fields())
@@ -221,7 +221,7 @@ def test_people_may_withdraw_by_any_channel(study):
     assert is_refused(ask("work", seat.token))
 
 
-def test_the_steps_refuse_it_themselves(study):
+def test_the_step_functions_refuse_a_program(study):
     seat = factories.seat(study.scenarios.get())
     turn = seat.latest_turn()
     with pytest.raises(PeopleUsePages):
@@ -238,7 +238,7 @@ def test_the_steps_refuse_it_themselves(study):
 
 
 @pytest.mark.engines
-def test_the_database_stores_no_row_of_a_program_in_a_persons_seat(study, researcher):
+def test_the_database_refuses_a_programs_row_in_a_persons_seat(study, researcher):
     seat = factories.seat(study.scenarios.get())
     turn = seat.latest_turn()
     answer = Answer(
@@ -286,7 +286,7 @@ def go_through(door, study: Study) -> Participation:
 
 
 @pytest.mark.parametrize(("name", "channel"), [("pages", "page"), ("api", "api")])
-def test_each_row_says_by_which_door_it_came(researcher, name, channel):
+def test_each_row_records_its_channel(researcher, name, channel):
     study = both_doors.make_study(
         researcher, factories.make_task(), shots=[0, 2], screening_examples=2,
         qualification="minimum", qualification_threshold=50,
@@ -299,7 +299,7 @@ def test_each_row_says_by_which_door_it_came(researcher, name, channel):
     assert {bool(seat.browser) for seat in people} == {channel == "page"}
 
 
-def test_a_seat_may_change_its_channel_and_each_row_says_so(researcher):
+def test_a_seat_may_change_its_channel_and_each_row_records_it(researcher):
     study = both_doors.make_study(researcher, factories.make_task(), shots=[2])
     pages, api = both_doors.Pages(), both_doors.Api()
     seat = both_doors.seat(pages, study)
@@ -311,7 +311,7 @@ def test_a_seat_may_change_its_channel_and_each_row_says_so(researcher):
     assert (first, second) == (("page", "api"), ("page", "api"))
 
 
-def test_what_a_decision_shows_has_the_channel_of_the_turn_before(researcher):
+def test_a_turn_shown_by_a_decision_has_the_previous_channel(researcher):
     study = both_doors.make_study(
         researcher, factories.make_task(), shots=[2], qualification="researcher"
     )
@@ -329,7 +329,7 @@ def test_what_a_decision_shows_has_the_channel_of_the_turn_before(researcher):
     assert seat.turns.count() == 3
 
 
-def test_models_and_simulated_annotators_go_on_by_the_api(researcher):
+def test_models_and_simulated_annotators_may_use_the_api(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], rehearsal=True)
     runs = factories.bearer(researcher, "run")
     model = {
@@ -352,7 +352,7 @@ def test_models_and_simulated_annotators_go_on_by_the_api(researcher):
     assert set(Turn.objects.values_list("channel", flat=True)) == {Channel.API}
 
 
-def test_the_next_task_of_a_person_is_begun_by_page(researcher):
+def test_the_next_task_of_a_person_is_started_only_by_page(researcher):
     tasks = [factories.make_task(name=f"toy-{name}") for name in "ab"]
     study = factories.make_study(researcher, *tasks, shots=[0], tasks_per_worker=2)
     first = factories.join(study)
@@ -371,7 +371,7 @@ def _begun(seat: Participation) -> Participation:
 # The design ------------------------------------------------------------------------------------
 
 
-def test_a_design_allows_programs_only_where_it_says_so(ada, researcher):
+def test_programs_are_allowed_only_if_the_design_says_so(ada, researcher):
     assert not Study().programs_as_people
     given = {"programs_as_people": True}
     assert design_file.from_data("body", given).fields == given

@@ -69,7 +69,7 @@ def test_an_annotator_downloads_what_was_shown_and_answered(study):
     assert Turn.objects.count() == len(turns)  # a GET shows nothing new
 
 
-def test_what_was_not_shown_yet_and_what_is_gold_is_not_in_it(study):
+def test_the_file_has_neither_gold_nor_unseen_examples(study):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
     text = json.dumps(file_of(seat))
@@ -84,7 +84,7 @@ def test_what_was_not_shown_yet_and_what_is_gold_is_not_in_it(study):
         assert example.context[0] not in json.dumps(told)
 
 
-def test_the_file_is_the_same_whatever_the_gold_is(researcher):
+def test_the_file_does_not_depend_on_the_gold(researcher):
     files = []
     for number, gold in enumerate(GOLDS):
         task = factories.make_task(
@@ -115,7 +115,7 @@ def test_an_attention_check_looks_like_any_other_example(study):
     assert {row["step"] for row in file_of(seat)["examples"]} == {"training", "annotation"}
 
 
-def test_a_decision_is_in_it_without_its_reason(study, researcher):
+def test_the_file_has_decisions_without_their_reasons(study, researcher):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
     seat.refresh_from_db()
@@ -127,7 +127,7 @@ def test_a_decision_is_in_it_without_its_reason(study, researcher):
     assert told["questions_at_the_end"]["comments"] == "It was fine."
 
 
-def test_after_a_withdrawal_only_what_is_kept_is_left(study):
+def test_after_a_withdrawal_the_file_has_no_examples(study):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=2)
     withdraw(seat.token)
@@ -135,11 +135,11 @@ def test_after_a_withdrawal_only_what_is_kept_is_left(study):
     assert (told["examples"], told["status"]) == ([], "withdrew")
 
 
-def test_who_has_no_link_gets_nothing(client, db):
+def test_an_unknown_token_is_not_found(client, db):
     assert client.get(reverse("own_data", args=["nobody"])).status_code == 404
 
 
-def test_researchers_hand_out_the_same_and_the_log_says_so(study, ada):
+def test_researchers_download_the_same_file_and_it_is_logged(study, ada):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=2)
     reply = ada.get(reverse("participation_data", args=[study.name, seat.pseudonym]))
@@ -151,7 +151,7 @@ def test_researchers_hand_out_the_same_and_the_log_says_so(study, ada):
     assert reverse("participation_data", args=[study.name, seat.pseudonym]) in page
 
 
-def test_the_way_to_it_stands_where_one_leaves(study):
+def test_the_work_page_links_to_the_download(study):
     seat = factories.seat(study.scenarios.get())
     page = Client().get(reverse("work", args=[seat.token])).content.decode()
     assert reverse("own_data", args=[seat.token]) in page
@@ -163,7 +163,7 @@ def code_on_the_page(seat: Participation) -> bool:
 
 @pytest.mark.parametrize("by_panel", [False, True], ids=["open link", "panel"])
 @pytest.mark.parametrize("status", Status.values)
-def test_the_file_has_the_completion_code_if_and_only_if_the_page_shows_it(study, status, by_panel):
+def test_the_file_has_the_completion_code_only_if_the_page_has(study, status, by_panel):
     """Platforms pay by this code, so it must not appear before the end."""
     seat = _in(study, status)
     if by_panel:
@@ -198,7 +198,7 @@ def _in(study: Study, status: str) -> Participation:
     return seat
 
 
-def test_who_withdraws_after_the_end_keeps_the_code(study):
+def test_the_code_survives_a_withdrawal_after_the_end(study):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
     withdraw(seat.token)
@@ -207,7 +207,7 @@ def test_who_withdraws_after_the_end_keeps_the_code(study):
     assert code_on_the_page(seat)
 
 
-def test_the_copy_of_a_researcher_has_what_the_role_may_read(study, researcher):
+def test_a_researchers_copy_has_what_the_role_may_read(study, researcher):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
     files = {}

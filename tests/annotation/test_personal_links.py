@@ -54,14 +54,14 @@ def test_a_link_is_made_for_each_name_and_can_be_had_as_csv(ada, study):
         ("\n".join(map(str, range(1001))), "At most 1000"),
     ],
 )
-def test_names_that_do_not_do_are_named_and_none_is_made(ada, study, names, reason):
+def test_invalid_names_are_reported_and_no_link_is_made(ada, study, names, reason):
     reply = ada.post(reverse("personal_links", args=[study.name]), {"names": names})
     assert reply.status_code == 422
     assert reason in reply.content.decode()
     assert not PersonalLink.objects.exists()
 
 
-def test_the_holder_is_the_same_worker_on_any_device(study):
+def test_a_link_is_the_same_worker_on_any_device(study):
     (link,) = make_links(study, "Ida")
     phone, desk = Client(), Client()
     assert start(link, phone) == start(link, desk)
@@ -74,7 +74,7 @@ def test_two_links_in_one_browser_are_two_workers(study):
     assert start(link, browser).worker != start(other, browser).worker
 
 
-def test_the_states_follow_the_work(study):
+def test_link_states_reflect_the_participation(study):
     links = make_links(study, "active\nexpired\ndone\nunused")
     _active, expired, done = (start(link, Client()) for link in links[:3])
     Participation.objects.filter(pk=expired.pk).update(status="expired", seat_number=None)
@@ -86,7 +86,7 @@ def test_the_states_follow_the_work(study):
     assert "already taken part" in page
 
 
-def test_declining_leaves_the_link_unused(study):
+def test_declining_leaves_a_link_unused(study):
     (link,) = make_links(study, "Ida")
     consent.record(start(link, Client()), agree=False)
     assert states(study) == {"Ida": "unused"}
@@ -101,14 +101,14 @@ def test_no_name_is_in_an_export(study, tmp_path):
     assert link.code not in written
 
 
-def test_somebody_elses_links_are_not_found(client, other_researcher, study):
+def test_links_of_another_researcher_are_not_found(client, other_researcher, study):
     make_links(study, "Ida")
     client.force_login(other_researcher)
     for name in ("personal_links", "personal_links_file"):
         assert client.get(reverse(name, args=[study.name])).status_code == 404
 
 
-def test_a_name_is_no_formula_in_the_file(ada, study):
+def test_names_are_escaped_against_formulas_in_the_csv(ada, study):
     make_links(study, "=1+1\nDora")
     text = ada.get(reverse("personal_links_file", args=[study.name])).content.decode()
     assert [line.split(",")[0] for line in text.splitlines()] == ["name", "'=1+1", "Dora"]

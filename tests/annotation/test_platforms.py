@@ -78,7 +78,7 @@ def complete(started) -> Participation:
     return seat
 
 
-def test_somebody_from_a_panel_gets_a_seat_and_the_panels_way_back(client, panel):
+def test_a_panel_participant_gets_a_seat_and_the_return_link(client, panel):
     landing = client.get(reverse("landing", args=[panel.code]) + "?participantId=p-1")
     assert landing.status_code == 200
     assert Worker.objects.count() == 0
@@ -92,9 +92,7 @@ def test_somebody_from_a_panel_gets_a_seat_and_the_panels_way_back(client, panel
     assert f"https://connect.example.org/a1/done?who=p-1&amp;cc={code}" in page
 
 
-def test_a_panel_without_ids_for_the_work_leads_back_and_is_paid_by_the_persons_id(
-    ada, study, researcher
-):
+def test_a_panel_without_submission_ids_is_paid_by_person_id(ada, study, researcher):
     template = "https://school.example.org/credit?survey_code={id}"
     fields = {"id_parameter": "survey_code", "submission_parameter": "", "completed_url": template}
     ada.post(reverse("panel_new", args=[study.name]), panel_fields(name="SONA", **fields))
@@ -106,7 +104,7 @@ def test_a_panel_without_ids_for_the_work_leads_back_and_is_paid_by_the_persons_
     assert f"panel:SONA,4711,{seat.pseudonym}," in payout.batch_csv(batch)
 
 
-def test_a_further_task_leads_back_and_is_paid_like_the_first(ada, researcher):
+def test_a_further_task_returns_to_the_panel_and_is_paid(ada, researcher):
     tasks = [factories.make_task(), factories.make_task(name="toy-other")]
     study = factories.make_study(researcher, *tasks, shots=[2], tasks_per_worker=2)
     ada.post(reverse("panel_new", args=[study.name]), panel_fields())
@@ -121,7 +119,7 @@ def test_a_further_task_leads_back_and_is_paid_like_the_first(ada, researcher):
     assert all(row.startswith("panel:Connect,p-1,") for row in rows)
 
 
-def test_who_opens_the_address_again_after_the_end_finds_their_end(client, study, panel):
+def test_a_finished_participant_returns_to_the_last_page(client, study, panel):
     panel.turned_away_code = "NOTHING"
     panel.save()
     seat = complete(arrive(panel, client=client))
@@ -135,7 +133,7 @@ def test_who_opens_the_address_again_after_the_end_finds_their_end(client, study
     assert "NOTHING" in page
 
 
-def test_the_same_person_in_the_same_browser_keeps_the_seat(client, panel):
+def test_the_same_person_in_the_same_browser_retains_the_seat(client, panel):
     first, second = arrive(panel, client=client), arrive(panel, client=client)
     assert first.url == second.url
     assert Participation.objects.count() == 1
@@ -143,7 +141,7 @@ def test_the_same_person_in_the_same_browser_keeps_the_seat(client, panel):
     assert (Participation.objects.count(), Submission.objects.count()) == (1, 2)
 
 
-def test_the_same_id_on_another_panel_is_somebody_else(ada, study, panel):
+def test_the_same_id_on_another_panel_is_another_worker(ada, study, panel):
     ada.post(reverse("panel_new", args=[study.name]), panel_fields(name="Connect of my school"))
     ada.post(reverse("panel_new", args=[study.name]), panel_fields(name="Connect of my other one"))
     for other in Panel.objects.exclude(pk=panel.pk):
@@ -154,14 +152,14 @@ def test_the_same_id_on_another_panel_is_somebody_else(ada, study, panel):
 @pytest.mark.parametrize(
     "query", ["", "participant=1", "participantId=", "participantId=" + "x" * 300]
 )
-def test_an_address_without_an_id_lets_nobody_in(panel, query):
+def test_an_address_without_an_id_gets_no_seat(panel, query):
     reply = arrive(panel, query)
     assert reply.status_code == 403
     assert "open the study" in reply.content.decode()
     assert not Participation.objects.exists()
 
 
-def test_a_preview_with_the_placeholder_takes_no_seat(panel):
+def test_an_unfilled_placeholder_takes_no_seat(panel):
     assert arrive(panel, "participantId={{participantId}}").status_code == 409
     assert not Participation.objects.exists()
 
@@ -181,7 +179,7 @@ def test_a_preview_with_the_placeholder_takes_no_seat(panel):
         ("name", "", "name"),
     ],
 )
-def test_a_panel_that_cannot_work_is_refused_with_the_field(ada, study, field, value, reason):
+def test_an_invalid_panel_is_refused_at_its_field(ada, study, field, value, reason):
     reply = ada.post(reverse("panel_new", args=[study.name]), panel_fields(**{field: value}))
     assert reply.status_code == 422
     assert reason in reply.content.decode()
@@ -194,7 +192,7 @@ def test_a_second_panel_of_the_same_name_is_refused(ada, study, panel):
     assert Panel.objects.count() == 1
 
 
-def test_a_test_visit_shows_the_identity_and_the_exits_and_stores_nothing(ada, study, panel):
+def test_a_test_visit_shows_identity_and_exits_without_storing(ada, study, panel):
     address = reverse("panel_visit", args=[study.name, panel.pk])
     page = ada.get(address, {"query": "participantId=p:9&assignmentId=a9"}).content.decode()
     assert "https://connect.example.org/a9/done?who=p%3A9&amp;cc=OWN-CODE" in page
@@ -209,7 +207,7 @@ def test_each_preset_fills_the_form(ada, study, preset):
     assert page.status_code == 200
 
 
-def test_a_study_for_computers_sends_phones_away_and_stores_no_user_agent(client, study):
+def test_a_study_for_computers_refuses_phones(client, study):
     study.computer_only = True
     study.save()
     landing = reverse("landing", args=[study.link_code])
@@ -222,7 +220,7 @@ def test_a_study_for_computers_sends_phones_away_and_stores_no_user_agent(client
     assert client.post(start, HTTP_USER_AGENT="Firefox").status_code == 302
 
 
-def test_who_began_on_a_computer_is_not_sent_away_from_a_phone(study, panel):
+def test_a_seat_begun_on_a_computer_continues_on_a_phone(study, panel):
     study.computer_only = True
     study.save()
     browser = Client()
@@ -245,7 +243,7 @@ def key(identity: str) -> str:
     return identities.worker_key("link", identity)
 
 
-def test_a_list_can_exclude_those_who_have_seen_a_task(researcher, study):
+def test_a_list_can_exclude_workers_exposed_to_a_task(researcher, study):
     factories.make_task(name="mnli-like")
     Exposure.objects.create(worker_key=key("old hand"), task_name="mnli-like")
     rule(study, "deny", "task", "mnli-like", researcher)
@@ -271,7 +269,7 @@ def deny(ada, study, ids: str, platform: str):
     return ada.post(reverse("lists", args=[study.name]), fields, follow=True)
 
 
-def test_a_list_of_ids_keeps_hashes_only_and_can_be_ended(ada, study, panel):
+def test_a_list_of_ids_stores_only_hashes_and_can_be_ended(ada, study, panel):
     arrive(panel, "participantId=somebody")
     page = deny(ada, study, "P-1\nsomebody", "panel:Connect").content.decode()
     assert "2 on the list; 1 of them have already been here." in page
@@ -310,7 +308,7 @@ def test_personal_links_are_listed_by_their_names(ada, study):
 
 
 @pytest.mark.parametrize("way", ["start", "resume"])
-def test_who_is_denied_meanwhile_does_not_come_back(ada, client, study, panel, way):
+def test_a_worker_denied_meanwhile_cannot_return(ada, client, study, panel, way):
     """An earlier version let expired participants back in both ways."""
     token = arrive(panel, client=client).url.split("/")[2]
     seat = Participation.objects.get(token=token)
@@ -328,7 +326,7 @@ def test_who_is_denied_meanwhile_does_not_come_back(ada, client, study, panel, w
     assert seat.status == "expired"
 
 
-def test_however_an_id_is_spelt_it_is_the_same_person(panel):
+def test_an_id_is_the_same_person_in_upper_or_lower_case(panel):
     """Abab, ABAB and AbAb were three people."""
     assert arrive(panel, "participantId=abab1").status_code == 302
     for spelt in ("ABAB1", "AbAb1", "%20abab1%20"):
@@ -348,7 +346,7 @@ def test_however_an_id_is_spelt_it_is_the_same_person(panel):
         ("planet", "x", "Choose to whom"),
     ],
 )
-def test_an_entry_that_means_nobody_is_refused(ada, study, criterion, value, reason):
+def test_an_entry_that_matches_no_worker_is_refused(ada, study, criterion, value, reason):
     fields = {"effect": "deny", "criterion": criterion, "value": value}
     reply = ada.post(reverse("lists", args=[study.name]), fields)
     assert reply.status_code == 422
@@ -356,7 +354,7 @@ def test_an_entry_that_means_nobody_is_refused(ada, study, criterion, value, rea
     assert not study.access_rules.exists()
 
 
-def test_seats_can_be_added_while_the_study_runs_and_the_design_stays_frozen(ada, study):
+def test_seats_can_be_added_without_changing_the_frozen_design(ada, study):
     for _seat in range(2):
         factories.join(study)
     before = study.manifest_hash
@@ -381,14 +379,14 @@ def test_an_id_is_stored_as_ciphertext_and_a_hash(panel):
     assert Worker.objects.get().key == identities.worker_key("panel:Connect", "p-1")
 
 
-def test_another_key_is_reported_plainly(panel, settings):
+def test_decrypting_with_another_key_names_the_setting(panel, settings):
     arrive(panel)
     settings.IDENTITY_KEY = "another"
     with pytest.raises(ValueError, match="IDENTITY_KEY"):
         identities.decrypt(Submission.objects.get().person)
 
 
-def test_declining_leaves_no_identity_behind(panel):
+def test_declining_stores_no_identity(panel):
     token = arrive(panel).url.split("/")[2]
     client = Client()
     reply = client.post(reverse("consent", args=[token]), {"agree": "no"}, follow=True)
@@ -397,12 +395,12 @@ def test_declining_leaves_no_identity_behind(panel):
     assert (Submission.objects.count(), Worker.objects.count()) == (0, 0)
 
 
-def test_a_forged_way_out_shows_nothing(client):
+def test_a_forged_exit_link_is_not_shown(client):
     page = client.get(reverse("declined"), {"exit": '["x","https://evil.example","y"]'})
     assert "evil" not in page.content.decode()
 
 
-def test_identities_are_purged_only_once_everybody_is_paid(researcher, study, panel):
+def test_identities_are_purged_only_after_all_are_paid(researcher, study, panel):
     (link,) = make_links(study, "Ida")
     arrive(panel)
     seat = Participation.objects.get()
@@ -423,7 +421,7 @@ def test_identities_are_purged_only_once_everybody_is_paid(researcher, study, pa
     assert arrive(panel).status_code == 409
 
 
-def test_a_no_after_a_yes_in_another_tab_takes_nothing_away(panel):
+def test_a_later_no_in_another_tab_does_not_undo_consent(panel):
     seat = Participation.objects.get(token=arrive(panel).url.split("/")[2])
     consent.record(seat, agree=True)
     reply = Client().post(reverse("consent", args=[seat.token]), {"agree": "no"})
@@ -431,14 +429,14 @@ def test_a_no_after_a_yes_in_another_tab_takes_nothing_away(panel):
     assert Submission.objects.get().participation == seat
 
 
-def test_the_id_of_a_worker_never_decides_where_they_are_sent(panel, study):
+def test_a_participant_id_cannot_choose_the_host_of_a_redirect(panel, study):
     Panel.objects.update(completed_url="https://{id}/done")
     seat = complete(arrive(panel, "participantId=evil.example&assignmentId=a1"))
     page = Client().get(reverse("work", args=[seat.token])).content.decode()
     assert "https://evil.example" not in page
 
 
-def test_declining_after_the_seat_was_given_up_leaves_nothing_but_a_count_too(study, panel):
+def test_declining_after_the_seat_expired_leaves_only_a_count(study, panel):
     seat = Participation.objects.get(token=arrive(panel).url.split("/")[2])
     Participation.objects.update(status=Status.EXPIRED, seat_number=None)
     Client().post(reverse("consent", args=[seat.token]), {"agree": "no"})

@@ -43,7 +43,7 @@ def rows() -> dict[str, int]:
     }
 
 
-def test_it_goes_from_consent_to_the_end_and_back(ada, scenario):
+def test_the_preview_links_from_consent_to_end_and_back(ada, scenario):
     before = rows()
     way, here = [], address(scenario, "consent")
     while here:
@@ -62,7 +62,7 @@ def test_it_goes_from_consent_to_the_end_and_back(ada, scenario):
     assert rows() == before
 
 
-def test_each_page_has_what_an_annotator_meets_there(ada, scenario):
+def test_each_preview_page_shows_what_annotators_see(ada, scenario):
     consent = ada.get(address(scenario, "consent")).content.decode()
     assert "You agree to <em>this</em>." in consent
     assert f'action="{address(scenario, "instructions")}"' in consent
@@ -75,7 +75,7 @@ def test_each_page_has_what_an_annotator_meets_there(ada, scenario):
     assert "Leave the study" not in end
 
 
-def test_the_buttons_of_its_pages_lead_on(ada, scenario):
+def test_forms_of_the_preview_lead_to_the_next_page(ada, scenario):
     reply = ada.post(address(scenario, "instructions"), {"agree": "yes"})
     assert (reply.status_code, reply.url) == (302, address(scenario, "instructions"))
     example = scenario.task.test_split.examples.get(position=3)
@@ -88,7 +88,7 @@ def test_the_buttons_of_its_pages_lead_on(ada, scenario):
     )
 
 
-def test_every_page_has_a_way_out_and_the_other_parts(ada, scenario):
+def test_every_preview_page_links_out_and_to_the_other_parts(ada, scenario):
     recruit = reverse("recruit", args=[scenario.study.name])
     for step in ("consent", "instructions", "training", "annotation", "end"):
         page = lxml.html.fromstring(ada.get(address(scenario, step)).content)
@@ -101,7 +101,7 @@ def test_every_page_has_a_way_out_and_the_other_parts(ada, scenario):
     assert address(scenario, "consent") in ada.get(recruit).content.decode()
 
 
-def test_at_zero_shots_nothing_is_trained(ada, scenario):
+def test_a_preview_at_zero_shots_has_no_training(ada, scenario):
     zero = scenario.study.scenarios.get(shots=0)
     assert link(ada.get(address(zero, "instructions")), "next") == address(zero, "annotation")
     assert ada.get(address(zero, "training")).status_code == 404

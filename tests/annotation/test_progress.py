@@ -50,7 +50,7 @@ def poll(client, study: Study, seen: str = "", part: str = "overview"):
 # The funnel --------------------------------------------------------------------------------------
 
 
-def test_somebody_is_counted_as_far_as_they_came(study, two):
+def test_a_participation_is_counted_up_to_its_stage(study, two):
     participation = factories.join(study)
     Participation.objects.filter(pk=participation.pk).update(scenario=two)
     assert funnel(study) == {"arrived": 1, "at_work": 1}
@@ -70,7 +70,7 @@ def test_somebody_is_counted_as_far_as_they_came(study, two):
     )
 
 
-def test_at_zero_shots_annotators_who_saw_an_example_count_as_trained(study):
+def test_at_zero_shots_seeing_an_example_counts_as_trained(study):
     zero = study.scenarios.get(shots=0)
     factories.seat(zero)
     assert funnel(study, 0) == dict.fromkeys(
@@ -78,13 +78,13 @@ def test_at_zero_shots_annotators_who_saw_an_example_count_as_trained(study):
     )
 
 
-def test_who_declines_has_arrived_and_nothing_more(study):
+def test_a_declined_consent_counts_only_as_arrived(study):
     consent.record(factories.join(study), agree=False)
     people = progress.for_study(study).people
     assert (people.arrived, people.declined, people.consented) == (1, 1, 0)
 
 
-def test_who_is_screened_out_is_trained_and_not_qualified(researcher):
+def test_a_screened_out_annotator_counts_as_trained_only(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=3,
         qualification="minimum", qualification_threshold=50,
@@ -100,7 +100,7 @@ def test_who_is_screened_out_is_trained_and_not_qualified(researcher):
     assert (after["trained"], after["qualified"], after["screened_out"]) == (2, 1, 1)
 
 
-def test_who_waits_for_a_decision_is_trained_and_not_yet_qualified(ada, researcher):
+def test_an_annotator_waiting_for_a_decision_counts_as_trained(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=3, qualification="researcher"
     )
@@ -118,7 +118,7 @@ def test_who_waits_for_a_decision_is_trained_and_not_yet_qualified(ada, research
     assert "your decision" not in poll(ada, study, part="people").content.decode()
 
 
-def test_who_withdraws_stays_counted_as_far_as_they_came(study, two):
+def test_a_withdrawn_annotator_is_counted_up_to_the_last_stage(study, two):
     early, late = factories.seat(two), factories.seat(two)
     factories.work_through(early, limit=1)
     factories.work_through(late)
@@ -129,7 +129,7 @@ def test_who_withdraws_stays_counted_as_far_as_they_came(study, two):
     }  # fmt: skip
 
 
-def test_the_exits_are_distinguished(study, two):
+def test_returned_expired_and_excluded_are_counted_separately(study, two):
     for status in ("returned", "expired"):
         expiry.release_seat(factories.seat(two), status)
     excluded = factories.seat(two)
@@ -140,7 +140,7 @@ def test_the_exits_are_distinguished(study, two):
     assert "analysed" not in stages
 
 
-def test_robots_are_counted_apart_from_people(study, two):
+def test_simulated_annotators_are_counted_separately(study, two):
     factories.work_through(factories.seat(two, kind="simulated"))
     state = progress.for_study(study)
     assert state.people.arrived == 0
@@ -150,7 +150,7 @@ def test_robots_are_counted_apart_from_people(study, two):
 # Now, and how long still -------------------------------------------------------------------------
 
 
-def test_at_work_are_those_with_a_sign_of_work_within_ten_minutes(study, two):
+def test_annotators_active_within_ten_minutes_are_working(study, two):
     seat = factories.seat(two)
     factories.work_through(seat, limit=3)
     (annotator,) = progress.for_study(study).at_work
@@ -159,17 +159,17 @@ def test_at_work_are_those_with_a_sign_of_work_within_ten_minutes(study, two):
     assert not study.participations.at_work(later).exists()
 
 
-def test_who_reads_the_consent_text_is_at_work_too(study):
+def test_an_annotator_reading_the_consent_text_is_working(study):
     factories.join(study)
     assert [annotator.where for annotator in progress.for_study(study).at_work] == ["consent"]
 
 
-def test_who_has_finished_is_not_at_work(study, two):
+def test_a_finished_annotator_is_not_working(study, two):
     factories.work_through(factories.seat(two))
     assert progress.for_study(study).at_work_count == 0
 
 
-def test_work_left_is_open_seats_times_the_estimate_until_somebody_completed(study, two):
+def test_work_left_uses_the_estimate_until_a_first_completion(study, two):
     rows = {row.scenario.shots: row for row in progress.for_study(study).seats}
     assert rows[2].time_left == "3 × 1 h 0 min (the study's estimate)"
     for minutes in (10, 20):
@@ -183,7 +183,7 @@ def test_work_left_is_open_seats_times_the_estimate_until_somebody_completed(stu
     assert progress.for_study(study).time_left == "3 h 15 min"
 
 
-def test_a_closed_study_has_only_the_seats_at_work_left(study, two):
+def test_a_closed_study_counts_only_working_seats_as_open(study, two):
     factories.seat(two)
     lifecycle.change_status(study, "close")
     state = progress.for_study(study)
@@ -194,7 +194,7 @@ def test_a_closed_study_has_only_the_seats_at_work_left(study, two):
 # Money -------------------------------------------------------------------------------------------
 
 
-def test_money_is_earned_paid_and_committed(researcher):
+def test_money_is_shown_as_earned_paid_and_committed(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], annotators=3,
         hourly_rate=Decimal(12), estimated_minutes=30, base_reward=Decimal(5),
@@ -211,7 +211,7 @@ def test_money_is_earned_paid_and_committed(researcher):
     assert (money.earned, money.paid, money.due, money.promised) == (500, 500, 0, 1200)
 
 
-def test_what_is_held_back_is_not_committed(researcher):
+def test_unpaid_work_is_held_back_and_not_due(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], annotators=1, base_reward=Decimal(5)
     )
@@ -222,7 +222,7 @@ def test_what_is_held_back_is_not_committed(researcher):
     assert (money.earned, money.held_back, money.due) == (500, 500, 0)
 
 
-def test_robots_earn_nothing(study, two):
+def test_simulated_annotators_earn_nothing(study, two):
     factories.work_through(factories.seat(two, kind="simulated"))
     assert progress.for_study(study).money.earned == 0
     assert not LedgerEntry.objects.exists()
@@ -231,7 +231,7 @@ def test_robots_earn_nothing(study, two):
 # Flags -------------------------------------------------------------------------------------------
 
 
-def test_flags_are_counted_of_the_people_who_completed(ada, study):
+def test_flags_are_counted_for_completed_people(ada, study):
     zero = study.scenarios.get(shots=0)
     seats = [factories.seat(zero) for _ in range(3)]
     Participation.objects.filter(pk__in=[seat.pk for seat in seats[:2]]).update(browser="same")
@@ -251,12 +251,12 @@ def test_flags_are_counted_of_the_people_who_completed(ada, study):
     assert "too fast 3, shared browser 2" in shown
 
 
-def test_flags_of_robots_are_not_counted(study, two):
+def test_flags_of_simulated_annotators_are_not_counted(study, two):
     factories.work_through(factories.seat(two, kind="simulated"))
     assert progress.for_study(study).flagged.completed == 0
 
 
-def test_flags_are_hidden_from_those_who_may_not_read_answers(client, study, other_researcher):
+def test_flags_are_hidden_from_roles_that_may_not_read_answers(client, study, other_researcher):
     team.add(study, other_researcher.username, "payer", study.owner)
     client.force_login(other_researcher)
     reply = client.get(reverse("study", args=[study.name]))
@@ -275,7 +275,7 @@ def test_the_flags_take_two_queries_and_read_no_answer(study, two, django_assert
 # The page ----------------------------------------------------------------------------------------
 
 
-def test_the_page_polls_and_hears_nothing_while_nothing_changes(ada, study, two):
+def test_polling_gets_204_while_nothing_changes(ada, study, two):
     shown = ada.get(reverse("study", args=[study.name]))
     seen = shown.context["progress"].version
     assert f"&amp;seen={seen}" in shown.content.decode()
@@ -291,7 +291,7 @@ def test_the_page_polls_and_hears_nothing_while_nothing_changes(ada, study, two)
     assert poll(ada, study, seen, "nothing").status_code == 302
 
 
-def test_every_answer_changes_what_is_shown(study, two):
+def test_every_answer_changes_the_version_of_the_progress(study, two):
     seat = factories.seat(two)
     before = progress.for_study(study).version
     factories.work_through(seat, limit=1)
@@ -300,25 +300,25 @@ def test_every_answer_changes_what_is_shown(study, two):
 
 
 @pytest.mark.parametrize(("action", "polls"), [("", True), ("pause", True), ("close", False)])
-def test_polling_ends_when_the_study_is_closed_and_nobody_is_at_work(ada, study, action, polls):
+def test_polling_ends_when_the_study_is_closed_and_empty(ada, study, action, polls):
     if action:
         lifecycle.change_status(study, action)
     shown = ada.get(reverse("study", args=[study.name])).content.decode()
     assert ("hx-trigger" in shown) is polls
 
 
-def test_a_closed_study_polls_on_while_somebody_is_at_work(ada, study, two):
+def test_a_closed_study_polls_while_an_annotator_is_working(ada, study, two):
     factories.seat(two)
     lifecycle.change_status(study, "close")
     assert "hx-trigger" in poll(ada, study).content.decode()
 
 
-def test_the_fragment_by_itself_leads_to_the_page(ada, study):
+def test_the_fragment_without_htmx_redirects_to_the_page(ada, study):
     reply = ada.get(reverse("study_progress", args=[study.name]))
     assert (reply.status_code, reply.url) == (302, reverse("study", args=[study.name]))
 
 
-def test_looking_changes_nothing(ada, study, two):
+def test_viewing_the_progress_changes_nothing(ada, study, two):
     seat = factories.seat(two)
     Participation.objects.filter(pk=seat.pk).update(arrived_at=timezone.now() - timedelta(days=9))
     before = list(Participation.objects.values())
@@ -327,7 +327,7 @@ def test_looking_changes_nothing(ada, study, two):
     assert list(Participation.objects.values()) == before
 
 
-def test_the_list_of_participations_has_pages_of_fifty_newest_first(ada, researcher):
+def test_participations_are_listed_fifty_a_page_newest_first(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(test_size=1), shots=[0], annotators=60
     )
@@ -373,7 +373,7 @@ def test_one_annotator_or_many_take_the_same_number_of_queries(ada, researcher):
 # The overview ------------------------------------------------------------------------------------
 
 
-def test_the_overview_says_what_needs_me(ada, researcher):
+def test_the_overview_lists_required_actions(ada, researcher):
     asked = factories.make_study(
         researcher, factories.make_task(), shots=[0, 2], annotators=2, name="asked",
         qualification="researcher", base_reward=Decimal(5),
@@ -399,7 +399,7 @@ def test_the_overview_says_what_needs_me(ada, researcher):
     assert "5.00 USD" in shown
 
 
-def test_the_studies_are_searched_chosen_and_written_as_csv(ada, researcher):
+def test_studies_can_be_searched_filtered_and_exported_as_csv(ada, researcher):
     task = factories.make_task()
     for name, status in (("spring", "draft"), ("summer", "open"), ("autumn", "open")):
         factories.make_study(researcher, task, name=name, title=name.title(), status=status)
@@ -425,7 +425,7 @@ def test_the_list_of_studies_has_no_mean_over_tasks_and_shots(ada, study):
     assert "mean_s1" not in ada.get(reverse("studies") + "?format=csv").content.decode()
 
 
-def test_people_are_searched_and_chosen(ada, study, two):
+def test_people_can_be_searched_and_filtered(ada, study, two):
     done, working = factories.seat(two), factories.seat(two)
     factories.work_through(done)
     factories.seat(two, kind="simulated")
@@ -440,7 +440,7 @@ def test_people_are_searched_and_chosen(ada, study, two):
     assert len(listed("?sort=annotator")) == 3
 
 
-def test_the_overview_takes_as_many_queries_for_one_study_as_for_many(ada, researcher):
+def test_overview_query_count_is_constant_in_studies(ada, researcher):
     task = factories.make_task()
     numbers = set()
     for _ in range(3):
@@ -471,5 +471,5 @@ def test_without_studies_the_overview_says_what_to_do_next(ada):
         (4320, "1 h 12 min"),
     ],
 )
-def test_time_below_two_minutes_is_said_in_seconds(seconds, words):
+def test_times_below_two_minutes_are_given_in_seconds(seconds, words):
     assert in_words(timedelta(seconds=seconds)) == words

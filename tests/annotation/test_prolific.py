@@ -37,7 +37,7 @@ from tests.prolific_double.rules import FakeError
 # Studies there -----------------------------------------------------------------------------------
 
 
-def test_one_study_there_for_each_scenario_with_the_codes_set_up(fake, published):
+def test_each_scenario_is_a_prolific_study_with_its_codes(fake, published):
     there = fake.study(published.external_id)
     assert there["status"] == "ACTIVE"
     assert (there["reward"], there["total_available_places"]) == (1000, 2)
@@ -51,7 +51,7 @@ def test_one_study_there_for_each_scenario_with_the_codes_set_up(fake, published
     assert not there["is_external_study_url_secure"]
 
 
-def test_nothing_is_drafted_twice_nor_for_a_draft(study, published, researcher):
+def test_a_study_is_drafted_once_and_only_when_open(study, published, researcher):
     with pytest.raises(drafts.PlanError, match="already been drafted"):
         drafts.plan(study, 0, researcher)
     other = factories.make_study(researcher, factories.make_task(name="t2"), status="draft")
@@ -101,9 +101,7 @@ def test_two_clicks_on_publish_create_one_study(fake, study, researcher):
     assert study.prolific_studies.get().status == "ACTIVE"
 
 
-def test_who_took_too_long_to_create_it_is_told_that_theirs_is_one_too_many(
-    fake, study, researcher, monkeypatch
-):
+def test_a_slow_creation_is_reported_as_one_too_many(fake, study, researcher, monkeypatch):
     (draft,) = drafts.plan(study, 0, researcher)
     monkeypatch.setattr(studies, "LONGEST_CREATION", -timedelta(seconds=1))
 
@@ -153,7 +151,7 @@ def test_the_page_drafts_changes_and_publishes(payer, fake, study):
     assert payer.post(form, fields).status_code == 409
 
 
-def test_without_a_token_the_page_says_what_to_set(payer, fake, study, settings, researcher):
+def test_without_a_token_publishing_is_refused(payer, fake, study, settings, researcher):
     settings.PROLIFIC_TOKEN = ""
     (draft,) = drafts.plan(study, 0, researcher)
     form = reverse("prolific_study", args=[study.name, draft.pk])
@@ -166,7 +164,7 @@ def test_without_a_token_the_page_says_what_to_set(payer, fake, study, settings,
 
 
 @pytest.mark.parametrize(("leave", "expected"), [("return", "returned"), ("time out", "expired")])
-def test_polling_frees_the_seats_of_those_who_left(fake, published, leave, expected):
+def test_polling_frees_the_seats_of_departed_participants(fake, published, leave, expected):
     session, seat = arrive(fake, published)
     begin(seat)
     (fake.return_submission if leave == "return" else fake.time_out)(session)
@@ -176,7 +174,7 @@ def test_polling_frees_the_seats_of_those_who_left(fake, published, leave, expec
     assert (seat.status, seat.seat_number) == (expected, None)
 
 
-def test_what_follows_from_a_status_is_not_lost_in_a_crash(fake, published):
+def test_a_crash_during_a_sync_loses_no_status_change(fake, published):
     session, seat = arrive(fake, published)
     begin(seat)
     fake.return_submission(session)
@@ -195,7 +193,7 @@ def test_what_follows_from_a_status_is_not_lost_in_a_crash(fake, published):
     assert (seat.status, seat.seat_number) == ("returned", None)
 
 
-def test_a_rejection_is_not_paid_and_leaves_completed_work_in_the_analysis(fake, published):
+def test_a_rejection_is_unpaid_and_leaves_work_in_the_analysis(fake, published):
     seat = complete(fake, published)
     reject_there(fake, submission_of(fake, published)["id"])
     sync.sync(seat.study)
@@ -205,7 +203,7 @@ def test_a_rejection_is_not_paid_and_leaves_completed_work_in_the_analysis(fake,
     assert [(d.about, d.reason) for d in decisions] == [("pay", "rejected on Prolific")]
 
 
-def test_pages_are_followed_to_the_404_past_the_end(fake, published, monkeypatch):
+def test_submissions_are_read_from_every_page(fake, published, monkeypatch):
     monkeypatch.setattr(prolific_client, "PAGE_SIZE", 1)
     for person in (IDA, BO):
         fake.arrive(published.external_id, person)
@@ -214,7 +212,7 @@ def test_pages_are_followed_to_the_404_past_the_end(fake, published, monkeypatch
 
 
 @pytest.mark.long
-def test_reads_are_retried_and_a_lasting_failure_is_reported(fake, published):
+def test_reads_are_retried_and_a_permanent_failure_is_reported(fake, published):
     fake.mode(fail_next=2)
     assert prolific_client.Client(patient=True).me()
     fake.mode(fail_next=50)
@@ -222,7 +220,7 @@ def test_reads_are_retried_and_a_lasting_failure_is_reported(fake, published):
         sync.sync_all()
 
 
-def test_a_seat_freed_here_gets_a_place_there(fake, study, published, payer):
+def test_a_freed_seat_gets_another_place_on_prolific(fake, study, published, payer):
     seat = complete(fake, published)
     address = reverse("participation_decide", args=[study.name, seat.pseudonym])
     payer.post(address, {"about": "analysis", "outcome": "no", "reason": "too fast"})
@@ -230,7 +228,7 @@ def test_a_seat_freed_here_gets_a_place_there(fake, study, published, payer):
     assert fake.study(published.external_id)["total_available_places"] == 3
 
 
-def test_who_may_not_take_part_never_arrives(fake, study, published, researcher):
+def test_an_ineligible_participant_cannot_arrive(fake, study, published, researcher):
     other = factories.make_study(researcher, study.tasks.get(), shots=[2], currency="GBP")
     (draft,) = drafts.plan(other, 0, researcher)
     studies.create(draft, HOST)
@@ -242,9 +240,7 @@ def test_who_may_not_take_part_never_arrives(fake, study, published, researcher)
     fake.arrive(draft.external_id, BO)
 
 
-def test_who_is_on_the_deny_list_never_arrives_where_the_id_is_known(
-    fake, study, published, researcher
-):
+def test_a_denied_participant_with_a_known_id_cannot_arrive(fake, study, published, researcher):
     complete(fake, published)
     other = factories.make_study(
         researcher, factories.make_task(name="other"), shots=[2], currency="GBP"
@@ -257,7 +253,7 @@ def test_who_is_on_the_deny_list_never_arrives_where_the_id_is_known(
         fake.arrive(draft.external_id, IDA)
 
 
-def test_who_was_purged_is_refused_at_the_door_by_the_hash(fake, study, published, researcher):
+def test_a_purged_participant_is_refused_by_the_hash(fake, study, published, researcher):
     complete(fake, published)
     Submission.objects.update(person="", reference="")
     other = factories.make_study(researcher, study.tasks.get(), shots=[2], currency="GBP")
@@ -298,7 +294,7 @@ def test_a_forged_unsigned_or_old_event_is_refused(fake, published, settings):
     assert seat.status == "arrived"
 
 
-def test_the_api_is_believed_not_the_event(fake, published):
+def test_an_event_is_verified_by_the_api(fake, published):
     """A late or unordered event reports an outdated status."""
     session, seat = arrive(fake, published)
     event(changed(session, "RETURNED"))
@@ -308,7 +304,7 @@ def test_the_api_is_believed_not_the_event(fake, published):
 
 
 @pytest.mark.long
-def test_while_the_api_does_not_answer_the_event_waits(fake, published):
+def test_an_event_waits_while_the_api_fails(fake, published):
     session, seat = arrive(fake, published)
     fake.return_submission(session)
     assert event(changed(session)).status_code == 202
@@ -322,7 +318,7 @@ def test_while_the_api_does_not_answer_the_event_waits(fake, published):
     assert seat.status == "returned"
 
 
-def test_an_event_about_somebody_unknown_is_taken_and_does_nothing(fake, published):
+def test_an_event_about_an_unknown_participant_does_nothing(fake, published):
     assert event(changed("f" * 24)).status_code == 202
     told = event({"event_type": "study.status.change", "resource_id": "x"})
     assert told.status_code == 202

@@ -73,7 +73,7 @@ def colleague(study, other_researcher):
 # Setting it --------------------------------------------------------------------------------------
 
 
-def test_a_study_uses_the_token_of_its_drafter_for_all_its_owners(own, payer, study, colleague):
+def test_a_study_uses_its_drafters_token_for_all_its_owners(own, payer, study, colleague):
     assert "There is no API token for Prolific" in platforms_page(payer, study)
     assert set_token(payer).status_code == 302
     page = payer.get(PAGE).content.decode()
@@ -91,7 +91,7 @@ def test_a_study_uses_the_token_of_its_drafter_for_all_its_owners(own, payer, st
     assert "does not accept" not in asked.content.decode()
 
 
-def test_tick_webhooks_and_payments_use_the_same_token(own, payer, study):
+def test_tick_webhooks_and_payments_use_the_accounts_token(own, payer, study):
     set_token(payer)
     publish(payer, plan(payer, study))
     there = study.prolific_studies.get()
@@ -111,7 +111,7 @@ def test_tick_webhooks_and_payments_use_the_same_token(own, payer, study):
     assert set(study.payment_batches.values_list("state", flat=True)) == {"paid"}
 
 
-def test_a_refused_token_is_not_stored_and_said_in_plain_words(own, ada, researcher, caplog):
+def test_a_refused_token_is_not_stored_and_explained(own, ada, researcher, caplog):
     for token, sentence in (
         ("wrong-prolific-token", "Prolific does not accept the API token"),
         ("own-token\r\nX-More: 1", "Copy the token alone"),
@@ -135,7 +135,7 @@ def test_an_unreachable_prolific_stores_nothing(own, ada, settings):
     assert not ProlificAccount.objects.exists()
 
 
-def test_of_several_workspaces_one_is_chosen_on_the_page(own, ada):
+def test_one_of_several_workspaces_must_be_chosen(own, ada):
     second = own.create_workspace("Second")
     project = own.create_project(second, "Words")
     reply = set_token(ada)
@@ -146,7 +146,7 @@ def test_of_several_workspaces_one_is_chosen_on_the_page(own, ada):
     assert (account.workspace, account.project) == (second, project)
 
 
-def test_a_token_of_another_account_on_prolific_is_for_new_drafts(
+def test_a_token_of_another_account_is_used_for_new_drafts_only(
     own, payer, study, researcher, monkeypatch
 ):
     set_token(payer)
@@ -164,7 +164,7 @@ def test_a_token_of_another_account_on_prolific_is_for_new_drafts(
     assert syncs(payer, study)
 
 
-def test_the_server_has_a_token_for_those_who_set_none(fake, payer, study, colleague, settings):
+def test_the_server_token_is_used_if_the_owner_has_none(fake, payer, study, colleague, settings):
     fake.token = settings.PROLIFIC_TOKEN = "t"
     assert "New drafts use the token of the server" in platforms_page(payer, study)
     draft = plan(payer, study)
@@ -176,7 +176,7 @@ def test_the_server_has_a_token_for_those_who_set_none(fake, payer, study, colle
     assert syncs(payer, study)  # a token that is set later changes no study
 
 
-def test_the_database_holds_the_rules_of_accounts(researcher):
+def test_the_database_enforces_the_rules_of_accounts(researcher):
     def store(**fields):
         with transaction.atomic():
             ProlificAccount.objects.create(owner=researcher, set_at=database_now(), **fields)
@@ -216,7 +216,7 @@ def test_a_removed_token_is_gone_until_its_owner_sets_it_again(own, payer, study
     assert syncs(colleague, study)
 
 
-def test_a_draft_without_a_token_can_be_drafted_again_with_ones_own(own, payer, study):
+def test_a_draft_without_a_token_can_be_drafted_again_with_one(own, payer, study):
     assert publish(payer, plan(payer, study)).status_code == 409
     set_token(payer)
     assert publish(payer, plan(payer, study)).status_code == 302
@@ -255,7 +255,7 @@ def test_an_erased_account_that_drafted_nothing_leaves_no_row(own, ada, research
 # Where it is not ---------------------------------------------------------------------------------
 
 
-def test_the_page_asks_for_the_password_before_the_token_is_typed(own, ada):
+def test_the_page_confirms_the_password_before_showing_the_form(own, ada):
     reply = ada.get(PAGE)
     assert reply["Location"].startswith(reverse("account_reauthenticate"))
     # Too late: the password was confirmed when the page opened, and this has expired.
@@ -266,7 +266,7 @@ def test_the_page_asks_for_the_password_before_the_token_is_typed(own, ada):
     assert nowhere(OWN)
 
 
-def test_a_lost_session_does_not_keep_the_token(own, ada, researcher, client, rf):
+def test_a_lost_session_does_not_store_the_token(own, ada, researcher, client, rf):
     reply = client.post(PAGE, {"token": OWN, "workspace": "w"})
     assert OWN not in reply.content.decode()
     request = rf.post(PAGE, {"token": OWN, "workspace": "w"})

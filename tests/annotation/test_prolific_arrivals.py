@@ -31,7 +31,7 @@ from tests.annotation.prolific import (
 )  # fmt: skip
 
 
-def test_the_same_session_resumes_and_another_one_finds_the_stored_state(fake, signed):
+def test_the_same_session_resumes_and_a_new_one_continues(fake, signed):
     session, seat = arrive(fake, signed)
     begin(seat)
     address = urlsplit(fake.link(session))
@@ -46,7 +46,7 @@ def test_the_same_session_resumes_and_another_one_finds_the_stored_state(fake, s
     assert Submission.objects.filter(participation=seat).count() == 2
 
 
-def test_who_comes_late_for_the_next_part_is_not_judged_again(fake, study, researcher):
+def test_a_late_participant_in_the_next_part_is_not_judged_again(fake, study, researcher):
     fake.mode(signing="on")
     first, _second = drafts.plan(study, 1, researcher)
     study.prolific_studies.update(signed=True)
@@ -73,7 +73,7 @@ def start_late(fake, on_prolific, arrival, ticket, door=None):
     return Client().post(f"{path}?{stale.query}", {"arrival": ticket})
 
 
-def test_who_reads_the_landing_page_for_long_can_still_start(fake, signed):
+def test_a_start_is_accepted_after_the_token_has_expired(fake, signed):
     arrival = fake.arrive(signed.external_id, IDA)
     _page, ticket = landing_and_ticket(arrival["url"])
     reply = start_late(fake, signed, arrival, ticket)
@@ -82,7 +82,7 @@ def test_who_reads_the_landing_page_for_long_can_still_start(fake, signed):
 
 
 @pytest.mark.parametrize("wrong", ["none", "changed", "too old", "of another study"])
-def test_only_the_field_of_this_door_and_of_these_hours_stands_for_the_signature(
+def test_only_a_valid_ticket_of_this_study_replaces_a_signature(
     fake, signed, study, researcher, monkeypatch, wrong
 ):
     arrival = fake.arrive(signed.external_id, IDA)
@@ -106,7 +106,7 @@ def test_only_the_field_of_this_door_and_of_these_hours_stands_for_the_signature
 
 
 @pytest.mark.parametrize("missing", ["PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "prolific_token"])
-def test_every_parameter_must_be_there(fake, signed, missing):
+def test_every_parameter_of_an_arrival_is_required(fake, signed, missing):
     arrival = fake.arrive(signed.external_id, IDA)
     address = urlsplit(arrival["url"])
     query = {k: v[0] for k, v in parse_qs(address.query).items() if k != missing}
@@ -115,14 +115,14 @@ def test_every_parameter_must_be_there(fake, signed, missing):
     assert "from Prolific again" in reply.content.decode()
 
 
-def test_plain_ids_are_enough_where_signing_was_not_asked_for(fake, published):
+def test_plain_ids_are_accepted_without_signing(fake, published):
     query = {"PROLIFIC_PID": IDA, "STUDY_ID": published.external_id, "SESSION_ID": BO}
     landing = reverse("landing", args=[published.code])
     assert Client().get(landing, query).status_code == 200
     assert Client().get(landing, query | {"SESSION_ID": "x"}).status_code == 403
 
 
-def test_an_unknown_key_is_reported_and_admits_nobody(fake, signed):
+def test_an_unknown_key_is_reported_and_refused(fake, signed):
     arrival = fake.arrive(signed.external_id, IDA)
     signed.signing_keys = {"keys": []}
     signed.save()
@@ -133,7 +133,7 @@ def test_an_unknown_key_is_reported_and_admits_nobody(fake, signed):
     assert Client().get(arrival["url"].replace(HOST, "")).status_code == 200
 
 
-def test_a_full_study_shows_the_way_back(fake, study, published):
+def test_a_full_study_shows_the_completion_code_for_full(fake, study, published):
     for number in range(2):
         factories.join(study, identity=f"other {number}")
     arrival = fake.arrive(published.external_id, IDA)
@@ -144,7 +144,7 @@ def test_a_full_study_shows_the_way_back(fake, study, published):
     assert fake.submission(arrival["session_id"])["return_requested"]
 
 
-def test_who_opens_the_study_again_after_the_end_is_not_told_that_it_is_full(fake, signed):
+def test_a_finished_participant_is_not_shown_that_it_is_full(fake, signed):
     session, seat = arrive(fake, signed)
     begin(seat)
     factories.work_through(seat)
@@ -175,7 +175,7 @@ def knock(address: str) -> int:
 
 
 @pytest.mark.parametrize("audience", ["url", "origin", "list"])
-def test_a_token_as_documented_lets_somebody_in(fake, signed, audience):
+def test_a_documented_token_is_accepted(fake, signed, audience):
     fake.mode(audience=audience, organisation=True)
     arrival = fake.arrive(signed.external_id, IDA)
     assert knock(arrival["url"]) == 200
@@ -200,13 +200,13 @@ def test_a_token_as_documented_lets_somebody_in(fake, signed, audience):
         {"exp": int(time.time()) - 24 * 3600},
     ],
 )
-def test_a_token_for_another_server_issuer_submission_or_time_lets_nobody_in(fake, signed, claims):
+def test_a_token_with_a_wrong_claim_is_refused(fake, signed, claims):
     url = fake.arrive(signed.external_id, IDA)["url"]
     assert knock(signed_anew(fake, url)) == 200
     assert knock(signed_anew(fake, url, **claims)) == 403
 
 
-def test_a_token_that_another_key_signed_lets_nobody_in(fake, signed):
+def test_a_token_signed_by_another_key_is_refused(fake, signed):
     url = fake.arrive(signed.external_id, IDA)["url"]
     token = parse_qs(urlsplit(url).query)["prolific_token"][0]
     claims = jwt.decode(token, options={"verify_signature": False})
@@ -215,7 +215,7 @@ def test_a_token_that_another_key_signed_lets_nobody_in(fake, signed):
     assert knock(url.replace(token, forged)) == 403
 
 
-def test_clocks_may_differ_by_half_a_minute(fake, signed):
+def test_tokens_tolerate_half_a_minute_of_clock_difference(fake, signed):
     url = fake.arrive(signed.external_id, IDA)["url"]
     soon = int(time.time()) + door.LEEWAY - 15
     assert knock(signed_anew(fake, url, iat=soon, exp=soon + 120)) == 200
@@ -224,7 +224,7 @@ def test_clocks_may_differ_by_half_a_minute(fake, signed):
 
 
 @pytest.mark.parametrize("stolen", ["SESSION_ID", "STUDY_ID"])
-def test_a_signed_value_stands_for_no_other_one(fake, signed, stolen):
+def test_a_signed_value_cannot_replace_another(fake, signed, stolen):
     address = urlsplit(fake.arrive(signed.external_id, IDA)["url"])
     query = {name: values[0] for name, values in parse_qs(address.query).items()}
     query["PROLIFIC_PID"] = query[stolen]
@@ -233,7 +233,7 @@ def test_a_signed_value_stands_for_no_other_one(fake, signed, stolen):
 
 
 @pytest.mark.parametrize("claim", ["swapped", "missing", "twice"])
-def test_each_id_is_compared_by_its_own_name_in_the_claim(fake, signed, claim):
+def test_each_id_must_match_its_own_claim(fake, signed, claim):
     arrival = fake.arrive(signed.external_id, IDA)
     ids = {
         "PROLIFIC_PID": IDA,
@@ -263,7 +263,7 @@ def test_signing_is_off_unless_it_is_asked_for(fake, published):
     assert "prolific_token" not in fake.arrive(published.external_id, IDA)["url"]
 
 
-def test_one_person_is_one_worker_however_the_id_is_spelt(fake, published):
+def test_an_id_in_upper_or_lower_case_is_one_worker(fake, published):
     browser, session = Client(), "cd" * 12
     for spelling in ("ab" * 12, "AB" * 12, "aB" * 12):
         reply = browser.post(plain(published, spelling, session))
@@ -272,7 +272,7 @@ def test_one_person_is_one_worker_however_the_id_is_spelt(fake, published):
     assert Worker.objects.count() == Submission.objects.count() == 1
 
 
-def test_an_arrival_with_plain_ids_is_confirmed_by_prolific_and_then_paid(fake, published):
+def test_plain_ids_are_confirmed_by_prolific_and_then_paid(fake, published):
     arrival = fake.arrive(published.external_id, IDA)
     address = urlsplit(arrival["url"])
     fake.mode(fail_next=1000)  # an arrival does not call Prolific
@@ -295,7 +295,7 @@ def an_hour_later() -> None:
 
 
 @pytest.mark.parametrize("forged", ["nobody's submission", "somebody else's", "of another study"])
-def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
+def test_an_unconfirmed_arrival_is_flagged_and_not_paid(
     fake, published, study, researcher, ada, forged
 ):
     session = "d" * 24
@@ -336,7 +336,7 @@ def in_two_parts(study, researcher):
     return study.prolific_studies.order_by("part")
 
 
-def test_part_two_in_another_browser_continues_by_the_personal_link(fake, study, researcher):
+def test_part_two_in_another_browser_continues_by_personal_link(fake, study, researcher):
     """With plain ids, an id gives access to no work, and no participant loses what they began."""
     first, second = in_two_parts(study, researcher)
     session, seat = arrive(fake, first)
@@ -362,7 +362,7 @@ def test_part_two_in_another_browser_continues_by_the_personal_link(fake, study,
     assert seat.latest_submission().prolific_study == second
 
 
-def test_a_submission_that_somebody_invented_for_an_id_joins_nothing(fake, study, researcher):
+def test_an_invented_submission_is_not_linked_to_a_participation(fake, study, researcher):
     first, second = in_two_parts(study, researcher)
     _session, seat = arrive(fake, first)
     query = f"PROLIFIC_PID={IDA}&STUDY_ID={second.external_id}&SESSION_ID={'e' * 24}"
@@ -395,7 +395,7 @@ def look(fake, published, seat) -> tuple[bool | None, bool]:
     return seat.submissions.get().verified, seat.is_paid
 
 
-def test_who_arrives_before_prolific_tells_of_them_is_not_flagged(fake, published):
+def test_an_arrival_before_prolific_lists_it_is_not_flagged(fake, published):
     _session, seat = arrives_before_prolific_knows(fake, published)
     assert look(fake, published, seat) == (None, True)
     assert batches.prepare(published.study, None) == []
@@ -405,7 +405,7 @@ def test_who_arrives_before_prolific_tells_of_them_is_not_flagged(fake, publishe
     assert len(batches.prepare(published.study, None)) == 1
 
 
-def test_who_is_confirmed_late_is_paid_what_was_held_back(fake, published):
+def test_a_late_confirmation_releases_the_pay(fake, published):
     _session, seat = arrives_before_prolific_knows(fake, published)
     an_hour_later()
     assert look(fake, published, seat) == (False, False)
@@ -419,7 +419,7 @@ def test_who_is_confirmed_late_is_paid_what_was_held_back(fake, published):
 
 
 @pytest.mark.parametrize("words", [["yes"], ["yes", "no"]])
-def test_a_payers_word_outlives_a_late_confirmation(fake, published, ada, words):
+def test_a_payers_decision_survives_a_late_confirmation(fake, published, ada, words):
     _session, seat = arrives_before_prolific_knows(fake, published)
     an_hour_later()
     look(fake, published, seat)
@@ -430,7 +430,7 @@ def test_a_payers_word_outlives_a_late_confirmation(fake, published, ada, words)
     assert look(fake, published, seat) == (False, words[-1] == "yes")
 
 
-def test_who_was_rejected_there_is_not_paid_because_a_late_confirmation_comes(fake, published):
+def test_a_late_confirmation_does_not_pay_a_rejected_submission(fake, published):
     session, seat = arrives_before_prolific_knows(fake, published)
     an_hour_later()
     look(fake, published, seat)
@@ -442,7 +442,7 @@ def test_who_was_rejected_there_is_not_paid_because_a_late_confirmation_comes(fa
     assert look(fake, published, seat) == (True, True)
 
 
-def test_a_rejection_that_is_taken_back_confirms_nobody(fake, published):
+def test_an_undone_rejection_does_not_confirm_an_arrival(fake, published):
     _session, seat = arrives_before_prolific_knows(fake, published, owner=BO)
     Submission.objects.update(status="REJECTED")
     ledger.decide(seat, False, submissions.REJECTED, None)

@@ -17,7 +17,7 @@ def published(study, researcher):
     return draft
 
 
-def test_the_audience_is_sent_with_the_ids_that_prolific_lists(fake, researcher):
+def test_the_audience_is_sent_with_prolifics_ids(fake, researcher):
     there = fake.study(published(make_study(researcher), researcher).external_id)
     sent = {each["filter_id"]: each for each in there["filters"]}
     assert sent["current-country-of-residence"]["selected_values"] == ["0", "92"]
@@ -52,7 +52,7 @@ def test_without_an_audience_nothing_of_it_is_sent(fake, researcher):
         ),
     ],
 )  # fmt: skip
-def test_what_prolific_does_not_list_is_said_and_nothing_is_created(
+def test_an_unlisted_audience_is_reported_and_nothing_is_created(
     fake, researcher, payer, audience, said
 ):
     study = make_study(researcher, audience)
@@ -66,7 +66,7 @@ def test_what_prolific_does_not_list_is_said_and_nothing_is_created(
     assert "The audience," in page
 
 
-def test_later_parts_are_for_those_who_qualified_alone(fake, researcher):
+def test_later_parts_are_only_for_qualified_participants(fake, researcher):
     study = make_study(researcher)
     for draft in drafts.plan(study, 1, researcher):
         studies.create(study.prolific_studies.get(pk=draft.pk), HOST)
@@ -76,7 +76,7 @@ def test_later_parts_are_for_those_who_qualified_alone(fake, researcher):
     assert first["content_warnings"] == second["content_warnings"] == ["sensitive"]
 
 
-def test_what_prolific_says_of_people_and_cost_is_what_it_charges(fake, researcher, payer):
+def test_estimated_people_and_cost_are_what_prolific_charges(fake, researcher, payer):
     study = make_study(researcher)
     (draft,) = drafts.plan(study, 0, researcher)
     address = reverse("platforms", args=[study.name])

@@ -14,7 +14,7 @@ from tests import factories
 from tests.prolific_double.site import Server
 
 
-def test_prolific_away_is_said_in_plain_words_on_page_and_api(
+def test_an_unreachable_prolific_is_reported_on_page_and_api(
     fake, study, researcher, payer, settings
 ):
     (draft,) = drafts.plan(study, 0, researcher)
@@ -34,7 +34,7 @@ def test_prolific_away_is_said_in_plain_words_on_page_and_api(
         assert "HTTPConnectionPool" not in told
 
 
-def test_a_lost_reply_does_not_claim_that_nothing_was_done(fake, settings):
+def test_after_a_lost_reply_the_outcome_is_called_unknown(fake, settings):
     with socket.create_server(("127.0.0.1", 0)) as listening:
         settings.PROLIFIC_URL = f"http://127.0.0.1:{listening.getsockname()[1]}"
 
@@ -52,7 +52,7 @@ def test_a_lost_reply_does_not_claim_that_nothing_was_done(fake, settings):
     assert "it may have done a part" in str(lost.value)
 
 
-def test_what_prolific_sends_oddly_is_in_the_log_alone(fake, settings, caplog):
+def test_an_unexpected_reply_is_logged_and_not_shown(fake, settings, caplog):
     def maintenance(environ, start_response):
         start_response("502 Bad Gateway", [])
         return [b"<html>We are down for maintenance.</html>"]

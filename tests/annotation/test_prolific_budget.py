@@ -44,9 +44,7 @@ def two(fake, study, researcher):
 # Seats and the permission to spend ---------------------------------------------------------------
 
 
-def test_adding_seats_of_a_study_on_prolific_needs_the_permission_to_spend(
-    ada, researcher, study, published
-):
+def test_adding_seats_on_prolific_needs_permission_to_spend(ada, researcher, study, published):
     scenario = study.scenarios.get()
     address = reverse("seats", args=[study.name])
     reply = ada.post(address, {"scenario": scenario.pk, "number": "1000"})
@@ -60,7 +58,7 @@ def test_adding_seats_of_a_study_on_prolific_needs_the_permission_to_spend(
     assert scenario.seats == 5
 
 
-def test_seats_of_a_study_that_is_only_drafted_there_cost_nothing_yet(ada, researcher, study):
+def test_adding_seats_of_an_unpublished_draft_costs_nothing(ada, researcher, study):
     drafts.plan(study, 0, researcher)
     address = reverse("seats", args=[study.name])
     reply = ada.post(address, {"scenario": study.scenarios.get().pk, "number": "3"})
@@ -70,7 +68,7 @@ def test_seats_of_a_study_that_is_only_drafted_there_cost_nothing_yet(ada, resea
 # Places within the budget ------------------------------------------------------------------------
 
 
-def test_no_more_places_are_bought_than_people_whom_the_budget_has_room_for(fake, study, published):
+def test_places_are_bought_only_up_to_the_room_in_the_budget(fake, study, published):
     allow(study, people=5, seats=1000)
     sync.sync(study)
     sync.sync(study)
@@ -78,16 +76,14 @@ def test_no_more_places_are_bought_than_people_whom_the_budget_has_room_for(fake
     assert there(fake, published)["status"] == "ACTIVE"
 
 
-def test_who_is_on_the_way_here_takes_of_the_room(fake, study, published):
+def test_an_arrival_that_has_not_started_takes_budget_room(fake, study, published):
     allow(study, people=2, seats=10)
     fake.arrive(published.external_id, IDA)  # has a place there, and has not pressed Start
     sync.sync(study)
     assert there(fake, published)["total_available_places"] == 2
 
 
-def test_the_study_there_is_paused_without_room_in_the_budget_and_started_when_there_is(
-    fake, study, published, ada
-):
+def test_prolific_is_paused_while_the_budget_has_no_room(fake, study, published, ada):
     allow(study, people=2, seats=10)
     elsewhere = [factories.join(study, identity=f"other {number}") for number in range(2)]
     assert budget.room(study) == 0
@@ -107,7 +103,7 @@ def test_the_study_there_is_paused_without_room_in_the_budget_and_started_when_t
     assert there(fake, published)["total_available_places"] == 2
 
 
-def test_a_pause_tells_the_reason_that_holds_now(fake, study, published, researcher):
+def test_a_pause_states_the_current_reason(fake, study, published, researcher):
     allow(study, people=2, seats=10)
     for number in range(2):
         factories.join(study, identity=f"other {number}")
@@ -121,7 +117,7 @@ def test_a_pause_tells_the_reason_that_holds_now(fake, study, published, researc
     assert (published.pause_reason, published.paused_here) == (places.NO_ROOM, True)
 
 
-def test_no_place_is_bought_whose_reward_the_budget_does_not_cover(fake, study, published):
+def test_no_place_is_bought_beyond_rewards_the_budget_covers(fake, study, published):
     allow(study, people=2)
     study.prolific_studies.update(reward_cents=CAP * 100)  # 2 x 30.00 are the whole budget
     session, seat = arrive(fake, published)
@@ -138,13 +134,13 @@ def test_no_place_is_bought_whose_reward_the_budget_does_not_cover(fake, study, 
 # Several studies there, one budget ---------------------------------------------------------------
 
 
-def test_the_room_is_shared_by_all_studies_there(fake, two):
+def test_budget_room_is_shared_by_all_prolific_studies(fake, two):
     allow(two[0].study, people=6, seats=100)
     sync.sync(two[0].study)
     assert [there(fake, draft)["total_available_places"] for draft in two] == [3, 3]
 
 
-def test_with_room_for_one_person_one_of_two_studies_there_lets_somebody_in(fake, two):
+def test_with_room_for_one_person_one_of_two_studies_is_active(fake, two):
     allow(two[0].study, people=1, seats=100)
     sync.sync(two[0].study)
     assert sorted(there(fake, draft)["status"] for draft in two) == ["ACTIVE", "PAUSED"]
@@ -153,7 +149,7 @@ def test_with_room_for_one_person_one_of_two_studies_there_lets_somebody_in(fake
     assert [there(fake, draft)["status"] for draft in two] == ["ACTIVE", "ACTIVE"]
 
 
-def test_a_study_that_somebody_paused_there_takes_nothing_of_the_room(fake, two):
+def test_a_manually_paused_study_there_takes_no_room(fake, two):
     sync.sync(two[0].study)
     fake.transition_study(two[0].external_id, {"action": "PAUSE"})
     allow(two[0].study, people=1, seats=100)
@@ -161,9 +157,7 @@ def test_a_study_that_somebody_paused_there_takes_nothing_of_the_room(fake, two)
     assert [there(fake, draft)["status"] for draft in two] == ["PAUSED", "ACTIVE"]
 
 
-def test_drafts_that_together_are_above_the_budget_are_not_published(
-    ada, researcher, study, settings
-):
+def test_drafts_whose_sum_exceeds_the_budget_are_not_published(ada, researcher, study, settings):
     settings.PROLIFIC_TOKEN = ""  # Prolific is not called in this test
     factories.may_spend(researcher)
     study = factories.make_study(

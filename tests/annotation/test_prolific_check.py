@@ -14,7 +14,7 @@ def check(capsys, *options) -> dict[str, str]:
     return dict(line.split(": ", 1) for line in lines)
 
 
-def test_it_says_what_the_platform_does_and_leaves_no_draft_behind(fake, capsys):
+def test_it_reports_the_platforms_behaviour_and_leaves_no_draft(fake, capsys):
     findings = check(capsys)
     assert findings["currency"] == "GBP"
     assert findings["longest time of 12 minutes"].startswith("12")
@@ -25,11 +25,11 @@ def test_it_says_what_the_platform_does_and_leaves_no_draft_behind(fake, capsys)
     assert fake.studies() == []
 
 
-def test_reading_only_creates_nothing(fake, capsys):
+def test_read_only_creates_nothing(fake, capsys):
     assert "paid screen-out" not in check(capsys, "--read-only")
 
 
-def test_it_reads_a_token_and_the_outcome_of_return_requests(fake, signed, capsys):
+def test_it_reports_a_token_and_the_outcome_of_return_requests(fake, signed, capsys):
     arrival = fake.arrive(signed.external_id, IDA)
     fake.complete(arrival["session_id"], signed.codes["no_consent"])
     findings = check(

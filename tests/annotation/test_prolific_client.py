@@ -77,7 +77,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_every_odd_reply_is_a_prolific_error(odd, call):
+def test_every_unexpected_reply_is_a_prolific_error(odd, call):
     bodies = [MAINTENANCE, b"null", b'"yes"', b"7", DEEP, b"", b'{"results": null, "status": null}']
     bodies += [b'{"results": [7], "id": 7, "status": []}']
     for body in bodies:
@@ -93,7 +93,7 @@ def test_every_odd_reply_is_a_prolific_error(odd, call):
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 409, 429, 499, 500, 503])
-def test_only_prolifics_own_words_are_a_refusal(odd, status):
+def test_only_prolifics_error_format_counts_as_refused(odd, status):
     own = json.dumps({"error": {"status": status, "title": "No", "detail": "no funds"}}).encode()
     for body, is_refused in ((own, status in (400, 403, 404)), (MAINTENANCE, False), (b"", False)):
         odd(everywhere(status, body))
@@ -102,7 +102,7 @@ def test_only_prolifics_own_words_are_a_refusal(odd, status):
         assert (refused.value.refused, refused.value.unreachable) == (is_refused, False)
 
 
-def test_no_reply_at_all_is_reported_as_such(fake, settings):
+def test_a_missing_reply_is_reported_as_unreachable(fake, settings):
     settings.PROLIFIC_URL = "http://127.0.0.1:9"
     with pytest.raises(ProlificError) as missing:
         prolific_client.Client().me()
@@ -110,7 +110,7 @@ def test_no_reply_at_all_is_reported_as_such(fake, settings):
     assert not missing.value.refused
 
 
-def test_the_token_goes_to_no_other_host_and_a_list_ends(fake, published, odd):
+def test_the_token_is_sent_to_no_other_host_and_lists_end(fake, published, odd):
     fake.arrive(published.external_id, IDA)
     asked = []
 
@@ -174,7 +174,7 @@ def rows_changed(**fields):
         {"status": "A STATUS THAT PROLIFIC INVENTS NEXT YEAR, AND A LONG ONE"},
     ],
 )
-def test_one_odd_row_holds_up_nobody_else(fake, study, published, odd, ada, fields):
+def test_one_malformed_row_does_not_stop_the_others(fake, study, published, odd, ada, fields):
     complete(fake, published)
     session, seat = arrive(fake, published, BO)
     fake.return_submission(session)
@@ -193,9 +193,7 @@ def test_one_odd_row_holds_up_nobody_else(fake, study, published, odd, ada, fiel
 
 
 @pytest.mark.parametrize("body", [MAINTENANCE, b"null", b'{"results": null}'])
-def test_a_study_that_cannot_be_read_keeps_no_page_from_answering(
-    fake, study, published, odd, ada, body
-):
+def test_pages_answer_if_prolific_sends_an_unreadable_study(fake, study, published, odd, ada, body):
     complete(fake, published)
     odd(lambda method, path, reply: (200, body))
     for address in ("prolific_sync", "pay"):
@@ -203,7 +201,7 @@ def test_a_study_that_cannot_be_read_keeps_no_page_from_answering(
         assert reply.status_code in (302, 409)
 
 
-def test_a_long_status_is_stored_as_far_as_there_is_room(fake, study, published, odd):
+def test_a_long_status_is_truncated(fake, study, published, odd):
     complete(fake, published)
     odd(rows_changed(status="x" * 200))
     assert sync.sync(study).problems == []
@@ -241,7 +239,7 @@ def paid(fake) -> int:
         (502, MAINTENANCE),
     ],
 )
-def test_what_is_no_refusal_may_have_been_paid_and_is_looked_up(fake, bonus, odd, status, body):
+def test_an_unclear_reply_to_a_payment_is_looked_up(fake, bonus, odd, status, body):
     """Prolific pays, and what comes back is something else."""
     odd(lambda method, path, reply: (status, body) if path.endswith("/pay/") else None)
     with pytest.raises(ProlificError):
@@ -253,7 +251,7 @@ def test_what_is_no_refusal_may_have_been_paid_and_is_looked_up(fake, bonus, odd
 
 
 @pytest.mark.parametrize("status", [400, 402, 403, 404, 422])
-def test_a_refusal_of_prolifics_own_leaves_the_batch_to_be_paid_again(fake, bonus, status):
+def test_a_refused_batch_can_be_paid_again(fake, bonus, status):
     fake.modes["fail_with"] = status
     bonus.external_id = prolific_client.Client().prepare_bonuses(
         bonus.prolific_study.external_id, payout.bonus_lines(bonus)
@@ -269,7 +267,7 @@ def test_a_refusal_of_prolifics_own_leaves_the_batch_to_be_paid_again(fake, bonu
 
 
 @pytest.mark.parametrize("shown", [None, 7, "1.00", [None], {"a": 1}])
-def test_bonuses_that_are_no_amounts_are_not_taken_for_paid(fake, bonus, odd, shown):
+def test_invalid_bonus_amounts_do_not_count_as_paid(fake, bonus, odd, shown):
     long_ago = timezone.now() - timedelta(days=1)
     PaymentBatch.objects.filter(pk=bonus.pk).update(state="paying", paying_since=long_ago)
 
@@ -285,7 +283,7 @@ def test_bonuses_that_are_no_amounts_are_not_taken_for_paid(fake, bonus, odd, sh
         assert paid(fake) == 0
 
 
-def test_many_are_approved_together_and_bonuses_go_in_portions(fake, study, published, monkeypatch):
+def test_approvals_are_made_together_and_bonuses_in_batches(fake, study, published, monkeypatch):
     monkeypatch.setattr(batches, "MAX_BONUSES", 1)
     asked = []
 
@@ -322,7 +320,7 @@ def test_neither_an_annotator_nor_a_webhook_waits_for_prolific(fake, study, sign
     assert event(changed(session)).status_code == 202
 
 
-def test_an_event_is_known_by_its_signature_not_by_an_id_that_anybody_can_write(fake, published):
+def test_an_event_is_identified_by_its_signature_not_its_id(fake, published):
     session, _seat = arrive(fake, published)
     stamp = str(int(time.time()))
     replies = [
@@ -334,7 +332,7 @@ def test_an_event_is_known_by_its_signature_not_by_an_id_that_anybody_can_write(
 
 
 @pytest.mark.parametrize("body", [DEEP, b"null", b"{", b"\xff", b'["submission.status.change"]'])
-def test_an_odd_event_is_refused_and_nothing_is_stored(db, settings, body):
+def test_an_invalid_event_is_refused_and_not_stored(db, settings, body):
     settings.PROLIFIC_WEBHOOK_SECRET = "whisper"
     assert event(body).status_code == 400
     assert not WebhookEvent.objects.exists()
@@ -346,7 +344,7 @@ def test_an_event_of_the_day_before_yesterday_is_a_replay(db, settings):
     assert event(changed("a" * 24), stamp=old).status_code == 401
 
 
-def test_events_that_no_replay_can_bring_again_are_dropped(fake, published):
+def test_events_too_old_for_a_replay_are_deleted(fake, published):
     event(changed("a" * 24))
     sync.handle_waiting_events()
     event(changed("b" * 24))
@@ -356,7 +354,7 @@ def test_events_that_no_replay_can_bring_again_are_dropped(fake, published):
     assert WebhookEvent.objects.get().resource == "b" * 24
 
 
-def test_one_event_that_cannot_be_dealt_with_keeps_no_other_waiting(fake, published, odd):
+def test_one_failing_event_does_not_delay_the_others(fake, published, odd):
     first, _ida = arrive(fake, published)
     second, bo = arrive(fake, published, BO)
     fake.return_submission(second)

@@ -55,7 +55,7 @@ def arrive(fake, there, person: str) -> tuple[str, Participation]:
 # One study for all --------------------------------------------------------------------------------
 
 
-def test_all_scenarios_are_one_study_there_with_the_times_of_the_longest(fake, researcher):
+def test_all_scenarios_share_a_study_there_timed_by_the_longest(fake, researcher):
     study = make_study(researcher, qualification="minimum", qualification_threshold=50)
     (there,) = publish(study, researcher)
     assert set(there.scenarios.all()) == set(study.scenarios.all())
@@ -80,9 +80,7 @@ def test_all_scenarios_are_one_study_there_with_the_times_of_the_longest(fake, r
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("parts", [0, 1])
-def test_neither_title_nor_description_there_tells_of_tasks_or_shots(
-    fake, researcher, title, parts
-):
+def test_title_and_description_there_mention_no_task_or_shots(fake, researcher, title, parts):
     study = make_study(researcher, title=title)
     for draft in drafts.plan(study, parts, researcher):
         told = f"{draft.name} {studies.payload(draft, HOST, 'p')['description']}".casefold()
@@ -93,7 +91,7 @@ def test_neither_title_nor_description_there_tells_of_tasks_or_shots(
     assert draft.name.startswith("A small study") == (title == "A small study")
 
 
-def test_where_participants_choose_each_study_there_names_its_scenario(fake, researcher):
+def test_with_chosen_scenarios_each_study_there_names_its_own(fake, researcher):
     study = make_study(researcher, participants_choose_scenario=True)
     names = [draft.name for draft in drafts.plan(study, 0, researcher)]
     assert [name.rpartition(", ")[2] for name in names] == ["0 shots", "2 shots", "4 shots"]
@@ -111,7 +109,7 @@ def test_where_participants_choose_each_study_there_names_its_scenario(fake, res
         ("shortest", 6, 600),
     ],
 )
-def test_the_reward_is_for_the_shortest_or_the_longest_and_never_below_prolifics_least(
+def test_reward_is_for_the_shortest_or_longest_above_the_minimum(
     fake, researcher, choice, rate, reward
 ):
     study = make_study(researcher, hourly_rate=rate, prolific_reward=choice)
@@ -132,9 +130,7 @@ def finish(fake, there, person: str) -> Participation:
 
 
 @pytest.mark.parametrize("choice", ["shortest", "longest"])
-def test_the_cost_shown_is_what_is_paid_and_nobody_earns_too_little_or_too_much(
-    fake, researcher, ada, choice
-):
+def test_the_cost_shown_is_paid_and_earnings_are_within_bounds(fake, researcher, ada, choice):
     study = make_study(researcher, hourly_rate=15, prolific_reward=choice, annotators=1)
     (there,) = publish(study, researcher)
     page = ada.get(reverse("platforms", args=[study.name])).content.decode()
@@ -152,7 +148,7 @@ def test_the_cost_shown_is_what_is_paid_and_nobody_earns_too_little_or_too_much(
         assert paid[letter * 24] <= most
 
 
-def test_both_choices_are_shown_with_their_cost_before_anything_is_created(fake, researcher, ada):
+def test_both_reward_choices_are_priced_before_creation(fake, researcher, ada):
     study = make_study(researcher, hourly_rate=60)
     drafts.plan(study, 0, researcher)
     told = {cost.choice: (cost.reward, cost.total) for cost in drafts.costs(study)}
@@ -214,7 +210,7 @@ def crowded(fake, researcher):
 
 
 @pytest.mark.long
-def test_arms_are_balanced_whatever_length_people_like(fake, crowded):
+def test_assigned_arms_are_balanced(fake, crowded):
     study = crowded()
     arms = four_hundred_arrive(fake, study)
     assert sum(arms.values()) == 400
@@ -223,7 +219,7 @@ def test_arms_are_balanced_whatever_length_people_like(fake, crowded):
 
 
 @pytest.mark.long
-def test_where_participants_choose_arms_are_biased_by_the_length_they_like(fake, crowded):
+def test_chosen_scenarios_are_biased_by_their_length(fake, crowded):
     study = crowded(participants_choose_scenario=True)
     arms = four_hundred_arrive(fake, study)
     expected = 400 / 3
@@ -261,7 +257,7 @@ def test_every_table_says_that_participants_chose_if_they_did(fake, researcher, 
     assert [reply["marks"] for reply in replies] == [told]
 
 
-def test_studies_of_before_are_marked_by_what_is_stored_of_them(fake, researcher):
+def test_older_studies_are_marked_by_their_stored_layout(fake, researcher):
     study = make_study(researcher)
     for scenario in study.scenarios.all():
         there = ProlificStudy.objects.create(
@@ -274,7 +270,7 @@ def test_studies_of_before_are_marked_by_what_is_stored_of_them(fake, researcher
     assert marks.sentences(study)[0].startswith(CHOSEN)
 
 
-def test_a_study_of_one_scenario_leaves_nothing_to_choose(fake, researcher):
+def test_a_study_of_one_scenario_has_no_mark_of_choice(fake, researcher):
     study = make_study(researcher, shots=[2], participants_choose_scenario=True)
     publish(study, researcher)
     assert marks.sentences(study) == []
@@ -289,7 +285,7 @@ def train(seat) -> None:
 # Parts --------------------------------------------------------------------------------------------
 
 
-def test_in_parts_an_arm_without_training_has_a_share_of_the_test_in_each(fake, researcher):
+def test_in_parts_an_arm_without_training_splits_its_test_set(fake, researcher):
     study = make_study(researcher, shots=[0, 4], annotators=1)
     first, second = publish(study, researcher, parts=1)
     assert [there.places for there in (first, second)] == [2, 2]
@@ -311,7 +307,7 @@ def test_in_parts_an_arm_without_training_has_a_share_of_the_test_in_each(fake, 
     assert marks.sentences(study) == []
 
 
-def test_parts_end_in_proportion_to_the_test_of_each_task(fake, researcher):
+def test_parts_divide_each_task_in_proportion_to_its_test(fake, researcher):
     tasks = [
         factories.make_task(name=name, test_size=size)
         for name, size in (("small", 4), ("large", 8))
@@ -336,7 +332,7 @@ def test_parts_end_in_proportion_to_the_test_of_each_task(fake, researcher):
 # Cross-task studies -------------------------------------------------------------------------------
 
 
-def test_a_cross_task_study_is_one_study_there_in_which_arms_are_assigned(fake, researcher):
+def test_a_cross_task_study_is_one_study_there_that_assigns_arms(fake, researcher):
     study = make_cross_task(
         researcher, targets=["unseen-a"], currency="GBP", annotators=1, estimated_minutes=10
     )
@@ -348,7 +344,7 @@ def test_a_cross_task_study_is_one_study_there_in_which_arms_are_assigned(fake, 
     assert len(marks.sentences(study)) == 1
 
 
-def test_nobody_may_choose_the_arm_of_a_cross_task_study(researcher):
+def test_the_arm_of_a_cross_task_study_cannot_be_chosen(researcher):
     with pytest.raises(ValidationError) as refused:
         make_cross_task(researcher, participants_choose_scenario=True)
     assert refused.value.message_dict == {

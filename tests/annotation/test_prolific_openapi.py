@@ -185,7 +185,7 @@ def called(recorder) -> set[str]:
 
 
 @pytest.mark.django_db
-def test_what_is_settled_on_the_real_platform_is_asked_as_documented(ours, recorder):
+def test_prolific_check_sends_documented_requests(ours, recorder):
     call_command("prolific_check")
     assert {each.method for each in recorder.seen} == {"GET", "POST", "DELETE"}
     assert complaints(recorder.seen) == []
@@ -212,7 +212,7 @@ def send(server, method, path, body=None):
         ("GET", "submissions/?study=none", None),
     ],
 )
-def test_every_error_of_the_double_has_the_documented_shape(server, recorder, method, path, body):
+def test_every_error_of_the_double_has_the_documented_format(server, recorder, method, path, body):
     send(server, method, path, body)
     (seen,) = recorder.seen
     assert seen.status >= 400
@@ -253,13 +253,13 @@ def drafted(server, recorder):
         {"filters": [{"filter_id": "age"}]},
     ],
 )
-def test_the_judge_sees_a_request_that_is_not_as_documented(drafted, request_fields):
+def test_the_judge_finds_an_undocumented_request(drafted, request_fields):
     study, _ = drafted
     assert judge().complaints(study) == []
     assert judge().complaints(changed(study, body={**study.body, **request_fields}))
 
 
-def test_the_judge_sees_an_address_a_parameter_or_a_status_that_is_not_documented(drafted):
+def test_the_judge_finds_undocumented_addresses_and_parameters(drafted):
     study, listed = drafted
     assert judge().complaints(listed) == []
     for wrong in (
@@ -279,6 +279,6 @@ def test_the_judge_sees_an_address_a_parameter_or_a_status_that_is_not_documente
 @pytest.mark.parametrize(
     "reply_fields", [{"status": "OPEN"}, {"reward": "3.00"}, {"name": None}, {"filters": 1}]
 )
-def test_the_judge_sees_a_reply_that_is_not_as_documented(drafted, reply_fields):
+def test_the_judge_finds_an_undocumented_reply(drafted, reply_fields):
     study, _ = drafted
     assert judge().complaints(changed(study, reply={**study.reply, **reply_fields}))

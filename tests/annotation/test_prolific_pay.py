@@ -42,7 +42,7 @@ def pay_all(study):
     return payout.pay_all(study, None)
 
 
-def test_reward_by_approval_and_the_rest_by_bonus_to_the_cent(fake, study, published):
+def test_rewards_are_paid_by_approval_and_the_rest_by_bonus(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 123, "thanks", None)
     sentences = pay_all(study)
@@ -52,9 +52,7 @@ def test_reward_by_approval_and_the_rest_by_bonus_to_the_cent(fake, study, publi
     assert books(fake) == 1123
 
 
-def test_the_screened_out_get_the_fixed_reward_and_what_is_missing_to_the_rate(
-    fake, study, published
-):
+def test_a_screen_out_gets_the_fixed_reward_and_then_the_rate(fake, study, published):
     session, seat = arrive(fake, published)
     begin(seat)
     factories.work_through(seat, lambda turn: ["train"], limit=2)
@@ -68,7 +66,7 @@ def test_the_screened_out_get_the_fixed_reward_and_what_is_missing_to_the_rate(
     assert PaymentBatch.objects.get().method == "exit"
 
 
-def test_a_lost_reply_to_a_payment_pays_nobody_twice(fake, study, published):
+def test_a_lost_reply_to_a_payment_does_not_pay_twice(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
     sync.sync(study)
@@ -92,7 +90,7 @@ def test_a_lost_reply_to_a_payment_pays_nobody_twice(fake, study, published):
     ]  # fmt: skip
 
 
-def test_a_crash_before_the_request_waits_and_then_pays_once(fake, study, published):
+def test_a_crash_before_the_payment_request_pays_once_later(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
     batches.prepare(study, None)
@@ -107,7 +105,7 @@ def test_a_crash_before_the_request_waits_and_then_pays_once(fake, study, publis
     assert books(fake) == 100
 
 
-def test_two_look_ups_of_the_same_lost_payment_pay_it_once(fake, study, published, monkeypatch):
+def test_two_lookups_of_a_lost_payment_pay_it_once(fake, study, published, monkeypatch):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
     batches.prepare(study, None)
@@ -129,7 +127,7 @@ def test_two_look_ups_of_the_same_lost_payment_pay_it_once(fake, study, publishe
     assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"
 
 
-def test_a_plain_refusal_leaves_the_batch_as_it_was(fake, study, published):
+def test_a_refused_payment_does_not_change_the_batch(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
     batches.prepare(study, None)
@@ -141,7 +139,7 @@ def test_a_plain_refusal_leaves_the_batch_as_it_was(fake, study, published):
     assert batch.state == "prepared"
 
 
-def test_an_approval_that_is_faster_than_the_way_back_is_asked_for_again(fake, study, published):
+def test_an_approval_before_the_submission_returns_is_retried(fake, study, published):
     fake.mode(lag=10)
     complete(fake, published)
     (batch,) = batches.prepare(study, None)
@@ -157,7 +155,7 @@ def test_an_approval_that_is_faster_than_the_way_back_is_asked_for_again(fake, s
     assert (batch.state, books(fake)) == ("paid", 1000)
 
 
-def test_one_submission_that_cannot_be_approved_keeps_nobody_else_unpaid(fake, study, published):
+def test_a_submission_that_cannot_be_approved_stops_no_other(fake, study, published):
     session, seat = arrive(fake, published)
     begin(seat)
     factories.work_through(seat)
@@ -173,7 +171,7 @@ def test_one_submission_that_cannot_be_approved_keeps_nobody_else_unpaid(fake, s
     assert books(fake) == ledger() == 2 * published.reward_cents
 
 
-def test_who_returned_after_working_is_paid_by_bonus(fake, study, published):
+def test_returned_work_is_paid_by_bonus(fake, study, published):
     session, seat = arrive(fake, published)
     begin(seat)
     factories.work_through(seat, limit=3)
@@ -184,7 +182,7 @@ def test_who_returned_after_working_is_paid_by_bonus(fake, study, published):
     assert books(fake) == ledger() == 150
 
 
-def test_a_further_task_is_paid_through_the_submission_that_it_came_from(fake, researcher):
+def test_a_further_task_is_paid_through_the_first_submission(fake, researcher):
     tasks = [factories.make_task(), factories.make_task(name="toy-other")]
     fields = {
         "shots": [0],
@@ -218,7 +216,7 @@ def test_a_dry_run_pays_nothing(fake, study, published, capsys):
     assert (books(fake), PaymentBatch.objects.count()) == (0, 0)
 
 
-def test_the_bonus_csv_is_prolifics(fake, study, published, payer):
+def test_the_bonus_csv_has_prolifics_format(fake, study, published, payer):
     seat = complete(fake, published)
     pay.add_bonus(seat, 123, "thanks", None)
     pay.add_bonus(seat, 27, "again", None)
@@ -237,7 +235,7 @@ def review(payer, seat, **fields):
     )
 
 
-def test_a_rejection_has_a_ground_and_a_message_and_is_carried_out(fake, published, payer):
+def test_a_rejection_needs_a_ground_and_a_message(fake, published, payer):
     seat = complete(fake, published)
     page = reverse("participation", args=[seat.study.name, seat.pseudonym])
     assert "on Prolific" in payer.get(page).content.decode()
@@ -250,7 +248,7 @@ def test_a_rejection_has_a_ground_and_a_message_and_is_carried_out(fake, publish
     assert any("rejected on Prolific" in entry.what for entry in seat.study.events.all())
 
 
-def test_who_is_being_paid_cannot_be_rejected(fake, study, published, payer):
+def test_a_submission_being_paid_cannot_be_rejected(fake, study, published, payer):
     seat = complete(fake, published)
     batches.prepare(study, None)
     reply = review(payer, seat, action="reject", category="LOW_EFFORT", message="x" * 120)
@@ -258,7 +256,7 @@ def test_who_is_being_paid_cannot_be_rejected(fake, study, published, payer):
     assert "paid" in reply.content.decode()
 
 
-def test_somebody_can_be_asked_to_return(fake, published, payer):
+def test_a_participant_can_be_asked_to_return(fake, published, payer):
     seat = complete(fake, published)
     assert review(payer, seat, action="return", message=" ").status_code == 422
     assert review(payer, seat, action="return", message="Please return it.").status_code == 302

@@ -40,7 +40,7 @@ def decline(fake, on_prolific, person=IDA) -> str:
 # Returns -----------------------------------------------------------------------------------------
 
 
-def test_no_place_is_bought_for_one_whose_return_was_asked_for(fake, study, published, ada):
+def test_a_requested_return_buys_no_new_place(fake, study, published, ada):
     session = decline(fake, published)
     sync.sync(study)
     assert there(fake, published)["total_available_places"] == 2
@@ -56,9 +56,7 @@ def test_no_place_is_bought_for_one_whose_return_was_asked_for(fake, study, publ
     assert "not yet returned" not in page
 
 
-def test_what_is_approved_by_itself_is_told_of_and_its_place_bought_again(
-    fake, study, published, ada
-):
+def test_automatic_approvals_are_reported_and_places_rebought(fake, study, published, ada):
     decline(fake, published)
     fake.advance(TWENTY_ONE_DAYS + 1)
     sync.sync(study)
@@ -68,7 +66,7 @@ def test_what_is_approved_by_itself_is_told_of_and_its_place_bought_again(
     assert there(fake, published)["total_available_places"] == 3
 
 
-def test_a_return_that_was_asked_for_is_shown_beside_the_work(fake, study, published, ada):
+def test_a_requested_return_is_shown_with_the_work(fake, study, published, ada):
     seat = complete(fake, published)
     review = reverse("participation_review", args=[study.name, seat.pseudonym])
     ada.post(review, {"action": "return", "message": "Please return it."})
@@ -80,7 +78,7 @@ def test_a_return_that_was_asked_for_is_shown_beside_the_work(fake, study, publi
     assert "not yet returned" not in page
 
 
-def test_who_is_on_the_way_to_a_free_seat_needs_no_second_place(fake, study, published):
+def test_an_arrival_on_the_way_needs_no_second_place(fake, study, published):
     complete(fake, published)
     fake.arrive(published.external_id, BO)  # has a place there, and has not pressed Start
     sync.sync(study)
@@ -90,9 +88,7 @@ def test_who_is_on_the_way_to_a_free_seat_needs_no_second_place(fake, study, pub
 # Pause and start ---------------------------------------------------------------------------------
 
 
-def test_the_study_there_is_paused_while_no_seat_is_free_and_started_when_one_is(
-    fake, study, published, ada
-):
+def test_prolific_is_paused_while_no_seat_is_free(fake, study, published, ada):
     elsewhere = [factories.join(study, identity=f"other {number}") for number in range(2)]
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
@@ -106,7 +102,7 @@ def test_the_study_there_is_paused_while_no_seat_is_free_and_started_when_one_is
     complete(fake, published)
 
 
-def test_the_study_there_is_paused_while_the_study_here_is(fake, study, published, researcher):
+def test_pausing_a_study_pauses_it_on_prolific(fake, study, published, researcher):
     lifecycle.change_status(study, "pause", researcher)
     sync.sync_all()
     assert there(fake, published)["status"] == "PAUSED"
@@ -115,9 +111,7 @@ def test_the_study_there_is_paused_while_the_study_here_is(fake, study, publishe
     assert there(fake, published)["status"] == "ACTIVE"
 
 
-def test_a_study_that_somebody_paused_there_stays_so_until_it_is_started_by_hand(
-    fake, study, published, ada
-):
+def test_a_study_paused_there_remains_so_until_started_manually(fake, study, published, ada):
     prolific_client.Client().transition(published.external_id, "PAUSE")
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
@@ -130,9 +124,7 @@ def test_a_study_that_somebody_paused_there_stays_so_until_it_is_started_by_hand
     assert ada.post(address, {"action": "start"}).status_code == 409
 
 
-def test_screen_outs_that_are_used_up_are_named_as_the_reason_of_a_pause(
-    fake, study, published, ada
-):
+def test_used_up_screen_outs_are_named_as_the_reason_of_a_pause(fake, study, published, ada):
     for code in there(fake, published)["completion_codes"]:
         for action in code["actions"]:
             if "slots" in action:
@@ -149,7 +141,7 @@ def test_screen_outs_that_are_used_up_are_named_as_the_reason_of_a_pause(
     assert there(fake, published)["status"] == "PAUSED"
 
 
-def test_a_place_that_is_freed_after_all_were_filled_is_offered_again(fake, study, published):
+def test_a_place_freed_after_all_were_filled_is_offered_again(fake, study, published):
     for person in (IDA, BO):
         complete(fake, published, person)
     sync.sync(study)
@@ -169,7 +161,7 @@ def state(seat) -> str:
     return Client().get(reverse("work", args=[seat.token])).content.decode()
 
 
-def test_who_is_rejected_gets_no_more_work_and_a_true_sentence(fake, study, published):
+def test_a_rejected_participant_gets_no_more_work(fake, study, published):
     session, seat = arrive(fake, published)
     begin(seat)
     factories.work_through(seat, limit=1)
@@ -188,7 +180,7 @@ def test_who_is_rejected_gets_no_more_work_and_a_true_sentence(fake, study, publ
         seats.join(study.pk, seat.worker.key, "prolific", "person", among=None)
 
 
-def test_who_was_rejected_after_the_end_is_not_told_of_pay_nor_offered_more(fake, study, published):
+def test_a_rejection_after_the_end_removes_pay_and_next_task(fake, study, published):
     seat = complete(fake, published)
     reject_there(fake, submission_of(fake, published)["id"])
     sync.sync(study)
@@ -200,7 +192,7 @@ def test_who_was_rejected_after_the_end_is_not_told_of_pay_nor_offered_more(fake
     assert Participation.objects.count() == 1
 
 
-def test_a_rejection_that_is_taken_back_gives_back_what_it_took(fake, study, published):
+def test_an_undone_rejection_restores_pay(fake, study, published):
     seat = complete(fake, published)
     session = submission_of(fake, published)["id"]
     reject_there(fake, session)
@@ -214,9 +206,7 @@ def test_a_rejection_that_is_taken_back_gives_back_what_it_took(fake, study, pub
     assert "taken back" in seat.decisions.last().reason
 
 
-def test_what_was_decided_by_hand_outlives_a_rejection_that_is_taken_back(
-    fake, study, published, ada
-):
+def test_a_manual_decision_survives_an_undone_rejection(fake, study, published, ada):
     seat = complete(fake, published)
     session = submission_of(fake, published)["id"]
     decide = reverse("participation_decide", args=[study.name, seat.pseudonym])
@@ -229,7 +219,7 @@ def test_what_was_decided_by_hand_outlives_a_rejection_that_is_taken_back(
     assert (seat.in_analysis, seat.is_paid) == (False, True)
 
 
-def test_who_was_at_work_can_go_on_when_the_rejection_is_taken_back(fake, study, published):
+def test_work_can_continue_once_a_rejection_is_undone(fake, study, published):
     session, seat = arrive(fake, published)
     begin(seat)
     factories.work_through(seat, limit=1)
@@ -243,7 +233,7 @@ def test_who_was_at_work_can_go_on_when_the_rejection_is_taken_back(fake, study,
     assert (seat.status, seat.is_paid) == ("working", True)
 
 
-def test_who_comes_again_after_a_seat_ran_out_before_consent_has_their_submission(fake, published):
+def test_a_submission_moves_to_the_new_participation(fake, published):
     """The same submission, another participation: what Prolific says of it is about the new one."""
     session, first = arrive(fake, published)
     expiry.release_seat(first, "expired")

@@ -29,7 +29,7 @@ def make_study(researcher, **fields):
 
 
 @pytest.mark.parametrize("minutes", [1, 2, 3, 4, 60, 664, 692])
-def test_the_longest_time_is_never_below_what_prolific_takes(fake, researcher, minutes):
+def test_the_maximum_time_respects_prolifics_minimum(fake, researcher, minutes):
     study = make_study(researcher, estimated_minutes=minutes)
     (draft,) = drafts.plan(study, 0, researcher)
     least = math.ceil(2 + 2 * minutes + 2 * math.sqrt(minutes))
@@ -38,7 +38,7 @@ def test_the_longest_time_is_never_below_what_prolific_takes(fake, researcher, m
     assert fake.study(draft.external_id)["maximum_allowed_time"] == draft.max_minutes
 
 
-def test_what_takes_a_day_is_drafted_in_parts_or_not_at_all(fake, researcher, ada):
+def test_work_longer_than_a_day_must_be_drafted_in_parts(fake, researcher, ada):
     study = make_study(researcher, estimated_minutes=1000)
     reply = ada.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
     assert reply.status_code == 409
@@ -46,7 +46,7 @@ def test_what_takes_a_day_is_drafted_in_parts_or_not_at_all(fake, researcher, ad
     assert len(drafts.plan(study, 2, researcher)) == 3
 
 
-def test_a_longest_time_that_is_too_short_is_refused_with_its_bounds(fake, study, researcher):
+def test_a_maximum_time_out_of_bounds_is_refused(fake, study, researcher):
     (draft,) = drafts.plan(study, 0, researcher)
     with pytest.raises(drafts.PlanError, match="is 29 to 1439 minutes"):
         drafts.change(draft, {"max_minutes": 28})
@@ -57,7 +57,7 @@ def test_a_longest_time_that_is_too_short_is_refused_with_its_bounds(fake, study
 # Pay ---------------------------------------------------------------------------------------------
 
 
-def test_less_than_prolifics_minimum_is_neither_saved_nor_created(fake, researcher):
+def test_a_reward_below_the_minimum_is_neither_saved_nor_created(fake, researcher):
     study = make_study(researcher, hourly_rate=1, estimated_minutes=60)
     (draft,) = drafts.plan(study, 0, researcher)
     with pytest.raises(drafts.PlanError, match=r"at least 6.00 GBP an hour, so 6.00"):
@@ -69,7 +69,7 @@ def test_less_than_prolifics_minimum_is_neither_saved_nor_created(fake, research
     drafts.change(draft, {"reward_cents": 600})
 
 
-def test_the_minimum_that_prolific_says_today_counts_where_it_is_higher(fake, researcher):
+def test_a_raised_minimum_of_prolific_is_respected(fake, researcher):
     study = make_study(researcher, hourly_rate=6, estimated_minutes=60)
     (draft,) = drafts.plan(study, 0, researcher)
 
@@ -83,14 +83,14 @@ def test_the_minimum_that_prolific_says_today_counts_where_it_is_higher(fake, re
         studies.create(draft, HOST, Dearer())
 
 
-def test_a_reward_for_being_screened_out_is_above_prolifics_least(fake, study, researcher):
+def test_a_screen_out_reward_respects_prolifics_minimum(fake, study, researcher):
     (draft,) = drafts.plan(study, 0, researcher)
     with pytest.raises(drafts.PlanError, match="at least 0.10 GBP"):
         drafts.change(draft, {"screen_out_cents": 9})
     drafts.change(draft, {"screen_out_cents": 0})
 
 
-def test_a_study_in_another_currency_than_the_account_is_not_drafted(fake, researcher, ada):
+def test_a_study_in_another_currency_is_not_drafted(fake, researcher, ada):
     study = make_study(researcher, currency="USD")
     reply = ada.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
     assert reply.status_code == 409
@@ -98,7 +98,7 @@ def test_a_study_in_another_currency_than_the_account_is_not_drafted(fake, resea
     assert not study.prolific_studies.exists()
 
 
-def test_the_currency_is_compared_again_when_the_study_is_created(fake, study, researcher):
+def test_the_currency_is_compared_again_on_creation(fake, study, researcher):
     (draft,) = drafts.plan(study, 0, researcher)
     fake.mode(currency="USD")
     with pytest.raises(drafts.PlanError, match="pays in USD, this study in GBP"):
@@ -106,7 +106,7 @@ def test_the_currency_is_compared_again_when_the_study_is_created(fake, study, r
     assert fake.studies() == []
 
 
-def test_a_currency_unknown_to_prolific_is_refused_without_a_request(researcher):
+def test_an_unsupported_currency_is_refused_without_a_request(researcher):
     study = make_study(researcher, currency="EUR")
     with pytest.raises(drafts.PlanError, match="GBP or USD"):
         drafts.plan(study, 0, researcher)
@@ -115,9 +115,7 @@ def test_a_currency_unknown_to_prolific_is_refused_without_a_request(researcher)
 # Workspace and project ---------------------------------------------------------------------------
 
 
-def test_a_study_and_its_groups_are_in_the_workspace_and_project_that_were_chosen(
-    fake, study, researcher, settings
-):
+def test_a_study_and_its_groups_use_the_chosen_workspace(fake, study, researcher, settings):
     workspace = fake.first_workspace
     project = fake.create_project(workspace, "Second")
     (draft,) = drafts.plan(study, 0, researcher)
@@ -139,9 +137,7 @@ def test_a_workspace_invisible_to_the_token_is_reported(fake, study, researcher,
 # Where the workspace lacks something -------------------------------------------------------------
 
 
-def test_without_paid_screen_outs_the_page_says_what_to_do_and_drafts_anew(
-    fake, study, researcher, ada
-):
+def test_without_paid_screen_outs_the_page_suggests_parts(fake, study, researcher, ada):
     fake.mode(screen_out=False)
     factories.may_spend(researcher)
     (draft,) = drafts.plan(study, 0, researcher)
@@ -157,7 +153,7 @@ def test_without_paid_screen_outs_the_page_says_what_to_do_and_drafts_anew(
         drafts.plan(study, 0, researcher)
 
 
-def test_without_paid_screen_outs_a_reward_of_zero_is_paid_by_bonus(fake, study, researcher):
+def test_without_paid_screen_outs_a_zero_reward_is_paid_by_bonus(fake, study, researcher):
     fake.mode(screen_out=False)
     (draft,) = drafts.plan(study, 0, researcher)
     drafts.change(draft, {"screen_out_cents": 0})
@@ -173,7 +169,7 @@ def test_without_paid_screen_outs_a_reward_of_zero_is_paid_by_bonus(fake, study,
     assert fake.books()[IDA]["paid_cents"] == 150
 
 
-def test_without_signed_addresses_the_refusal_says_which_tick_to_take_away(fake, study, researcher):
+def test_without_signed_addresses_the_error_names_the_checkbox(fake, study, researcher):
     (draft,) = drafts.plan(study, 0, researcher)
     drafts.change(draft, {"signed": True})
     with pytest.raises(ProlificError, match="clear that checkbox"):
@@ -182,7 +178,7 @@ def test_without_signed_addresses_the_refusal_says_which_tick_to_take_away(fake,
     studies.create(draft, HOST)
 
 
-def test_the_description_says_that_not_everybody_continues(fake, published):
+def test_the_description_says_that_not_all_continue(fake, published):
     assert "Not everybody continues" in fake.study(published.external_id)["description"]
 
 
@@ -193,7 +189,7 @@ def secrets(fake) -> list[str]:
     return [secret["value"] for secret in fake.secrets()]
 
 
-def test_the_workspaces_secret_is_never_replaced_unasked(db, fake, capsys):
+def test_the_workspace_secret_is_replaced_only_on_request(db, fake, capsys):
     client = prolific_client.Client()
     ours = client.replace_secret(client.workspace())  # another program's, say
     call_command("subscribe_prolific", "https://handful.example")
@@ -207,7 +203,7 @@ def test_the_workspaces_secret_is_never_replaced_unasked(db, fake, capsys):
     assert secrets(fake) != [ours]
 
 
-def test_without_a_secret_there_is_a_new_one(db, fake, capsys):
+def test_a_missing_secret_is_created(db, fake, capsys):
     call_command("subscribe_prolific", "https://handful.example")
     assert capsys.readouterr().out == f"export PROLIFIC_WEBHOOK_SECRET={secrets(fake)[0]}\n"
 
@@ -244,7 +240,7 @@ def with_checks(study, folder) -> None:
     ("minutes", "failed", "allowed"),
     [(10, 0, False), (10, 1, False), (10, 2, True), (4, 0, False), (4, 1, True)],
 )
-def test_failed_checks_are_a_ground_when_enough_of_them_failed(
+def test_enough_failed_checks_are_a_ground_for_rejection(
     fake, published, ada, tmp_path, minutes, failed, allowed
 ):
     with_checks(published.study, tmp_path)
@@ -277,7 +273,7 @@ def test_failed_checks_are_a_ground_when_enough_of_them_failed(
         ([60, 300, 600, 900, 1200], 1, False),  # people differ
     ],
 )
-def test_too_fast_is_three_standard_deviations_below_the_others(
+def test_too_fast_means_three_standard_deviations_below_the_mean(
     fake, study, published, ada, times, own, allowed
 ):
     type(study.scenarios.get()).objects.update(seats=10)
@@ -297,22 +293,20 @@ def test_too_fast_is_three_standard_deviations_below_the_others(
 @pytest.mark.parametrize(
     "category", ["OTHER", "FAILED_INSTRUCTIONS", "TOO_SLOWLY", "MALINGERING", ""]
 )
-def test_there_is_no_rejection_on_a_ground_that_prolific_does_not_list(
-    fake, published, ada, category
-):
+def test_a_rejection_category_that_prolific_lacks_is_refused(fake, published, ada, category):
     seat = complete(fake, published)
     assert reject(ada, seat, category).status_code == 422
     assert submission_of(fake, published)["status"] == "AWAITING REVIEW"
     assert "OTHER" not in review.CATEGORIES
 
 
-def test_who_answered_everything_is_not_rejected_for_no_answers(fake, published, ada):
+def test_a_submission_with_answers_is_not_rejected_for_no_data(fake, published, ada):
     seat = complete(fake, published)
     reply = reject(ada, seat, "NO_DATA")
     assert "They have given answers" in reply.content.decode()
 
 
-def test_who_is_screened_out_is_never_rejected(fake, researcher, ada):
+def test_a_screened_out_participant_cannot_be_rejected(fake, researcher, ada):
     study = make_study(researcher, qualification="minimum", qualification_threshold=50)
     first, _second = drafts.plan(study, 1, researcher)
     studies.create(first, HOST)
@@ -328,7 +322,7 @@ def test_who_is_screened_out_is_never_rejected(fake, researcher, ada):
 
 
 @pytest.mark.parametrize("how", ["return_submission", "time_out"])
-def test_what_is_over_on_prolific_cannot_be_reviewed(fake, study, published, ada, how):
+def test_a_finished_submission_cannot_be_reviewed(fake, study, published, ada, how):
     session, seat = arrive(fake, published)
     begin(seat)
     factories.work_through(seat)

@@ -47,7 +47,7 @@ def to_annotation(participation) -> Turn:
     return turn
 
 
-def test_the_way_from_the_link_to_the_completion_code(client, study):
+def test_a_participation_from_the_link_to_the_completion_code(client, study):
     landing = client.get(reverse("landing", args=[study.link_code]))
     assert landing.status_code == 200
     assert study.participations.count() == 0
@@ -103,7 +103,7 @@ def test_no_example_is_shown_before_consent(client, study):
     assert not Turn.objects.exists()
 
 
-def test_the_task_counts_as_seen_from_the_first_example_on(client, study):
+def test_exposure_to_a_task_is_stored_at_the_first_example(client, study):
     client.post(reverse("start", args=[study.link_code]))
     participation = study.participations.get()
     assert not Exposure.objects.exists()
@@ -122,7 +122,7 @@ def test_the_first_answer_in_training_is_revealed(client, seat):
     assert Answer.objects.get().turn == turn
 
 
-def test_the_same_answer_again_is_a_retry_and_stores_no_second_row(client, seat):
+def test_a_repeated_equal_answer_stores_no_second_row(client, seat):
     turn = seat.latest_turn()
     first = submit(client, seat, turn, turn.example.gold, **HTMX)
     again = submit(client, seat, turn, turn.example.gold, **HTMX)
@@ -149,7 +149,7 @@ def test_in_the_annotation_step_a_second_answer_gets_no_reveal(client, seat):
     assert "data-finding" not in reply.content.decode()
 
 
-def test_the_retry_of_an_annotation_answer_gets_the_next_example(client, seat):
+def test_a_repeated_annotation_answer_gets_the_next_example(client, seat):
     turn = to_annotation(seat)
     submit(client, seat, turn, [], **HTMX)
     reply = submit(client, seat, turn, [], **HTMX)
@@ -158,7 +158,7 @@ def test_the_retry_of_an_annotation_answer_gets_the_next_example(client, seat):
     assert seat.latest_turn().pk != turn.pk
 
 
-def test_a_payload_that_does_not_fit_stores_nothing(client, seat):
+def test_an_invalid_payload_stores_nothing(client, seat):
     turn = seat.latest_turn()
     address = reverse("answer", args=[seat.token])
     for fields in (
@@ -175,7 +175,7 @@ def test_a_payload_that_does_not_fit_stores_nothing(client, seat):
     assert seat.latest_turn() == turn
 
 
-def test_the_typed_text_stays_in_the_form_when_it_does_not_fit(client, seat):
+def test_invalid_typed_text_stays_in_the_form_escaped(client, seat):
     turn = seat.latest_turn()
     address = reverse("answer", args=[seat.token])
     reply = client.post(address, {"turn": turn.pk, "typed": "<b>nowhere</b>"})
@@ -184,7 +184,7 @@ def test_the_typed_text_stays_in_the_form_when_it_does_not_fit(client, seat):
     assert "<b>nowhere" not in reply.content.decode()
 
 
-def test_two_megabytes_are_refused(client, seat):
+def test_an_answer_of_two_megabytes_is_refused(client, seat):
     turn = seat.latest_turn()
     address = reverse("answer", args=[seat.token])
     reply = client.post(address, {"turn": turn.pk, "answer": "x" * 2_000_000}, **HTMX)
@@ -192,7 +192,7 @@ def test_two_megabytes_are_refused(client, seat):
     assert not Answer.objects.exists()
 
 
-def test_continue_does_nothing_before_the_answer_and_once_after_it(client, seat):
+def test_continue_needs_an_answer_and_works_once(client, seat):
     address = reverse("continue", args=[seat.token])
     client.post(address)
     assert seat.turns.count() == 1
@@ -213,7 +213,7 @@ def test_every_get_shows_the_state_and_changes_nothing(client, seat):
     assert seat.turns.count() == 1
 
 
-def test_work_pages_are_never_stored(client, seat):
+def test_work_pages_are_never_cached(client, seat):
     reply = client.get(reverse("work", args=[seat.token]))
     assert "no-store" in reply["Cache-Control"]
     assert "HX-Request" in reply["Vary"]
@@ -255,7 +255,7 @@ def test_label_tasks_are_answered_with_one_of_the_labels(client, researcher):
     assert Answer.objects.get().label == "positive"
 
 
-def test_a_submit_of_the_annotation_step_takes_at_most_8_queries(
+def test_a_submit_of_the_annotation_step_has_at_most_8_queries(
     client, seat, django_assert_max_num_queries
 ):
     turn = to_annotation(seat)
@@ -293,7 +293,7 @@ def screened_out(participation):
 @pytest.mark.parametrize(
     "leave", [lambda one: withdrawal.withdraw(one.token), screened_out], ids=["withdrew", "out"]
 )
-def test_the_next_task_is_not_offered_after_withdrawal_or_screening_out(client, researcher, leave):
+def test_no_next_task_after_withdrawal_or_screening_out(client, researcher, leave):
     tasks = [factories.make_task(), factories.make_task(name="toy-2", labels=factories.LABELS)]
     study = factories.make_study(researcher, *tasks, shots=[0], tasks_per_worker=2)
     client.post(reverse("start", args=[study.link_code]))
@@ -307,7 +307,7 @@ def test_the_next_task_is_not_offered_after_withdrawal_or_screening_out(client, 
     assert study.participations.count() == 1
 
 
-def test_somebody_who_met_the_task_elsewhere_loses_the_seat_at_the_first_example(study):
+def test_a_known_exposure_ends_the_seat_at_the_first_example(study):
     participation = factories.join(study, identity="ida")
     Exposure.objects.create(worker_key=worker_key("link", "ida"), task_name="toy-places")
     consent.record(participation, agree=True)

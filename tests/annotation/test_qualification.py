@@ -61,12 +61,14 @@ def train(study, right: int) -> Participation:
         ("sds_below", 2, 76, [80, 82, 87, 80, 82], False, False),
     ],
 )
-def test_each_rule_judges_against_the_others(rule, threshold, own, others, passes, provisional):
+def test_each_rule_compares_with_the_other_annotators(
+    rule, threshold, own, others, passes, provisional
+):
     judged = verdict(rule, threshold, own, others)
     assert (judged.passes, judged.provisional) == (passes, provisional)
 
 
-def test_below_the_minimum_is_a_paid_exit_and_the_seat_is_free(client, researcher):
+def test_failing_the_minimum_is_paid_and_frees_the_seat(client, researcher):
     study = study_with(researcher, "minimum", 50, annotators=1, minimum_pay=1)
     gone = train(study, right=0)
     assert (gone.status, gone.seat_number, gone.in_analysis) == ("screened_out", None, False)
@@ -79,7 +81,7 @@ def test_below_the_minimum_is_a_paid_exit_and_the_seat_is_free(client, researche
     assert factories.join(study).status == "arrived"
 
 
-def test_who_was_screened_out_cannot_go_on(client, researcher):
+def test_a_screened_out_annotator_cannot_continue(client, researcher):
     study = study_with(researcher, "minimum", 50)
     gone = train(study, right=0)
     turn = gone.turns.last()
@@ -102,7 +104,7 @@ def test_each_decision_is_logged_with_its_reason(researcher):
     }
 
 
-def test_the_group_holds_the_screened_out_and_judges_only_when_it_is_large_enough(researcher):
+def test_the_group_includes_screen_outs_and_needs_a_minimum_size(researcher):
     study = study_with(researcher, "points_below", 20)
     first = train(study, right=0)
     assert (first.status, first.qualified) == ("working", True)
@@ -113,7 +115,7 @@ def test_the_group_holds_the_screened_out_and_judges_only_when_it_is_large_enoug
     assert train(study, right=1).status == "working"
 
 
-def test_who_passed_provisionally_is_flagged_once_the_group_is_large_enough(researcher):
+def test_a_provisional_pass_is_flagged_once_the_group_is_large(researcher):
     study = study_with(researcher, "points_below", 20)
     first = train(study, right=0)
     assert qualification.flagged_again(study) == {}
@@ -124,7 +126,7 @@ def test_who_passed_provisionally_is_flagged_once_the_group_is_large_enough(rese
     assert first.status == "working"
 
 
-def test_kinds_do_not_judge_each_other(researcher):
+def test_simulated_annotators_are_not_compared_with_people(researcher):
     study = study_with(researcher, "points_below", 20)
     for _robot in range(3):
         robot = factories.seat(study.scenarios.get(), "simulated")
@@ -140,7 +142,7 @@ def waiting(researcher):
     return train(study_with(researcher, "researcher", annotators=1), right=1)
 
 
-def test_the_worker_waits_with_the_seat_until_the_researcher_decides(client, waiting):
+def test_the_worker_waits_in_the_seat_until_the_decision(client, waiting):
     assert (waiting.status, waiting.seat_number) == ("waiting", 1)
     page = client.get(reverse("work", args=[waiting.token])).content.decode()
     assert "You are paid for waiting" in page
@@ -187,9 +189,7 @@ def test_waiting_is_paid_up_to_the_limit(waiting):
     assert entry.cents == 300  # 15 minutes at 12.00 per hour
 
 
-def test_who_left_the_waiting_page_for_good_frees_the_seat_and_may_come_back(
-    client, waiting, monkeypatch
-):
+def test_leaving_the_waiting_page_frees_the_seat_until_a_return(client, waiting, monkeypatch):
     now, limit = timezone.now(), waiting.study.idle_limit + waiting.study.decision_limit
     monkeypatch.setattr(timezone, "now", lambda: now + limit - timedelta(minutes=1))
     with pytest.raises(refusals.RecruitmentError):
@@ -206,7 +206,7 @@ def test_who_left_the_waiting_page_for_good_frees_the_seat_and_may_come_back(
     assert (waiting.status, waiting.latest_turn().step) == ("working", Step.ANNOTATION)
 
 
-def test_who_withdraws_while_waiting_is_paid_for_the_wait(waiting):
+def test_withdrawing_while_waiting_is_paid_for_the_wait(waiting):
     since = timezone.now() - timedelta(minutes=10)
     Participation.objects.filter(pk=waiting.pk).update(waiting_since=since)
     withdrawal.withdraw(waiting.token)
@@ -221,7 +221,7 @@ def test_looking_at_the_waiting_page_decides_nothing(client, waiting):
     assert waiting.status == "waiting"
 
 
-def test_the_screened_out_are_in_no_table(researcher):
+def test_screened_out_annotators_are_in_no_table(researcher):
     study = study_with(researcher, "minimum", 50)
     train(study, right=0)
     frame = frames.annotators(study)
@@ -230,7 +230,9 @@ def test_the_screened_out_are_in_no_table(researcher):
 
 
 @pytest.mark.parametrize(("rule", "unit"), [("points_below", "points"), ("sds_below", "SDs")])
-def test_a_rule_that_compares_is_told_by_the_mean_of_the_others(admin_like, researcher, rule, unit):
+def test_a_comparing_rule_is_described_by_the_mean_of_the_others(
+    admin_like, researcher, rule, unit
+):
     study = study_with(researcher, rule, threshold=2)
     page = unescape(admin_like.get(reverse("study_design", args=[study.name])).content.decode())
     assert f"within the threshold (in {unit}) of the other annotators' mean, or above it" in page

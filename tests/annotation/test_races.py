@@ -78,7 +78,7 @@ def crowd(study) -> list[object]:
     return race([lambda: factories.join(study) for _person in range(64)])
 
 
-def test_64_at_once_fill_the_seats_exactly_and_nobody_is_refused_while_one_is_free(researcher):
+def test_64_simultaneous_arrivals_fill_all_seats_exactly(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0, 2, 4], annotators=4)
     results = crowd(study)
     seated = [result for result in results if isinstance(result, Participation)]
@@ -92,7 +92,7 @@ def test_64_at_once_fill_the_seats_exactly_and_nobody_is_refused_while_one_is_fr
         assert sorted(taken) == [1, 2, 3, 4]
 
 
-def test_64_at_once_without_the_lock_meet_errors_instead_of_answers(researcher, no_locks):
+def test_control_without_the_lock_64_arrivals_meet_errors(researcher, no_locks):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=12)
     errors = [result for result in crowd(study) if isinstance(result, IntegrityError)]
     assert errors
@@ -109,15 +109,13 @@ def starts(study, number: int, **sent: str) -> list[int]:
     return [reply.status_code for reply in replies]
 
 
-def test_of_many_starts_of_one_address_at_once_its_share_is_admitted(researcher, settings):
+def test_simultaneous_starts_of_one_address_are_limited(researcher, settings):
     settings.STARTS_PER_MINUTE = 5
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=60)
     assert sorted(starts(study, 16)) == [302] * 5 + [429] * 11
 
 
-def test_control_a_count_that_is_read_and_written_back_admits_more(
-    researcher, settings, monkeypatch
-):
+def test_control_a_counter_without_atomic_update_admits_more(researcher, settings, monkeypatch):
     def read_and_write(address: str) -> bool:
         count = cache.get("starts", 0)
         time.sleep(0.05)
@@ -130,17 +128,17 @@ def test_control_a_count_that_is_read_and_written_back_admits_more(
     assert starts(study, 16).count(302) > 5
 
 
-def test_of_many_starts_at_once_a_third_of_the_seats_waits_for_consent(researcher):
+def test_at_most_a_third_of_seats_wait_for_consent_under_load(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=12)
     assert sorted(starts(study, 16)) == [302] * 4 + [429] * 12
 
 
-def test_control_without_the_lock_more_of_them_wait_for_consent(researcher, unguarded):
+def test_control_without_the_lock_more_starts_wait_for_consent(researcher, unguarded):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=12)
     assert starts(study, 16).count(302) > 4
 
 
-def test_many_clicks_on_the_first_start_at_once_are_one_seat(researcher):
+def test_simultaneous_clicks_on_start_are_one_seat(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=20)
     page = Client().get(reverse("landing", args=[study.link_code])).content.decode()
     ticket = re.search(r'name="arrival" value="([^"]+)"', page)[1]
@@ -163,7 +161,7 @@ def double_submits(study) -> list[object]:
     return race([lambda form=form: answering.submit(seat.token, turn.pk, form) for form in forms])
 
 
-def test_of_simultaneous_submits_one_is_stored_and_the_others_are_told(study):
+def test_of_simultaneous_submits_one_is_stored_the_rest_conflict(study):
     results = double_submits(study)
     assert Answer.objects.count() == 1
     assert Answer.objects.get().spans.count() == 1
@@ -204,7 +202,7 @@ def last_screening_answers(researcher) -> tuple[Participation, list[object]]:
     return seat, results
 
 
-def test_of_simultaneous_last_answers_one_verdict_is_given(researcher):
+def test_simultaneous_last_answers_give_one_verdict(researcher):
     seat, results = last_screening_answers(researcher)
     assert all(isinstance(result, tuple) for result in results)
     assert seat.status == Status.SCREENED_OUT
@@ -212,7 +210,7 @@ def test_of_simultaneous_last_answers_one_verdict_is_given(researcher):
     assert seat.ledger.count() <= 1
 
 
-def test_control_without_the_lock_they_end_in_errors(researcher, no_locks):
+def test_control_without_the_lock_last_answers_end_in_errors(researcher, no_locks):
     errors = 0
     for _round in range(10):
         _seat, results = last_screening_answers(researcher)
@@ -229,7 +227,7 @@ def arrivals(study) -> list[object]:
     return race([lambda: factories.join(study) for _person in range(THREADS)])
 
 
-def test_the_last_seat_is_given_once_and_the_others_hear_full(study):
+def test_the_last_seat_is_given_once_and_others_get_full(study):
     results = arrivals(study)
     assert study.participations.seated().count() == 1
     refused = [r for r in results if isinstance(r, refusals.RecruitmentError)]
@@ -237,7 +235,7 @@ def test_the_last_seat_is_given_once_and_the_others_hear_full(study):
     assert {r.code for r in refused} == {"full"}
 
 
-def test_control_without_the_lock_the_race_for_the_last_seat_ends_in_errors(researcher, no_locks):
+def test_control_without_the_lock_the_last_seat_race_has_errors(researcher, no_locks):
     errors = 0
     for _round in range(10):
         study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=1)
@@ -248,7 +246,7 @@ def test_control_without_the_lock_the_race_for_the_last_seat_ends_in_errors(rese
     assert errors
 
 
-def test_control_without_lock_and_constraint_a_scenario_is_over_filled(researcher, unguarded):
+def test_control_without_lock_and_constraint_seats_overfill(researcher, unguarded):
     worst = 0
     for _round in range(10):
         study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=1)
@@ -276,14 +274,14 @@ def answer_and_withdraw(researcher) -> list[object]:
     )
 
 
-def test_an_answer_that_arrives_while_somebody_withdraws_is_not_kept(researcher):
+def test_an_answer_during_a_withdrawal_is_not_stored(researcher):
     for _round in range(10):
         _answered, withdrawn = answer_and_withdraw(researcher)
         assert isinstance(withdrawn, Participation), withdrawn
         assert not Turn.objects.exists()
 
 
-def test_control_without_the_lock_withdrawing_fails_beside_an_answer(researcher, no_locks):
+def test_control_without_the_lock_an_answer_breaks_a_withdrawal(researcher, no_locks):
     for _round in range(40):
         _answered, withdrawn = answer_and_withdraw(researcher)
         if not isinstance(withdrawn, Participation) or Turn.objects.exists():
@@ -320,12 +318,12 @@ def complete_while_expiring(researcher) -> Participation:
     return seat
 
 
-def test_whoever_completes_while_idle_seats_are_freed_stays_completed(researcher):
+def test_completing_while_idle_seats_expire_stays_completed(researcher):
     seat = complete_while_expiring(researcher)
     assert (seat.status, seat.seat_number) == ("completed", 1)
 
 
-def test_control_without_the_lock_a_completed_participation_expires(researcher, no_locks):
+def test_control_without_the_lock_a_completed_seat_expires(researcher, no_locks):
     assert complete_while_expiring(researcher).status == "expired"
 
 
@@ -352,7 +350,7 @@ def decline_here_and_start_there(researcher, number: int) -> list[object]:
     return results
 
 
-def test_declining_while_one_starts_another_study_never_fails(researcher):
+def test_declining_while_starting_another_study_never_fails(researcher):
     for number in range(10):
         declined, seat = decline_here_and_start_there(researcher, number)
         assert declined is None, declined
@@ -360,7 +358,7 @@ def test_declining_while_one_starts_another_study_never_fails(researcher):
         assert Participation.objects.get(pk=seat.pk).worker.participations.count() == 1
 
 
-def test_control_without_the_lock_on_the_worker_one_of_the_two_fails(researcher, no_locks):
+def test_control_without_the_worker_lock_one_of_the_two_fails(researcher, no_locks):
     failed = 0
     for number in range(40):
         failed += any(
@@ -406,9 +404,7 @@ def test_a_worker_in_two_studies_of_one_task_sees_it_in_one_only(researcher, bot
     assert sorted(statuses) == ["refused", "working"]
 
 
-def test_control_without_the_constraint_the_worker_sees_the_task_twice(
-    researcher, both_have_looked
-):
+def test_control_without_the_constraint_the_task_is_seen_twice(researcher, both_have_looked):
     name = "a_worker_takes_part_once_per_task"
     drop_constraint(Exposure, name)
     try:
@@ -417,7 +413,7 @@ def test_control_without_the_constraint_the_worker_sees_the_task_twice(
         restore_constraint(Exposure, name)
 
 
-def test_a_worker_who_starts_twice_at_once_gets_one_seat(researcher):
+def test_a_worker_that_starts_twice_simultaneously_gets_one_seat(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0, 2, 4])
     results = race([lambda: factories.join(study, identity="ida") for _ in range(THREADS)])
     assert study.participations.count() == 1
@@ -472,7 +468,7 @@ def test_an_answer_survives_a_kill_between_commit_and_reveal(client, study):
     assert "Continue" in page
 
 
-def test_control_a_kill_before_the_commit_leaves_the_question_open(client, study):
+def test_control_a_kill_before_the_commit_stores_no_answer(client, study):
     seat = factories.seat(study.scenarios.get())
     turn = submit_and_die("before", seat)
     assert not Answer.objects.exists()

@@ -47,7 +47,7 @@ def no_locks(monkeypatch):
 ONCE = "a_model_predicts_once_per_task_shots_and_split"
 
 
-def test_of_simultaneous_identical_uploads_one_is_stored_and_the_others_are_told(researcher):
+def test_of_simultaneous_equal_uploads_one_is_stored(researcher):
     """Each is read before the race to store them begins, as in the control."""
     task = factories.make_task()
     factories.predict(researcher, "toy", task, 4, 1)
@@ -61,7 +61,7 @@ def test_of_simultaneous_identical_uploads_one_is_stored_and_the_others_are_told
     assert sum(isinstance(result, PredictionsError) for result in results) == THREADS - 1
 
 
-def test_control_without_the_constraint_several_uploads_are_stored(researcher):
+def test_control_without_the_constraint_many_uploads_are_stored(researcher):
     """Files are read one after the other, so each is read before the race to store them begins."""
     drop_constraint(PredictionFile, ONCE)
     try:
@@ -117,7 +117,7 @@ def test_a_draft_that_is_being_saved_is_not_overwritten(researcher):
     assert draft.title == "first"
 
 
-def test_control_without_the_lock_the_second_save_overwrites_the_first(researcher, no_locks):
+def test_control_without_the_lock_the_second_save_overwrites(researcher, no_locks):
     result, draft = save_while_saving(researcher)
     assert not isinstance(result, design.StaleDesign)
     assert draft.title == "second" or isinstance(result, IntegrityError)
@@ -135,7 +135,7 @@ def fifty_starts(researcher) -> tuple[Study, list[object]]:
     return study, race([lambda: factories.join(study) for _person in range(50)])
 
 
-def test_fifty_starts_at_once_never_overspend_a_budget_for_ten(researcher):
+def test_fifty_simultaneous_starts_never_overspend_a_budget(researcher):
     study, results = fifty_starts(researcher)
     seated = [result for result in results if isinstance(result, Participation)]
     refused = [result for result in results if isinstance(result, refusals.RecruitmentError)]
@@ -144,7 +144,7 @@ def test_fifty_starts_at_once_never_overspend_a_budget_for_ten(researcher):
     assert budget.reserved(study) == 6000
 
 
-def test_fifty_starts_at_once_without_the_check_overspend(researcher, monkeypatch):
+def test_control_without_the_check_fifty_starts_overspend(researcher, monkeypatch):
     monkeypatch.setattr(budget, "has_room", lambda *_args, **_options: True)
     study, _results = fifty_starts(researcher)
     assert budget.reserved(study) == 30_000
@@ -168,12 +168,12 @@ def bonuses_at_once(study, by) -> None:
     race([lambda person=person: budget.give_bonus(person, 500, "kind", by) for person in people])
 
 
-def test_bonuses_at_once_stay_within_the_budget(researcher, with_ten_left):
+def test_simultaneous_bonuses_stay_within_the_budget(researcher, with_ten_left):
     bonuses_at_once(with_ten_left, researcher)
     assert budget.spent(with_ten_left) == 1000
 
 
-def test_bonuses_at_once_without_the_lock_overspend(
+def test_control_without_the_lock_bonuses_overspend(
     researcher, with_ten_left, no_locks, monkeypatch
 ):
     # All calls have read the remaining budget before the first writes to the ledger.
@@ -219,7 +219,7 @@ def on_prolific(researcher, fake):
     )
 
 
-def test_of_many_clicks_on_publish_at_once_one_creates_the_study(on_prolific, researcher):
+def test_of_simultaneous_publications_one_creates_the_study(on_prolific, researcher):
     results, created = publish_at_once(on_prolific, researcher)
     assert len(created) == 1
     refused = [result for result in results if isinstance(result, drafts.PlanError)]
@@ -227,7 +227,7 @@ def test_of_many_clicks_on_publish_at_once_one_creates_the_study(on_prolific, re
     assert on_prolific.prolific_studies.get().external_id == created[0]
 
 
-def test_control_without_the_condition_it_is_created_several_times(
+def test_control_without_the_condition_it_is_created_repeatedly(
     on_prolific, researcher, monkeypatch
 ):
     """It costs money there, once for each. What is stored is right all the same, by the name."""
@@ -261,13 +261,13 @@ def delete_while_closing(researcher) -> tuple[object, object]:
     return ended, deleted
 
 
-def test_a_file_stays_that_is_deleted_while_its_family_is_frozen(researcher):
+def test_a_file_deleted_while_its_family_is_frozen_remains(researcher):
     ended, deleted = delete_while_closing(researcher)
     assert ended is None
     assert isinstance(deleted, PredictionsError)
     assert ComparedFile.objects.get().file == PredictionFile.objects.get()
 
 
-def test_control_without_locks_the_file_is_deleted_or_closing_fails(researcher, no_locks):
+def test_control_without_locks_deleting_or_closing_fails(researcher, no_locks):
     results = delete_while_closing(researcher)
     assert any(isinstance(result, IntegrityError) for result in results)

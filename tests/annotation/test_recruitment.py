@@ -55,7 +55,7 @@ def test_a_full_study_says_so_at_once(client, study):
     assert client.post(reverse("start", args=[study.link_code])).status_code == 409
 
 
-def test_simulated_annotators_have_seats_of_their_own(study):
+def test_simulated_annotators_have_separate_seats(study):
     for _robot in range(6):
         factories.join(study, Kind.SIMULATED)
     assert taken(study) == [0, 0, 0]
@@ -90,7 +90,7 @@ def test_only_an_open_study_gives_seats(study, status):
     assert refused.value.code == status
 
 
-def test_a_seat_left_idle_for_longer_than_the_limit_is_free_again(study):
+def test_a_seat_idle_for_longer_than_the_limit_is_freed(study):
     idle, busy = factories.join(study), factories.join(study)
     old = timezone.now() - study.idle_limit - timedelta(minutes=1)
     Participation.objects.filter(pk=idle.pk).update(arrived_at=old)
@@ -118,7 +118,7 @@ def expire(seat: Participation) -> None:
     seat.refresh_from_db()
 
 
-def test_whoever_comes_back_late_goes_on_where_they_stopped(client, study):
+def test_a_late_return_continues_at_the_same_example(client, study):
     seat = factories.seat(study.scenarios.last())
     turn = seat.latest_turn()
     expire(seat)
@@ -134,7 +134,7 @@ def test_whoever_comes_back_late_goes_on_where_they_stopped(client, study):
     assert seat.status == "working"
 
 
-def test_an_answer_after_the_seat_was_released_is_refused_with_a_message(client, study):
+def test_an_answer_after_the_seat_was_released_is_refused(client, study):
     seat = factories.seat(study.scenarios.last())
     turn = seat.latest_turn()
     expire(seat)
@@ -145,7 +145,7 @@ def test_an_answer_after_the_seat_was_released_is_refused_with_a_message(client,
     assert not Answer.objects.exists()
 
 
-def test_an_older_seat_is_no_way_around_the_tasks_per_worker(client, researcher):
+def test_an_older_seat_does_not_bypass_tasks_per_worker(client, researcher):
     tasks = [factories.make_task(), factories.make_task(name="toy-other")]
     study = factories.make_study(researcher, *tasks, shots=[0], annotators=2)
     first = factories.join(study, identity="ida")
@@ -161,7 +161,7 @@ def test_an_older_seat_is_no_way_around_the_tasks_per_worker(client, researcher)
     assert "already taken part" in reply.content.decode()
 
 
-def test_whoever_comes_back_too_late_is_told_so_and_keeps_their_answers(client, researcher):
+def test_a_late_return_is_refused_once_the_seat_was_taken(client, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     late = factories.seat(study.scenarios.get())
     factories.work_through(late, limit=2)
@@ -174,7 +174,7 @@ def test_whoever_comes_back_too_late_is_told_so_and_keeps_their_answers(client, 
     assert (late.status, Answer.objects.count()) == ("expired", 2)
 
 
-def test_start_leads_a_late_worker_back_to_what_they_began(study):
+def test_a_late_worker_resumes_the_expired_seat(study):
     seat = factories.join(study, identity="ida")
     consent.record(seat, agree=True)
     training_step.begin(seat.token)
@@ -182,7 +182,7 @@ def test_start_leads_a_late_worker_back_to_what_they_began(study):
     assert factories.join(study, identity="ida") == seat
 
 
-def test_the_studys_link_leads_a_late_worker_back_too(client, study):
+def test_the_study_link_leads_a_late_worker_to_the_seat(client, study):
     client.post(reverse("start", args=[study.link_code]))
     seat = study.participations.get()
     consent.record(seat, agree=True)
@@ -193,7 +193,7 @@ def test_the_studys_link_leads_a_late_worker_back_too(client, study):
     assert "already taken part" not in page
 
 
-def test_a_second_click_on_no_is_thanked_like_the_first(client, study):
+def test_a_second_decline_is_accepted_and_counted_once(client, study):
     seat = factories.join(study)
     for _click in range(2):
         reply = client.post(reverse("consent", args=[seat.token]), {"agree": "no"})
@@ -202,9 +202,7 @@ def test_a_second_click_on_no_is_thanked_like_the_first(client, study):
 
 
 @pytest.mark.parametrize("about", ["bonus", "decision"])
-def test_declining_after_a_bonus_or_a_decision_keeps_that_and_frees_the_seat(
-    client, study, researcher, about
-):
+def test_declining_after_a_bonus_or_decision_retains_it(client, study, researcher, about):
     seat = factories.join(study)
     if about == "bonus":
         ledger.add_bonus(seat, 100, "for the trouble", researcher)
@@ -225,7 +223,7 @@ def test_declining_after_a_bonus_or_a_decision_keeps_that_and_frees_the_seat(
     assert client.get(address).status_code == 200
 
 
-def test_every_choice_of_a_scenario_can_be_made_again_from_its_log(researcher):
+def test_every_scenario_choice_can_be_reproduced_from_its_log(researcher):
     tasks = [factories.make_task(name=f"toy-{letter}") for letter in "abc"]
     study = factories.make_study(researcher, *tasks, shots=[0, 2], annotators=3)
     for number in range(15):
@@ -241,13 +239,13 @@ def test_every_choice_of_a_scenario_can_be_made_again_from_its_log(researcher):
         assert {key: taken for key, taken, _seats in choice.candidates}[again] == least
 
 
-def test_a_study_in_which_somebody_declined_stays_frozen(study):
+def test_a_study_with_a_declined_consent_stays_frozen(study):
     consent.record(factories.join(study), agree=False)
     with pytest.raises(design.DesignError, match="taken a seat"):
         lifecycle.change_status(study, "draft")
 
 
-def test_somebody_who_works_is_not_idle_however_long_ago_they_arrived(study):
+def test_a_working_seat_is_not_idle_however_old_its_arrival(study):
     seat = factories.seat(study.scenarios.last())
     old = timezone.now() - study.idle_limit - timedelta(minutes=1)
     Participation.objects.filter(pk=seat.pk).update(arrived_at=old, consented_at=old)
@@ -256,7 +254,7 @@ def test_somebody_who_works_is_not_idle_however_long_ago_they_arrived(study):
     assert seat.status == "working"
 
 
-def test_a_worker_takes_part_once_per_task_in_any_study_and_version(researcher, study):
+def test_a_worker_does_a_task_once_in_any_study_and_version(researcher, study):
     seat = factories.join(study, identity="ida")
     consent.record(seat, agree=True)
     training_step.begin(seat.token)
@@ -268,14 +266,14 @@ def test_a_worker_takes_part_once_per_task_in_any_study_and_version(researcher, 
     assert refused.value.code == "full"
 
 
-def test_the_schema_refuses_two_holders_of_one_seat(study):
+def test_the_database_refuses_two_holders_of_one_seat(study):
     first, second = factories.join(study), factories.join(study)
     Participation.objects.filter(pk=second.pk).update(scenario=first.scenario, seat_number=2)
     with pytest.raises(IntegrityError), transaction.atomic():
         Participation.objects.filter(pk=second.pk).update(seat_number=first.seat_number)
 
 
-def test_the_schema_refuses_a_live_participation_without_a_seat(study):
+def test_the_database_refuses_a_live_participation_without_seat(study):
     seat = factories.join(study)
     with pytest.raises(IntegrityError), transaction.atomic():
         Participation.objects.filter(pk=seat.pk).update(seat_number=None)
@@ -283,7 +281,7 @@ def test_the_schema_refuses_a_live_participation_without_a_seat(study):
 
 @pytest.mark.long
 @pytest.mark.sqlite
-def test_64_at_once_on_sqlite_fill_the_seats_exactly(tmp_path):
+def test_on_sqlite_64_arrivals_fill_the_seats_exactly(tmp_path):
     own = {"HANDFUL_VAR": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path / 'crowd.sqlite3'}"}
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("sqlite_crowd.py")],

@@ -31,7 +31,7 @@ def counts(study) -> dict[str, int]:
     return dict(study.refused_arrivals.values_list("reason", "number"))
 
 
-def test_who_has_met_the_task_elsewhere_is_counted_once_for_each_browser(client, study, researcher):
+def test_an_exposed_arrival_is_counted_once_for_each_browser(client, study, researcher):
     client.post(reverse("start", args=[study.link_code]))
     seat = Participation.objects.get()
     factories.consent.record(seat, agree=True)
@@ -44,14 +44,14 @@ def test_who_has_met_the_task_elsewhere_is_counted_once_for_each_browser(client,
     assert counts(study) == {}
 
 
-def test_a_study_without_a_free_seat_counts_others_as_full(client, study):
+def test_arrivals_without_a_free_seat_are_counted_as_full(client, study):
     factories.join(study)
     for _ in range(2):
         refuse(Client(), study)
     assert counts(study) == {"full": 2}
 
 
-def test_a_paused_study_and_a_closed_one_are_other_reasons_for_one_browser(client, study):
+def test_paused_and_closed_are_separate_reasons_for_one_browser(client, study):
     lifecycle.change_status(study, "pause")
     refuse(client, study)
     lifecycle.change_status(study, "close")
@@ -60,7 +60,7 @@ def test_a_paused_study_and_a_closed_one_are_other_reasons_for_one_browser(clien
     assert counts(study) == {"paused": 1, "closed": 1}
 
 
-def test_the_page_alone_writes_nothing_and_no_row_leads_to_anybody(client, study):
+def test_the_page_writes_nothing_and_counts_identify_no_visitor(client, study):
     lifecycle.change_status(study, "pause")
     client.get(reverse("landing", args=[study.link_code]))
     assert not RefusedArrival.objects.exists()

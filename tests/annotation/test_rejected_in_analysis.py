@@ -40,7 +40,7 @@ def decide(client, seat, outcome: str, reason: str):
     return client.post(address, {"about": "analysis", "outcome": outcome, "reason": reason})
 
 
-def test_a_researcher_is_asked_and_has_not_seen_the_score(ada, study, rejected):
+def test_a_rejected_submission_requires_a_blind_decision(ada, study, rejected):
     assert rejected.pseudonym in needs(study)["rejected"]
     page = ada.get(reverse("participation", args=[study.name, rejected.pseudonym])).content.decode()
     assert "Keep in the analysis" in page
@@ -53,7 +53,7 @@ def test_a_researcher_is_asked_and_has_not_seen_the_score(ada, study, rejected):
     assert "rejected" not in needs(study)
 
 
-def test_a_score_that_was_shown_before_the_rejection_is_not_forgotten(ada, fake, study, published):
+def test_a_score_seen_before_the_rejection_stays_marked_as_seen(ada, fake, study, published):
     seat = complete(fake, published)
     ada.post(reverse("participation_score", args=[study.name, seat.pseudonym]))
     reject_there(fake, submission_of(fake, published)["id"])
@@ -62,7 +62,7 @@ def test_a_score_that_was_shown_before_the_rejection_is_not_forgotten(ada, fake,
     assert seat.decisions.get(about="analysis").score_seen is True
 
 
-def test_keeping_it_is_a_decision_with_its_reason_and_the_seat(ada, study, rejected):
+def test_retaining_a_rejected_submission_is_a_decision(ada, study, rejected):
     decide(ada, rejected, "yes", "the answers are careful")
     rejected.refresh_from_db()
     assert (rejected.in_analysis, rejected.seat_number, rejected.is_paid) == (True, 1, False)
@@ -74,14 +74,14 @@ def test_keeping_it_is_a_decision_with_its_reason_and_the_seat(ada, study, rejec
     assert rejected.decisions.filter(about="analysis").count() == 1
 
 
-def test_nobody_else_is_kept_by_a_decision(ada, fake, study, published):
+def test_a_submission_that_is_not_rejected_needs_no_decision(ada, fake, study, published):
     seat = complete(fake, published)
     decide(ada, seat, "yes", "good work")
     assert not seat.decisions.filter(about="analysis").exists()
     assert "rejected" not in needs(study)
 
 
-def test_prolific_sends_another_person_only_after_the_exclusion(ada, fake, study, published):
+def test_prolific_gets_another_place_only_after_the_exclusion(ada, fake, study, published):
     rejected = complete(fake, published)
     complete(fake, published, BO)
     sync.sync(study)
@@ -94,7 +94,7 @@ def test_prolific_sends_another_person_only_after_the_exclusion(ada, fake, study
     assert (on_prolific["status"], on_prolific["total_available_places"]) == ("ACTIVE", 2)
 
 
-def test_a_researcher_who_screens_out_has_seen_no_test_score(researcher):
+def test_screening_out_manually_does_not_show_a_test_score(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], qualification="researcher"
     )
@@ -107,7 +107,7 @@ def test_a_researcher_who_screens_out_has_seen_no_test_score(researcher):
     assert Decision.objects.get(about="analysis").score_seen is False
 
 
-def test_a_rule_that_screens_out_has_no_score_seen(fake, study, published):
+def test_screening_out_by_a_rule_records_no_score_seen(fake, study, published):
     _session, seat = arrive(fake, published)
     begin(seat)
     factories.work_through(seat, lambda turn: factories.wrong_texts(turn.example), limit=2)

@@ -20,7 +20,7 @@ def page(client, name, *args) -> str:
     return reply.content.decode()
 
 
-def test_a_new_researcher_is_told_what_to_do_first(ada):
+def test_an_empty_dashboard_says_how_to_import_a_task(ada):
     assert "import_clues" in page(ada, "tasks")
     assert "import" in page(ada, "studies").lower()
 
@@ -53,7 +53,7 @@ def test_the_pages_of_a_study_show_the_link_and_the_participants(ada, study):
     assert seat.token not in overview + people
 
 
-def test_a_bad_annotator_stands_out_among_the_others(ada, study):
+def test_a_bad_annotator_has_a_lower_mean_in_the_list(ada, study):
     two = study.scenarios.get(shots=2)
     factories.work_through(factories.seat(two))
     bad = factories.seat(two)
@@ -66,9 +66,7 @@ def test_a_bad_annotator_stands_out_among_the_others(ada, study):
     assert list(means.values()) == [100]
 
 
-def test_the_page_of_a_study_takes_as_many_queries_for_one_as_for_many(
-    ada, study, django_assert_max_num_queries
-):
+def test_the_page_of_a_study_has_a_bounded_query_count(ada, study, django_assert_max_num_queries):
     for scenario in study.scenarios.all():
         for _ in range(2):
             factories.seat(scenario)
@@ -138,7 +136,7 @@ def walk_preview(client, study, scenario, step, answer) -> list[str]:
     raise AssertionError("the preview does not end")
 
 
-def test_a_preview_goes_from_training_through_annotation_and_writes_nothing(ada, study):
+def test_a_preview_walks_both_steps_and_writes_nothing(ada, study):
     before = rows()
     scenario = study.scenarios.get(shots=2)
     seen = walk_preview(ada, study, scenario, "training", {"no_answer": "1"})
@@ -149,7 +147,7 @@ def test_a_preview_goes_from_training_through_annotation_and_writes_nothing(ada,
     assert rows() == before
 
 
-def test_a_preview_says_so_and_checks_answers_as_the_real_step_does(ada, study):
+def test_a_preview_is_labelled_and_validates_answers(ada, study):
     scenario = study.scenarios.get(shots=2)
     address = reverse("scenario_preview", args=[study.name, scenario.pk, "training", 0])
     assert "nothing that you do here is stored" in ada.get(address).content.decode()
@@ -158,7 +156,7 @@ def test_a_preview_says_so_and_checks_answers_as_the_real_step_does(ada, study):
     assert "“Atlantis” is not in the text" in reply.content.decode()
 
 
-def test_a_draft_can_be_previewed_and_somebody_elses_cannot(ada, researcher, other_researcher):
+def test_a_draft_can_be_previewed_and_a_foreign_study_cannot(ada, researcher, other_researcher):
     mine = factories.make_study(researcher, factories.make_task(), status="draft")
     theirs = factories.make_study(other_researcher, factories.make_task())
     assert page(ada, "scenario_preview", mine.name, mine.scenarios.first().pk, "annotation", 0)
@@ -172,7 +170,7 @@ def test_a_draft_can_be_previewed_and_somebody_elses_cannot(ada, researcher, oth
 # Signing in --------------------------------------------------------------------------------------
 
 
-def test_signing_in_leads_to_the_page_that_was_wanted(client, researcher, study):
+def test_signing_in_leads_to_the_requested_page(client, researcher, study):
     wanted = reverse("study", args=[study.name])
     reply = client.get(wanted)
     assert reply.status_code == 302
@@ -180,7 +178,7 @@ def test_signing_in_leads_to_the_page_that_was_wanted(client, researcher, study)
     assert (reply.status_code, reply.url) == (302, wanted)
 
 
-def test_after_eight_wrong_passwords_the_right_one_is_refused_too(client, researcher):
+def test_after_eight_wrong_passwords_the_right_one_is_refused(client, researcher):
     address = reverse("login")
     for _ in range(8):
         client.post(address, {"login": "ada", "password": "wrong"})

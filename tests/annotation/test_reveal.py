@@ -61,9 +61,7 @@ def in_words(html: str) -> str:
 OTHER = [Record("t", ("Kim saw Rome.",), "List the people", ("Kim",))]
 
 
-def test_that_a_name_is_of_another_kind_is_said_once_all_questions_on_it_are_answered(
-    client, names
-):
+def test_a_wrong_kind_is_revealed_after_all_questions_on_a_text(client, names):
     seat = names(rows("train"), OTHER)
     first = answer(client, seat, ["Ann Lee", "Oslo"])
     assert 'data-finding="extra"' in first
@@ -74,7 +72,7 @@ def test_that_a_name_is_of_another_kind_is_said_once_all_questions_on_it_are_ans
     assert "They belong to people" in in_words(last)
 
 
-def test_a_question_on_the_same_text_in_the_annotation_step_keeps_its_gold(client, names):
+def test_a_reveal_does_not_use_the_gold_of_annotation_questions(client, names):
     train = [*rows("train")[1:], Record("x", ("Bo slept.",), "List the people", ("Bo",))]
     seat = names(train, rows("test")[:1])
     reply = answer(client, seat, ["Oslo", "Bo"])
@@ -103,13 +101,13 @@ def test_the_annotation_step_names_no_kind(client, names):
         (["Ann"], "Not right", 0),
     ],
 )
-def test_the_headline_follows_the_score(client, names, texts, headline, score):
+def test_the_headline_depends_on_the_score(client, names, texts, headline, score):
     reply = answer(client, names(rows("train"), OTHER), texts)
     assert f'> {headline} </h2> <span class="reveal-score">Score <b>{score}</b> of 100' in reply
     assert ("All that are people." in reply.split("data-finding")[-1]) == (score < 100)
 
 
-def test_the_meaning_of_the_right_label_stands_beside_another_one(client, researcher):
+def test_a_wrong_label_is_shown_with_the_right_labels_meaning(client, researcher):
     task = factories.make_task(labels=factories.LABELS)
     study = factories.make_study(researcher, task, shots=[2], training_order="file_order")
     reply = answer(client, factories.seat(study.scenarios.get()), ["positive"])
@@ -119,7 +117,7 @@ def test_the_meaning_of_the_right_label_stands_beside_another_one(client, resear
     assert "The writer likes it." not in verdict
 
 
-def test_the_explanation_of_the_file_is_read_in_the_reveal(client, names):
+def test_the_explanation_of_an_example_is_shown_in_the_reveal(client, names):
     train = rows("train")
     train[0] = replace(train[0], explanation="“Ann” <alone> is half a name.")
     seat = names(train, OTHER)
@@ -130,7 +128,7 @@ def test_the_explanation_of_the_file_is_read_in_the_reveal(client, names):
     assert "data-explanation" in reply
 
 
-def test_the_drawer_has_the_instructions_and_the_asked_kind_first(client, researcher):
+def test_the_drawer_has_instructions_and_the_asked_kind_first(client, researcher):
     train = list(reversed(rows("train")))
     task = factories.make_task(question_types=KINDS, train={1: train}, test=OTHER)
     study = factories.make_study(researcher, task, shots=[1], training_order="file_order")
@@ -163,7 +161,7 @@ def last_reveal(client, names):
     return seat
 
 
-def test_the_commonest_mistakes_are_shown_once_before_the_annotation_step(client, last_reveal):
+def test_common_mistakes_are_reviewed_before_the_annotation_step(client, last_reveal):
     seat = last_reveal
     review = go_on(client, seat, "reveal")
     assert 'data-state="review"' in review
@@ -179,7 +177,7 @@ def test_the_commonest_mistakes_are_shown_once_before_the_annotation_step(client
     assert seat.latest_turn().step == "annotation"
 
 
-def test_help_stays_on_the_page_through_the_review(client, last_reveal):
+def test_the_help_element_is_preserved_through_the_review(client, last_reveal):
     """htmx keeps an element only if it is on each page; it is sent empty to those that have it."""
     work = reverse("work", args=[last_reveal.token])
     for reply in (go_on(client, last_reveal, "reveal"), go_on(client, last_reveal, "review")):
@@ -187,13 +185,13 @@ def test_help_stays_on_the_page_through_the_review(client, last_reveal):
         assert "What counts as" in client.get(work).content.decode()
 
 
-def test_a_second_click_on_the_last_reveal_does_not_skip_the_review(client, last_reveal):
+def test_a_second_click_on_the_last_reveal_stays_at_the_review(client, last_reveal):
     for _click in range(3):
         assert 'data-state="review"' in go_on(client, last_reveal, "reveal")
     assert last_reveal.turns.count() == 2
 
 
-def test_whoever_made_no_mistake_goes_straight_on(client, names):
+def test_without_mistakes_the_annotation_step_follows_directly(client, names):
     seat = names(rows("train"), OTHER)
     answer(client, seat, ["Ann Lee", "Bo"])
     go_on(client, seat, "reveal")
@@ -201,7 +199,7 @@ def test_whoever_made_no_mistake_goes_straight_on(client, names):
     assert "The annotation step begins" in go_on(client, seat, "reveal")
 
 
-def test_labels_taken_for_one_another_are_counted_by_pair(client, researcher):
+def test_confused_labels_are_counted_by_pair(client, researcher):
     task = factories.make_task(labels=factories.LABELS, shots=[4])
     study = factories.make_study(researcher, task, shots=[4], training_order="file_order")
     seat = factories.seat(study.scenarios.get())
@@ -211,7 +209,7 @@ def test_labels_taken_for_one_another_are_counted_by_pair(client, researcher):
     assert "You chose positive where negative was right 2 times" in in_words(review)
 
 
-def test_the_tally_counts_the_last_ten(client, researcher):
+def test_the_tally_covers_the_last_ten_answers(client, researcher):
     task = factories.make_task(labels=factories.LABELS, shots=[12])
     study = factories.make_study(researcher, task, shots=[12], training_order="file_order")
     seat = factories.seat(study.scenarios.get())
@@ -242,9 +240,7 @@ def marks(html: str) -> list[str]:
         (["Ann Lee went to Oslo with Bo"], "joined", "[several answers in one:"),
     ],
 )
-def test_a_highlight_that_is_not_exact_has_one_sign_and_the_words_of_its_finding(
-    client, names, given, said, opened
-):
+def test_an_inexact_highlight_is_marked_with_its_finding(client, names, given, said, opened):
     reply = answer(client, names(rows("train"), OTHER), given)
     assert f'data-finding="{said}"' in reply
     missed = [] if said == "joined" else ["[missed:"]
@@ -253,13 +249,13 @@ def test_a_highlight_that_is_not_exact_has_one_sign_and_the_words_of_its_finding
     assert "partly right" not in reply
 
 
-def test_mistakes_of_the_boundary_alone_quote_no_rule_of_the_kind(client, names):
+def test_boundary_mistakes_quote_no_definition_of_the_kind(client, names):
     reply = answer(client, names(rows("train"), OTHER), ["Ann", "Bo"])
     assert 'data-finding="too_short"' in reply
     assert "All that are people." not in reply.split("data-finding")[-1]
 
 
-def test_one_answer_for_another_is_one_mistake_where_there_is_one(client, researcher):
+def test_one_wrong_answer_of_at_most_one_is_a_single_mistake(client, researcher):
     train = [Record("a", (TEXT,), "Who?", ("Bo",)), Record("b", (TEXT,), "Who?", ("Bo",))]
     task = factories.make_task(max_spans=1, train={2: train}, shots=[])
     study = factories.make_study(researcher, task, shots=[2], training_order="file_order")
@@ -277,7 +273,7 @@ def test_one_answer_for_another_is_one_mistake_where_there_is_one(client, resear
 # A gap in the question ----------------------------------------------------------------------------
 
 
-def test_the_gap_of_a_question_is_filled_in_the_reveal_alone(client, researcher):
+def test_the_gap_of_a_question_is_filled_only_in_the_reveal(client, researcher):
     asked = "Next to @placeholder lies the sea. What is @placeholder?"
     train = [Record("a", ("Oslo <b> is far.",), asked, ("Oslo <b>",))]
     task = factories.make_task(max_spans=1, train={1: train}, shots=[])
@@ -289,7 +285,7 @@ def test_the_gap_of_a_question_is_filled_in_the_reveal_alone(client, researcher)
     assert reply.count('class="turn-gap" data-filling="Oslo &lt;b&gt;"') == 2
 
 
-def test_the_card_of_record_speaks_of_the_gap_that_annotators_see():
+def test_the_record_card_describes_the_gap_not_the_placeholder():
     card = load_card(CARDS / "record.toml")
     helps = [text for each in card.help for text in (each.definition, each.example)]
     assert "a gap in place of one name" in card.instructions
@@ -300,7 +296,7 @@ def test_the_card_of_record_speaks_of_the_gap_that_annotators_see():
 # How long a reveal was read --------------------------------------------------------------------
 
 
-def test_reading_time_is_kept_once_and_capped_by_the_idle_cutoff(client, names):
+def test_reading_time_is_stored_once_and_capped(client, names):
     seat = names(rows("train"), OTHER)
     answer(client, seat, ["Ann"])
     turn = seat.latest_turn()
@@ -318,7 +314,7 @@ def test_reading_time_is_kept_once_and_capped_by_the_idle_cutoff(client, names):
     assert Reading.objects.count() == 1
 
 
-def test_a_get_keeps_no_reading_time(client, names):
+def test_a_get_stores_no_reading_time(client, names):
     seat = names(rows("train"), OTHER)
     answer(client, seat, ["Ann"])
     client.get(reverse("work", args=[seat.token]))

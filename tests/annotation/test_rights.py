@@ -61,7 +61,7 @@ def signed_in(client, researcher):
     return client
 
 
-def test_every_post_of_a_page_has_a_twin_or_a_reason(signed_in):
+def test_every_post_has_an_api_twin_or_a_reason(signed_in):
     posts = set()
     for name, route, pattern in addresses():
         if route.startswith(("api/", *WORKERS)):
@@ -73,7 +73,7 @@ def test_every_post_of_a_page_has_a_twin_or_a_reason(signed_in):
     assert posts == set(POSTS) - PARTS_OF_A_PAGE
 
 
-def test_every_twin_is_there_and_changes_something(signed_in):
+def test_every_api_twin_exists_and_accepts_changes(signed_in):
     routes = {name: route for name, route, _pattern in addresses() if route.startswith("api/")}
     assert all(bool(post.twin) != bool(post.reason) for post in POSTS.values())
     for page, post in POSTS.items():
@@ -82,7 +82,7 @@ def test_every_twin_is_there_and_changes_something(signed_in):
             assert methods & {"POST", "PATCH", "DELETE"}, page
 
 
-def test_a_right_is_one_that_a_role_can_have():
+def test_every_listed_right_belongs_to_a_role():
     known = frozenset().union(*RIGHTS.values()) | {""}
     assert {post.right for post in POSTS.values()} <= known
 
@@ -110,7 +110,7 @@ def world(researcher, other_researcher, django_user_model):
 
 
 @pytest.mark.parametrize(("page", "post"), OF_A_STUDY, ids=[page for page, _ in OF_A_STUDY])
-def test_a_twin_refuses_whom_its_page_refuses(world, page, post):
+def test_an_api_twin_refuses_the_same_roles_as_its_page(world, page, post):
     _study, done, people = world
     names = {"name": "story"}
     if page.startswith("participation"):
@@ -139,7 +139,7 @@ def test_a_twin_refuses_whom_its_page_refuses(world, page, post):
     assert Client().post(address, body, "application/json").status_code == 401
 
 
-def test_a_token_of_one_study_changes_nothing_of_everybodys(researcher, world):
+def test_a_token_of_one_study_cannot_change_shared_objects(researcher, world):
     study, _done, _people = world
     headers = factories.bearer(researcher, "read", "run", "pay", study=study)
     for name in ("api_tasks", "api_datasets", "api_gym", "api_models"):

@@ -84,7 +84,7 @@ def telling(client, study) -> set[str]:
 
 
 @pytest.mark.long
-def test_no_address_tells_a_test_score_before_the_study_is_closed(ada, study, researcher):
+def test_no_address_shows_a_test_score_before_closing(ada, study, researcher):
     exclusion.decide(wrong_one(study), False, "clicked through", researcher)
     exclusion.decide(wrong_one(study), True, "did not", researcher)
     assert telling(ada, study) == set()
@@ -99,7 +99,7 @@ def test_no_address_tells_a_test_score_before_the_study_is_closed(ada, study, re
     }  # fmt: skip
 
 
-def test_pages_of_results_say_why_within_the_study_and_files_are_refused(ada, study):
+def test_result_pages_explain_hidden_scores_and_files_are_403(ada, study):
     reply = ada.get(reverse("human_performance", args=[study.name]))
     page = reply.content.decode()
     assert reply.status_code == 403
@@ -113,7 +113,7 @@ def test_pages_of_results_say_why_within_the_study_and_files_are_refused(ada, st
     )  # fmt: skip
 
 
-def test_the_overview_and_the_list_of_people_say_that_scores_are_hidden(ada, study):
+def test_overview_and_list_of_people_state_hidden_scores(ada, study):
     assert "Hidden until the study is closed" in ada.get(f"/studies/{study.name}/").content.decode()
     people = ada.get(reverse("people", args=[study.name])).content.decode()
     assert people.count(">hidden</td>") == 2
@@ -125,7 +125,7 @@ def test_commands_write_no_export_of_hidden_scores(study, tmp_path):
             call_command(command, study.name, str(tmp_path / command))
 
 
-def test_who_asks_for_a_score_is_refused_and_decisions_are_blind(ada, study):
+def test_hidden_scores_cannot_be_shown_and_decisions_are_blind(ada, study):
     seat = wrong_one(study)
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
     assert "Show score and gold" not in page
@@ -141,7 +141,7 @@ def test_who_asks_for_a_score_is_refused_and_decisions_are_blind(ada, study):
     assert Decision.objects.get(about="analysis").score_seen is False
 
 
-def test_answers_by_program_have_no_test_gold_and_no_s1(ada, study, researcher):
+def test_answers_by_the_api_have_no_test_gold_and_no_s1(ada, study, researcher):
     exclusion.decide(wrong_one(study), False, "asleep", researcher)
     rows = ada.get(reverse("api_answers", args=[study.name])).json()["results"]
     tests = [row for row in rows if row["step"] == "annotation"]
@@ -152,7 +152,7 @@ def test_answers_by_program_have_no_test_gold_and_no_s1(ada, study, researcher):
     assert {row["annotator"] for row in trained} == {wrong_one(study).pseudonym}
 
 
-def test_training_scores_stay_visible_to_who_decides_on_admission(ada, researcher):
+def test_training_scores_are_visible_for_screening_decisions(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], qualification="researcher",
         hide_test_scores=True,
@@ -165,12 +165,12 @@ def test_training_scores_stay_visible_to_who_decides_on_admission(ada, researche
     assert ada.get(reverse("training_table", args=[study.name])).status_code == 200
 
 
-def test_seats_are_added_without_a_mark_while_no_result_can_be_seen(study, researcher):
+def test_seats_added_while_results_are_hidden_are_unmarked(study, researcher):
     lifecycle.add_seats(study.scenarios.get(), 1, researcher)
     assert not study.scenarios.get().added_seats.get().results_seen
 
 
-def test_a_rehearsal_and_a_study_without_people_show_their_scores(ada, researcher):
+def test_rehearsals_and_studies_without_people_show_scores(ada, researcher):
     task = factories.make_task()
     for fields, kind in (({"rehearsal": True}, Kind.PERSON), ({}, Kind.SIMULATED)):
         study = factories.make_study(researcher, task, shots=[0], hide_test_scores=True, **fields)
@@ -183,7 +183,7 @@ def test_a_rehearsal_and_a_study_without_people_show_their_scores(ada, researche
 # The design --------------------------------------------------------------------------------------
 
 
-def test_new_studies_hide_unless_the_design_says_otherwise():
+def test_new_studies_hide_test_scores_by_default():
     assert Study().hide_test_scores
     assert design_file.from_data("body", {"hide_test_scores": False}).fields == {
         "hide_test_scores": False
@@ -191,7 +191,7 @@ def test_new_studies_hide_unless_the_design_says_otherwise():
 
 
 @pytest.mark.parametrize(("hides", "words"), [(True, "hidden from"), (False, "visible to")])
-def test_manifest_preregistration_and_report_say_which(researcher, hides, words):
+def test_manifest_and_documents_state_whether_scores_are_hidden(researcher, hides, words):
     study = factories.make_study(researcher, factories.make_task(), hide_test_scores=hides)
     assert json.loads(study.manifest)["hide_test_scores"] is hides
     planned = blocks.as_markdown(preregistration.for_study(study))
@@ -201,6 +201,6 @@ def test_manifest_preregistration_and_report_say_which(researcher, hides, words)
     assert f"Optional stopping: test scores of people were {words} the researchers" in told
 
 
-def test_it_is_frozen_with_the_design(study):
+def test_hiding_test_scores_is_frozen_with_the_design(study):
     with pytest.raises(design.DesignError, match="frozen"):
         design.save_draft(study, list(study.tasks.all()))

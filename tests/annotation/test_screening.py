@@ -61,7 +61,7 @@ def screen(study, right: int) -> Participation:
 # The step ----------------------------------------------------------------------------------------
 
 
-def test_who_answers_enough_of_them_right_goes_on_with_the_test(study):
+def test_enough_right_answers_lead_to_the_test(study):
     seat = screen(study, right=2)
     assert (seat.status, seat.qualified) == (Status.WORKING, True)
     turn = seat.latest_turn()
@@ -71,7 +71,7 @@ def test_who_answers_enough_of_them_right_goes_on_with_the_test(study):
     assert seat.status == Status.COMPLETED
 
 
-def test_who_does_not_leaves_with_pay_and_the_seat_is_free(client, researcher):
+def test_too_few_right_answers_end_with_pay_and_a_free_seat(client, researcher):
     study = study_with(researcher, annotators=1, minimum_pay=1)
     gone = screen(study, right=1)
     assert (gone.status, gone.seat_number, gone.in_analysis) == ("screened_out", None, False)
@@ -103,7 +103,7 @@ def test_nothing_is_revealed_and_no_score_is_shown(client, study):
     assert not Turn.objects.filter(reading__isnull=False).exists()
 
 
-def test_the_first_answer_counts_and_the_same_again_is_a_retry(client, study):
+def test_the_first_screening_answer_counts_and_may_be_repeated(client, study):
     seat = at_zero(study)
     turn = seat.latest_turn()
     address = reverse("answer", args=[seat.token])
@@ -117,7 +117,7 @@ def test_the_first_answer_counts_and_the_same_again_is_a_retry(client, study):
     assert Answer.objects.get().label == "positive"
 
 
-def test_it_counts_as_exposure_and_withdrawing_erases_it(study):
+def test_screening_counts_as_exposure_and_withdrawal_erases_it(study):
     seat = screen(study, right=0)
     assert Exposure.objects.filter(worker_key=seat.worker.key, task_name="toy-labels").exists()
     withdrawal.withdraw(seat.token)
@@ -128,7 +128,7 @@ def test_it_counts_as_exposure_and_withdrawing_erases_it(study):
     assert (own.consented, own.trained, own.qualified, own.withdrawn) == (1, 1, 0, 1)
 
 
-def test_a_researcher_decides_about_who_waits_with_the_answers_before_them(ada, researcher, client):
+def test_a_researcher_decides_with_the_screening_answers_visible(ada, researcher, client):
     study = study_with(researcher, qualification="researcher", qualification_threshold=None)
     seat = screen(study, right=2)
     assert seat.status == Status.WAITING
@@ -141,7 +141,7 @@ def test_a_researcher_decides_about_who_waits_with_the_answers_before_them(ada, 
     assert (turn.step, turn.position) == (Step.ANNOTATION, 0)
 
 
-def test_the_group_of_a_relative_rule_is_those_of_the_same_screening_set(researcher):
+def test_a_relative_rule_compares_the_same_screening_set(researcher):
     study = study_with(researcher, qualification="points_below", qualification_threshold=20)
     assert screen(study, right=0).status == "working"  # too few others
     assert screen(study, right=3).status == "working"
@@ -150,7 +150,7 @@ def test_the_group_of_a_relative_rule_is_those_of_the_same_screening_set(researc
     assert reason.startswith("would now be screened out: screening S1 0.0")
 
 
-def test_who_trains_has_no_screening_step_and_is_judged_by_the_training(study):
+def test_arms_with_training_have_no_screening_step(study):
     seat = factories.seat(study.scenarios.get(shots=2))
     assert seat.screening_order == []
     factories.work_through(seat)
@@ -159,13 +159,13 @@ def test_who_trains_has_no_screening_step_and_is_judged_by_the_training(study):
     assert "training S1" in seat.decisions.get().reason
 
 
-def test_without_a_set_zero_shots_begin_with_the_test(researcher):
+def test_without_a_screening_set_zero_shots_begin_with_the_test(researcher):
     seat = at_zero(study_with(researcher, screening_examples=0))
     assert (seat.latest_turn().step, seat.screening_order) == (Step.ANNOTATION, [])
 
 
 @pytest.mark.long
-def test_simulated_annotators_answer_it(researcher):
+def test_simulated_annotators_answer_the_screening_set(researcher):
     study = study_with(researcher, rehearsal=True)
     call_command("simulate_workers", study.name, policy="gold", processes=1, verbosity=0)
     done = study.participations.all()
@@ -177,7 +177,7 @@ def test_simulated_annotators_answer_it(researcher):
 # The set -----------------------------------------------------------------------------------------
 
 
-def test_the_set_is_frozen_with_its_hashes_and_stands_nowhere_else(study):
+def test_the_set_is_frozen_with_hashes_and_overlaps_no_other_set(study):
     manifest = json.loads(study.manifest)
     assert manifest["qualification"]["screening_examples"] == 3
     (hashes,) = manifest["screening_hashes"].values()
@@ -194,7 +194,7 @@ def frozen_hash(example: int) -> str:
     return Example.objects.get(pk=example).content_hash
 
 
-def test_the_seed_draws_it(researcher):
+def test_the_screening_set_depends_on_the_seed(researcher):
     task = factories.make_task(shots=(2, 30), test_size=4)
 
     def drawn(seed):
@@ -205,7 +205,7 @@ def test_the_seed_draws_it(researcher):
     assert drawn(1) != drawn(2)
 
 
-def test_no_text_of_the_test_and_no_question_of_another_arm_is_drawn(researcher):
+def test_texts_and_questions_of_other_arms_are_not_drawn(researcher):
     pool = factories.place_records("train", 6)
     test = factories.place_records("test", 3)
     early = [replace(test[0], id="early", question="And now?")]
@@ -217,7 +217,7 @@ def test_no_text_of_the_test_and_no_question_of_another_arm_is_drawn(researcher)
     }
 
 
-def test_too_few_to_spare_are_refused_with_how_many_there_are(researcher):
+def test_too_few_spare_examples_are_refused_with_their_number(researcher):
     with pytest.raises(ValidationError) as refused:
         study_with(researcher, screening_examples=5)
     (told,) = refused.value.message_dict["screening_examples"]
@@ -235,24 +235,24 @@ def test_too_few_to_spare_are_refused_with_how_many_there_are(researcher):
         ({"screening_examples": 1001}, "screening_examples"),
     ],
 )
-def test_a_set_needs_a_rule_and_zero_shots(researcher, fields, field):
+def test_a_screening_set_needs_a_rule_and_zero_shots(researcher, fields, field):
     with pytest.raises(ValidationError) as refused:
         study_with(researcher, **fields)
     assert field in refused.value.message_dict
 
 
-def test_zero_shots_alone_can_be_screened(researcher):
+def test_a_study_of_zero_shots_only_can_be_screened(researcher):
     study = study_with(researcher, shots=[0])
     assert screen(study, right=0).status == "screened_out"
 
 
-def test_the_database_refuses_a_set_without_a_rule(researcher):
+def test_the_database_refuses_a_screening_set_without_a_rule(researcher):
     study = study_with(researcher, status="draft")
     with pytest.raises(IntegrityError, match="a_screening_set_serves_a_rule"), transaction.atomic():
         Study.objects.filter(pk=study.pk).update(qualification="none")
 
 
-def test_a_design_file_asks_for_it(tmp_path, researcher):
+def test_a_design_file_can_declare_a_screening_set(tmp_path, researcher):
     path = tmp_path / "study.toml"
     path.write_text('name = "s"\n[qualification]\nrule = "minimum"\nscreening_examples = 4\n')
     assert design_file.read(path).fields["screening_examples"] == 4
@@ -261,7 +261,7 @@ def test_a_design_file_asks_for_it(tmp_path, researcher):
 @pytest.mark.long
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", ["CoNLL03", "SQuADv2"])
-def test_the_other_splits_of_a_published_task_have_enough(researcher, name):
+def test_other_splits_of_a_published_task_have_enough_examples(researcher, name):
     call_command("import_clues", str(CLUES), "--task", name, stdout=StringIO())
     task = Task.objects.get()
     study = study_with(researcher, task, shots=[0, 10, 20, 30], screening_examples=30)
@@ -275,7 +275,7 @@ def test_the_other_splits_of_a_published_task_have_enough(researcher, name):
 # What is said, counted and paid ------------------------------------------------------------------
 
 
-def test_landing_and_instructions_say_how_many_and_that_not_everybody_goes_on(client, study):
+def test_landing_and_instructions_announce_the_screening_step(client, study):
     landing = client.get(reverse("landing", args=[study.link_code])).content.decode()
     words = " ".join(landing.split())
     assert "Screening step, where there is no training step: 3 examples." in words
@@ -289,7 +289,7 @@ def test_landing_and_instructions_say_how_many_and_that_not_everybody_goes_on(cl
     assert "Begin the screening step" in page
 
 
-def test_it_stands_in_the_estimates(researcher, study):
+def test_screening_examples_count_in_the_estimates(researcher, study):
     loads = {load.shots: load for load in minutes.workloads(study, list(study.tasks.all()))}
     assert (loads[0].screening, loads[0].examples) == (3, 7)
     assert (loads[2].screening, loads[2].examples) == (0, 6)
@@ -297,7 +297,7 @@ def test_it_stands_in_the_estimates(researcher, study):
     assert len(seat.judged_order) + len(seat.annotation_order) == 7
 
 
-def test_a_study_in_parts_on_prolific_splits_it_off(researcher):
+def test_parts_on_prolific_separate_the_screening_step(researcher):
     study = study_with(researcher, shots=[0], estimated_minutes=70, screening_examples=3)
     (one, two) = drafts.plan(study, 1, researcher)
     assert (one.part, two.part) == (1, 2)
@@ -314,7 +314,7 @@ def test_a_study_in_parts_on_prolific_splits_it_off(researcher):
     assert (resumed.status, resumed.latest_turn().step) == (Status.WORKING, Step.ANNOTATION)
 
 
-def test_it_counts_in_no_score_table_or_agreement(researcher, study):
+def test_screening_counts_in_no_score_table_or_agreement(researcher, study):
     wrong = iter([1, 1, 0] * 10)  # one of three screening answers wrong, all of the test right
 
     def answer(turn):
@@ -344,7 +344,7 @@ def test_the_page_of_the_study_says_that_a_set_is_used(ada, study):
     assert "3 screening examples" in analysis
 
 
-def test_it_can_be_previewed(ada, study):
+def test_the_screening_step_can_be_previewed(ada, study):
     scenario = study.scenarios.get(shots=0)
     for position in range(3):
         address = reverse("scenario_preview", args=[study.name, scenario.pk, "screening", position])
@@ -355,7 +355,7 @@ def test_it_can_be_previewed(ada, study):
     assert ada.get(beyond).status_code == 404
 
 
-def test_its_first_example_is_among_the_pages_seen(study):
+def test_the_first_screening_example_is_among_the_pages_seen(study):
     task = study.tasks.get()
     first = screening.examples(study, task)[0]
     page = pages_seen.pages(study)[f"{task.name}-screening"]

@@ -67,7 +67,7 @@ def days_pass(days: float) -> None:
 # Seats that were left ----------------------------------------------------------------------------
 
 
-def test_abandoned_seats_are_offered_and_assigned_to_the_next_arrival(study):
+def test_abandoned_seats_are_given_to_the_next_arrival(study):
     for _ in range(3):
         assert start(study.link_code).status_code == 302
     assert "<button" not in landing(study.link_code)
@@ -78,7 +78,7 @@ def test_abandoned_seats_are_offered_and_assigned_to_the_next_arrival(study):
     assert list(statuses) == ["expired", "expired", "expired", "arrived"]
 
 
-def test_everybody_who_looks_counts_abandoned_seats_as_free(ada, study, sona):
+def test_every_view_counts_abandoned_seats_as_free(ada, study, sona):
     link, *_others = make_links(study, "Ida\nBo")
     (draft,) = drafts.plan(study, 0, study.owner)
     for _ in range(3):
@@ -116,7 +116,7 @@ def test_the_next_task_is_offered_where_its_seats_were_abandoned(researcher):
 
 
 @pytest.mark.long
-def test_four_hundred_arrivals_of_whom_half_abandon_fill_every_seat_once(researcher):
+def test_four_hundred_arrivals_fill_every_seat_once(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0, 2, 4], annotators=8, seed=5
     )
@@ -140,7 +140,7 @@ def test_four_hundred_arrivals_of_whom_half_abandon_fill_every_seat_once(researc
     assert "<button" not in landing(study.link_code)
 
 
-def test_what_runs_the_jobs_gives_left_seats_back(study):
+def test_run_jobs_expires_abandoned_seats(study):
     seat = seat_of(start(study.link_code))
     days_pass(1)
     call_command("run_jobs")
@@ -148,7 +148,7 @@ def test_what_runs_the_jobs_gives_left_seats_back(study):
     assert (seat.status, seat.seat_number) == ("expired", None)
 
 
-def test_a_page_that_is_only_open_holds_no_seat_beyond_the_idle_limit(study, monkeypatch):
+def test_an_open_page_holds_no_seat_beyond_the_idle_limit(study, monkeypatch):
     seat = factories.seat(study.scenarios.get())
     begun, turn = timezone.now(), seat.latest_turn()
     for hours in range(0, study.idle_limit_hours + 2):
@@ -172,7 +172,7 @@ def test_a_page_that_is_only_open_holds_no_seat_beyond_the_idle_limit(study, mon
 
 
 @pytest.mark.long
-def test_one_address_starts_thirty_times_a_minute_and_others_are_not_kept_out(researcher, study):
+def test_one_address_starts_at_most_thirty_times_a_minute(researcher, study):
     large = factories.make_study(researcher, study.tasks.get(), shots=[2], annotators=200)
     replies = [start(large.link_code) for _ in range(31)]
     assert {reply.status_code for reply in replies[:30]} == {302}
@@ -190,7 +190,7 @@ def test_one_address_starts_thirty_times_a_minute_and_others_are_not_kept_out(re
     assert large.participations.count() == 32
 
 
-def test_who_has_begun_goes_on_however_many_others_start_there(study, settings):
+def test_a_begun_seat_continues_despite_the_start_limit(study, settings):
     settings.STARTS_PER_MINUTE = 1
     client = Client()
     first = start(study.link_code, client)
@@ -198,14 +198,14 @@ def test_who_has_begun_goes_on_however_many_others_start_there(study, settings):
     assert start(study.link_code, client).url == first.url
 
 
-def test_a_whole_network_of_ipv6_is_one_address(study, settings):
+def test_an_ipv6_network_counts_as_one_address(study, settings):
     settings.STARTS_PER_MINUTE = 1
     assert start(study.link_code, Client(REMOTE_ADDR="2001:db8:1:2::1")).status_code == 302
     assert start(study.link_code, Client(REMOTE_ADDR="2001:db8:1:2:3::9")).status_code == 429
     assert start(study.link_code, Client(REMOTE_ADDR="2001:db8:1:3::1")).status_code == 302
 
 
-def test_an_address_is_kept_as_a_salted_hash_alone(study):
+def test_an_address_is_stored_only_as_a_salted_hash(study):
     start(study.link_code, Client(REMOTE_ADDR="198.51.100.7"))
     with connection.cursor() as cursor:
         cursor.execute("SELECT cache_key, value FROM shared_cache")
@@ -229,7 +229,7 @@ def test_at_most_a_third_of_the_seats_wait_for_consent(researcher, study):
     assert [start(study.link_code).status_code for _ in range(4)] == [302, 302, 302, 409]
 
 
-def test_a_researcher_frees_a_seat_by_hand_and_the_log_says_so(ada, study):
+def test_a_researcher_frees_a_seat_manually_and_it_is_logged(ada, study):
     seat = factories.seat(study.scenarios.get())
     address = reverse("participation_free_seat", args=[study.name, seat.pseudonym])
     assert ada.post(address, {"reason": " "}).status_code == 422
@@ -270,14 +270,14 @@ def test_a_double_click_on_the_first_start_is_one_seat(study):
     assert other.url != first.url
 
 
-def test_a_double_click_is_one_seat_on_a_platform_with_plain_ids_too(study, sona):
+def test_a_double_click_on_a_platform_with_plain_ids_is_one_seat(study, sona):
     query = "?survey_code=4711"
     fields = form_of(landing(sona.code, query=query))
     first, second = (start(sona.code, Client(), query, **fields) for _ in range(2))
     assert (first.status_code, first.url) == (302, second.url)
 
 
-def test_what_the_cookie_holds_stays_in_the_cookie(study):
+def test_the_secret_of_the_cookie_is_not_in_the_page(study):
     client = Client()
     start(study.link_code, client)
     secret = client.cookies["handful_worker"].value.split(":")[0]
@@ -303,7 +303,7 @@ def test_one_browser_does_not_hold_two_seats_of_a_study(ada, study):
 
 
 @pytest.mark.parametrize("status", ["completed", "screened_out"])
-def test_who_is_done_does_not_begin_again_by_another_door(study, status):
+def test_a_finished_worker_cannot_restart_by_another_link(study, status):
     (link,) = make_links(study, "Ida")
     client = Client()
     seat = seat_of(start(link.code, client))
@@ -312,7 +312,7 @@ def test_who_is_done_does_not_begin_again_by_another_door(study, status):
     assert start(study.link_code, client).status_code == 409
 
 
-def test_declining_offers_the_same_scenario_again_for_a_day(researcher, study, monkeypatch):
+def test_declining_offers_the_same_scenario_for_a_day(researcher, study, monkeypatch):
     many = factories.make_study(researcher, study.tasks.get(), shots=[0, 2, 4], annotators=5)
     client, offered = Client(), []
     for _ in range(6):
@@ -331,7 +331,7 @@ def test_declining_offers_the_same_scenario_again_for_a_day(researcher, study, m
     assert not DeclinedOffer.objects.exists()
 
 
-def test_who_declined_and_then_took_part_is_offered_the_next_task(researcher):
+def test_a_worker_that_first_declined_is_offered_the_next_task(researcher):
     tasks = [factories.make_task(), factories.make_task(name="toy-other")]
     study = factories.make_study(researcher, *tasks, shots=[0], annotators=3, tasks_per_worker=2)
     client = Client()
@@ -344,7 +344,7 @@ def test_who_declined_and_then_took_part_is_offered_the_next_task(researcher):
     assert client.post(reverse("next_task", args=[seat.token])).status_code == 302
 
 
-def test_a_refused_start_keeps_what_was_swept_up(researcher):
+def test_a_refused_start_retains_the_expiry_of_other_seats(researcher):
     """An earlier version recomputed an expired participation at each click and rolled it back."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=1, hourly_rate=60
@@ -363,7 +363,7 @@ def test_a_refused_start_keeps_what_was_swept_up(researcher):
 # Ids that anyone can type ------------------------------------------------------------------------
 
 
-def test_a_plain_id_shows_nobody_elses_link(study, sona):
+def test_a_plain_id_does_not_show_another_browsers_link(study, sona):
     query = "?survey_code=4711"
     owner = Client()
     token = seat_of(start(sona.code, owner, query)).token
@@ -376,7 +376,7 @@ def test_a_plain_id_shows_nobody_elses_link(study, sona):
     assert start(sona.code, owner, query).url == reverse("work", args=[token])
 
 
-def test_the_next_task_belongs_to_the_browser_of_the_first(researcher):
+def test_the_next_task_is_given_only_to_the_first_browser(researcher):
     tasks = [factories.make_task(), factories.make_task(name="toy-other")]
     many = factories.make_study(researcher, *tasks, shots=[0], annotators=2, tasks_per_worker=2)
     panel = Panel.objects.create(study=many, name="SONA", id_parameter="survey_code")
@@ -391,7 +391,7 @@ def test_the_next_task_belongs_to_the_browser_of_the_first(researcher):
     assert start(panel.code, Client(), query).status_code == 409
 
 
-def test_who_tries_out_ids_has_no_more_tries_than_anybody(study, sona, settings):
+def test_trying_out_ids_is_limited_like_any_start(study, sona, settings):
     settings.STARTS_PER_MINUTE = 2
     owner = Client(REMOTE_ADDR="198.51.100.7")
     start(sona.code, owner, "?survey_code=4711")
@@ -399,7 +399,7 @@ def test_who_tries_out_ids_has_no_more_tries_than_anybody(study, sona, settings)
     assert tries == [409, 409, 429]
 
 
-def test_a_plain_id_with_another_assignment_hands_nothing_over(study):
+def test_a_plain_id_with_another_assignment_gets_no_seat(study):
     panel = Panel.objects.create(
         study=study, name="C", id_parameter="who", submission_parameter="what"
     )
@@ -409,7 +409,7 @@ def test_a_plain_id_with_another_assignment_hands_nothing_over(study):
     assert token not in reply.content.decode()
 
 
-def test_a_plain_id_leads_to_nobody_elses_completion_code(study, sona):
+def test_a_plain_id_does_not_show_another_browsers_code(study, sona):
     query, owner = "?survey_code=4711", Client()
     seat = seat_of(start(sona.code, owner, query))
     consent.record(seat, agree=True)
@@ -421,7 +421,7 @@ def test_a_plain_id_leads_to_nobody_elses_completion_code(study, sona):
     assert seat.token in landing(sona.code, owner, query)
 
 
-def test_an_expired_participation_is_handed_to_the_browser_that_began_it_alone(study, sona):
+def test_an_expired_seat_resumes_only_in_its_browser(study, sona):
     query, owner = "?survey_code=4711", Client()
     seat = seat_of(start(sona.code, owner, query))
     consent.record(seat, agree=True)
@@ -431,7 +431,7 @@ def test_an_expired_participation_is_handed_to_the_browser_that_began_it_alone(s
     assert seat_of(start(sona.code, owner, query)) == seat
 
 
-def test_the_platform_pays_for_work_and_not_for_having_looked(study):
+def test_a_refused_arrival_does_not_see_the_partial_pay_code(study):
     """An earlier version showed the code of the paid screen-out to every visitor."""
     panel = Panel.objects.create(
         study=study, name="C", id_parameter="who", other_code="PARTIAL", turned_away_code="NOTHING"
@@ -442,14 +442,14 @@ def test_the_platform_pays_for_work_and_not_for_having_looked(study):
     assert "PARTIAL" not in page
 
 
-def test_two_ways_to_end_need_two_codes(ada, study):
+def test_two_ways_to_end_need_different_codes(ada, study):
     fields = {"name": "C", "id_parameter": "who", "completed_code": "A", "turned_away_code": "A"}
     reply = ada.post(reverse("panel_new", args=[study.name]), fields)
     assert reply.status_code == 422
     assert "its own code" in reply.content.decode()
 
 
-def test_the_code_is_shown_where_the_id_cannot_be_read_any_more(study, settings, caplog):
+def test_the_code_is_shown_even_if_the_id_cannot_be_decrypted(study, settings, caplog):
     """Under a lost key the last page was a 500."""
     template = "https://panel.example.org/?who={id}&cc={code}"
     panel = Panel.objects.create(

@@ -50,7 +50,7 @@ def test_every_sentence_of_a_script_is_in_the_catalogue(worker_modules):
     }
 
 
-def test_no_sentence_is_made_where_it_is_asked_for(worker_modules):
+def test_gettext_in_scripts_is_called_only_with_literals(worker_modules):
     """Only a literal can be found by the test above; sentences.js hands on what it is given."""
     for module in worker_modules - {"sentences"}:
         script = source(module)
@@ -61,7 +61,7 @@ def test_no_sentence_is_made_where_it_is_asked_for(worker_modules):
         ), module
 
 
-def test_no_script_says_anything_past_the_tables(worker_modules):
+def test_scripts_have_no_sentences_outside_gettext(worker_modules):
     """A sentence begins with a capital letter and has two words at least."""
     sentence = re.compile(r"""["`](?=[A-Z“][^"`]* )[^"`\n]*["`]""")
     for module in worker_modules:
@@ -69,7 +69,7 @@ def test_no_script_says_anything_past_the_tables(worker_modules):
         assert sentence.findall(rest) == [], module
 
 
-def test_a_page_in_english_has_no_table():
+def test_an_english_page_has_no_table():
     assert of_scripts() == {}
 
 
@@ -95,7 +95,7 @@ def test_a_page_has_the_sentences_of_scripts_in_its_language(
         assert table["No connection."] == "⟦No connection.⟧"
 
 
-def test_a_form_of_the_language_comes_with_the_numbers_that_take_it(settings, tmp_path):
+def test_each_plural_form_comes_with_its_numbers(settings, tmp_path):
     """One form for each: Arabic distinguishes six, Chinese none."""
     for language, expected in {
         "ar": [[0], [1], [2], [3, 4, 5, 6, 7], [11, 20, 21], [100, 1_000_000]],
@@ -108,7 +108,7 @@ def test_a_form_of_the_language_comes_with_the_numbers_that_take_it(settings, tm
         assert [numbers for _form, *numbers in forms] == expected, language
 
 
-def test_a_sentence_without_a_translation_is_left_to_the_script(settings, tmp_path):
+def test_an_untranslated_sentence_is_omitted_from_the_table(settings, tmp_path):
     catalogues.install(settings, tmp_path, "de")
     with translation.override("ar"):
         assert of_scripts() == {}

@@ -28,13 +28,13 @@ def test_the_link_is_shared_in_the_language_of_the_study(ada, researcher, langua
     assert page.get("lang") == "en"
 
 
-def test_a_link_that_is_off_is_not_shared(ada, researcher):
+def test_a_disabled_link_is_not_shared(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], open_link_on=False)
     page = ada.get(reverse("recruit", args=[study.name])).content.decode()
     assert "study-invitation" not in page
     assert 'class="qr"' not in page
 
 
-def test_a_qr_code_is_of_its_text_and_of_no_other():
+def test_a_qr_code_depends_on_its_text():
     assert qr.svg("https://a.example/1") == qr.svg("https://a.example/1")
     assert qr.svg("https://a.example/1") != qr.svg("https://a.example/2")

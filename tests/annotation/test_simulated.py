@@ -30,7 +30,7 @@ def mean(task: str) -> float:
     return sum(values) / len(values)
 
 
-def test_gold_fills_every_simulated_seat_and_none_of_people(study):
+def test_the_gold_policy_fills_every_simulated_seat_only(study):
     simulate(study, "gold")
     done = Participation.objects.all()
     assert {p.kind for p in done} == {Kind.SIMULATED}
@@ -39,14 +39,14 @@ def test_gold_fills_every_simulated_seat_and_none_of_people(study):
     assert mean("toy-places") == mean("toy-moods") == 1
 
 
-def test_empty_and_majority_give_the_trivial_baseline(study):
+def test_empty_and_majority_policies_reach_the_trivial_baseline(study):
     simulate(study, "empty")
     reports = {task.name: task.report["baseline"] for task in study.tasks.all()}
     assert 100 * mean("toy-places") == pytest.approx(reports["toy-places"])
     assert 100 * mean("toy-moods") == pytest.approx(reports["toy-moods"])
 
 
-def test_noisy_lies_between_right_and_wrong(study):
+def test_the_noisy_policy_scores_between_0_and_1(study):
     simulate(study, "noisy:0.5", seed=4)
     assert 0 < mean("toy-places") < 1
 
@@ -69,13 +69,13 @@ def test_the_same_seed_makes_the_same_mistakes(researcher):
     assert walks[0] == walks[1] != []
 
 
-def test_random_finishes_too(study):
+def test_the_random_policy_completes(study):
     simulate(study, "random")
     assert Participation.objects.filter(status="completed").count() == 8
 
 
 @pytest.mark.parametrize("policy", ["noisy:0", "gold", "empty", "random"])
-def test_gold_that_cannot_be_highlighted_stops_no_robot(researcher, policy):
+def test_gold_that_cannot_be_highlighted_stops_no_simulation(researcher, policy):
     records = [
         Record("inside", ("We went home.",), "Which places?", ("ome",), None),
         Record("none", ("We slept.",), "Which places?", (), None),
@@ -98,7 +98,7 @@ def test_a_question_that_can_be_highlighted_is_highlighted(researcher):
     assert mean("toy-places") == 1
 
 
-def test_robots_know_the_gold_and_pages_do_not_tell_it(study):
+def test_robots_know_the_gold(study):
     known = Knowledge(study)
     example = study.tasks.get(name="toy-places").test_split.examples.get(position=1)
     match = known.lookup("Places", example.question, example.context)
@@ -113,7 +113,7 @@ def test_an_unknown_policy_is_named(study, policy, reason):
         simulate(study, policy)
 
 
-def test_a_full_study_and_a_draft_say_so(study, researcher):
+def test_a_full_study_and_a_draft_are_refused(study, researcher):
     simulate(study, "gold")
     with pytest.raises(CommandError, match="no free simulated seat"):
         simulate(study, "gold")
@@ -124,7 +124,7 @@ def test_a_full_study_and_a_draft_say_so(study, researcher):
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_over_http_they_leave_the_same_answers(study, live_server):
+def test_simulation_over_http_leaves_the_same_answers(study, live_server):
     simulate(study, "gold", url=live_server.url)
     assert Participation.objects.filter(status="completed").count() == 8
     assert mean("toy-places") == mean("toy-moods") == 1

@@ -107,7 +107,7 @@ def test_the_command_line_may_spend():
     budget.check_may_spend(None)
 
 
-def test_who_may_not_spend_is_told_whom_to_ask(researcher):
+def test_a_refusal_to_spend_names_the_administrator(researcher):
     with pytest.raises(PermissionDenied, match="An administrator of this server"):
         budget.check_may_spend(researcher)
 
@@ -125,7 +125,7 @@ def slow(researcher, task):
 
 
 @pytest.mark.engines
-def test_what_is_far_above_the_others_waits_for_a_payers_word(ada, slow):
+def test_earnings_far_above_the_others_are_held_for_review(ada, slow):
     (hold,) = holds.holds(slow)
     assert (hold.usual, hold.earned) == (200, 1334)
     address = reverse("pay", args=[slow.name])
@@ -139,7 +139,7 @@ def test_what_is_far_above_the_others_waits_for_a_payers_word(ada, slow):
     assert any("HELD, NOT PAID" in line for line in payout.pay_all(slow, None))
 
 
-def test_a_payer_releases_it_with_a_reason_that_is_kept(ada, researcher, slow):
+def test_a_payer_releases_it_with_a_stored_reason(ada, researcher, slow):
     address, (hold,) = reverse("pay", args=[slow.name]), holds.holds(slow)
     name = hold.participation.pseudonym
     reply = ada.post(address, {"action": "release", "annotator": name, "reason": " "})
@@ -153,7 +153,7 @@ def test_a_payer_releases_it_with_a_reason_that_is_kept(ada, researcher, slow):
 
 
 @pytest.mark.engines
-def test_few_people_are_compared_with_the_estimate(researcher, task):
+def test_earnings_of_few_people_are_compared_with_the_estimate(researcher, task):
     study = make_study(researcher, task, max_paid_hours=Decimal(2), budget=Decimal(500))
     works_for(factories.seat(study.scenarios.get()), 1799)
     assert holds.holds(study) == []
@@ -163,7 +163,7 @@ def test_few_people_are_compared_with_the_estimate(researcher, task):
 
 
 @pytest.mark.engines
-def test_ten_hours_in_a_study_without_a_cap_are_held(researcher, task):
+def test_ten_hours_in_an_uncapped_study_are_held(researcher, task):
     study = make_study(researcher, task)
     Study.objects.update(max_paid_hours=None, budget=None)
     seat = factories.seat(study.scenarios.get())
@@ -173,7 +173,7 @@ def test_ten_hours_in_a_study_without_a_cap_are_held(researcher, task):
     assert batches.prepare(study, researcher) == []
 
 
-def test_who_is_not_paid_is_not_held_either(researcher, slow):
+def test_unpaid_earnings_are_not_held(researcher, slow):
     (hold,) = holds.holds(slow)
     ledger.decide(hold.participation, False, "a script", researcher)
     assert holds.holds(slow) == []
@@ -186,7 +186,7 @@ def test_who_is_not_paid_is_not_held_either(researcher, slow):
     "amount",
     one_in(3, ["-Infinity", "NaN", "-1e999999", "1e999", "1_000", "1e4", "١٢", "+1", "1.234", ""]),
 )
-def test_what_is_no_amount_is_refused_wherever_money_is_typed(ada, study, task, amount):
+def test_an_invalid_amount_is_refused_wherever_money_is_entered(ada, study, task, amount):
     seat = factories.seat(study.scenarios.get())
     address = reverse("participation_bonus", args=[study.name, seat.pseudonym])
     assert ada.post(address, {"amount": amount, "reason": "kind"}).status_code == 422
@@ -200,7 +200,7 @@ def test_what_is_no_amount_is_refused_wherever_money_is_typed(ada, study, task, 
     assert Study.objects.count() == 1
 
 
-def test_robots_are_given_no_bonus(ada, study):
+def test_simulated_annotators_get_no_bonus(ada, study):
     seat = factories.seat(study.scenarios.get(), kind="simulated")
     address = reverse("participation_bonus", args=[study.name, seat.pseudonym])
     reply = ada.post(address, {"amount": "1.00", "reason": "kind"})
@@ -209,7 +209,7 @@ def test_robots_are_given_no_bonus(ada, study):
 
 
 @pytest.mark.parametrize("person", ['=HYPERLINK("x")', "a b", "a,b", "ä", "+1", "x" * 201])
-def test_an_id_with_odd_signs_is_refused_at_a_panels_door(study, person):
+def test_an_id_with_invalid_characters_is_refused(study, person):
     panel = Panel.objects.create(study=study, name="SONA", id_parameter="id")
     address = reverse("start", args=[panel.code])
     reply = Client().post(address, query_params={"id": person})
@@ -218,7 +218,7 @@ def test_an_id_with_odd_signs_is_refused_at_a_panels_door(study, person):
     assert not Participation.objects.exists()
 
 
-def test_no_cell_of_a_batch_is_a_formula(study, researcher):
+def test_cells_of_a_batch_are_escaped_against_formulas(study, researcher):
     names = ["=1+1", "+1", "-1", "@SUM(A1)", "Dora"]
     make_links(study, "\n".join(names))
     Study.objects.update(budget=500)

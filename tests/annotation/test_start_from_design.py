@@ -24,7 +24,7 @@ def page(client, name: str, *args, query: str = "") -> str:
     return client.get(reverse(name, args=args) + query).content.decode()
 
 
-def test_a_new_study_starts_from_the_design_of_another_and_nothing_is_stored(ada, task, study):
+def test_a_new_study_can_start_from_another_design(ada, task, study):
     assert '<option value="real">real</option>' in page(ada, "study_new")
     Study.objects.update(rehearsal=True, consent_text="Hello <there>", hypotheses="H1")
     shown = ada.get(reverse("study_new"), {"like": "real"})
@@ -43,14 +43,14 @@ def test_a_new_study_starts_from_the_design_of_another_and_nothing_is_stored(ada
     assert (made.is_draft, made.rehearsal, made.hypotheses) == (True, False, "H1")
 
 
-def test_what_a_new_study_is_not_offered_is_named(ada, task, study):
+def test_an_archived_task_of_the_copied_design_is_named(ada, task, study):
     assert "Filled in from real; nothing" in page(ada, "study_new", query="?like=real")
     teams.set_archived(task, True)
     shown = page(ada, "study_new", query="?like=real")
     assert f"Filled in from real, without {task} (archived); nothing is saved yet." in shown
 
 
-def test_no_design_is_read_by_who_may_not(client, study, other_researcher):
+def test_a_design_is_offered_only_to_roles_that_may_read_it(client, study, other_researcher):
     client.force_login(other_researcher)
     assert '<option value="real"' not in page(client, "study_new")
     assert client.get(reverse("study_new"), {"like": "real"}).status_code == 404

@@ -37,7 +37,7 @@ def post(client, address: str, study, *more, **fields):
 # Clone -------------------------------------------------------------------------------------------
 
 
-def test_a_clone_is_a_draft_with_the_same_design_under_a_free_name(ada, study):
+def test_a_clone_is_a_draft_with_the_same_design_and_a_free_name(ada, study):
     for name in ("real-copy", "real-copy-2"):
         reply = post(ada, "study_clone", study)
         assert reply.url == reverse("study", args=[name])
@@ -49,7 +49,7 @@ def test_a_clone_is_a_draft_with_the_same_design_under_a_free_name(ada, study):
 
 
 @pytest.mark.parametrize(("name", "words"), [("real", "exists"), ("A B", "lower-case letters")])
-def test_a_clone_of_a_bad_name_is_refused_and_what_was_typed_is_kept(ada, study, name, words):
+def test_a_clone_with_an_invalid_name_is_refused(ada, study, name, words):
     reply = post(ada, "study_clone", study, name=name)
     assert reply.status_code == 422
     assert words in reply.content.decode()
@@ -57,7 +57,7 @@ def test_a_clone_of_a_bad_name_is_refused_and_what_was_typed_is_kept(ada, study,
     assert Study.objects.count() == 1
 
 
-def test_an_analyst_clones_into_a_study_of_their_own(client, study, other_researcher):
+def test_an_analyst_clones_into_their_account(client, study, other_researcher):
     study.members.create(user=other_researcher, role="analyst")
     client.force_login(other_researcher)
     post(client, "study_clone", study, name="hers")
@@ -76,7 +76,7 @@ def rehearse(client, study) -> Study:
     return rehearsal
 
 
-def test_robots_are_sent_from_the_page_of_a_rehearsal(ada, study):
+def test_simulated_annotators_are_started_from_the_page(ada, study):
     rehearsal = rehearse(ada, study)
     assert rehearsal.rehearsal
     assert rehearsal.status == "open"
@@ -105,7 +105,7 @@ def work_all(client, study) -> None:
 
 
 @pytest.mark.long
-def test_robots_who_waited_and_were_admitted_go_on_by_the_next_click(ada, researcher):
+def test_admitted_simulated_annotators_continue_on_next_click(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=3, qualification="researcher",
         rehearsal=True,
@@ -133,7 +133,7 @@ def test_robots_who_waited_and_were_admitted_go_on_by_the_next_click(ada, resear
     assert "nobody was admitted" in refused.content.decode()
 
 
-def test_the_command_sends_the_admitted_on_too(researcher):
+def test_the_command_continues_admitted_simulated_annotators(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=1, qualification="researcher",
         rehearsal=True,
@@ -147,7 +147,7 @@ def test_the_command_sends_the_admitted_on_too(researcher):
     assert robot.status == "completed"
 
 
-def test_a_real_study_has_no_robots_by_any_door(ada, client, study, researcher):
+def test_a_real_study_accepts_no_simulated_annotators(ada, client, study, researcher):
     reply = post(ada, "robots", study, policy="gold")
     assert reply.status_code == 422
     assert "no rehearsal" in reply.content.decode()
@@ -164,7 +164,7 @@ def test_a_real_study_has_no_robots_by_any_door(ada, client, study, researcher):
 
 
 @pytest.mark.long
-def test_nothing_of_a_rehearsal_stands_in_the_study_that_it_was_cloned_from(ada, study):
+def test_rehearsal_results_do_not_appear_in_the_original_study(ada, study):
     names = [
         ("study", ()), ("human_performance", ()), ("human_performance_file", ("tex",)),
         ("leaderboard", ()), ("report_file", ()), ("analysis_file", ("intervals",)),
@@ -183,7 +183,7 @@ def test_nothing_of_a_rehearsal_stands_in_the_study_that_it_was_cloned_from(ada,
     assert not any("imulated annotators" in text for text in before)
 
 
-def test_a_job_of_another_study_is_not_run_here(ada, study, researcher, task):
+def test_a_job_of_another_study_cannot_be_run(ada, study, researcher, task):
     rehearsal = rehearse(ada, study)
     post(ada, "robots", rehearsal, policy="gold", number="1")
     job = Job.objects.get()
@@ -201,7 +201,7 @@ def test_an_unknown_policy_is_named_at_its_field(ada, study):
 # Archive -----------------------------------------------------------------------------------------
 
 
-def test_an_archived_study_leaves_the_list_and_changes_in_nothing_else(ada, study):
+def test_an_archived_study_only_leaves_the_list(ada, study):
     factories.make_study(study.owner, study.tasks.get(), name="other")
     post(ada, "study_archive", study)
     listed = page(ada, "studies")
@@ -234,7 +234,7 @@ def test_the_api_archives_studies_tasks_and_models(client, study, task, research
             assert (row.archived_at is not None) is is_archived
 
 
-def test_an_archived_version_of_a_task_gives_place_to_the_one_before(ada, task, researcher):
+def test_an_archived_task_version_is_replaced_by_an_earlier_one(ada, task, researcher):
     teams.archive_task(
         factories.make_task(title="Later", by=None), is_archived=True, by=_root(researcher)
     )
@@ -245,7 +245,7 @@ def test_an_archived_version_of_a_task_gives_place_to_the_one_before(ada, task, 
     assert "toy-places v1" not in page(ada, "tasks", query="?show=archived")
 
 
-def test_an_archived_version_is_offered_to_no_new_study_and_kept_by_a_draft(ada, task, researcher):
+def test_an_archived_version_is_offered_only_to_its_drafts(ada, task, researcher):
     later = factories.make_task(title="Later", by=None)
     draft = factories.make_study(researcher, later, name="draft-of-it", status="draft")
     teams.archive_task(later, is_archived=True, by=_root(researcher))
@@ -271,7 +271,7 @@ def _root(user):
     return user
 
 
-def test_who_is_not_of_the_team_archives_no_task_and_no_model(client, task, researcher):
+def test_only_the_team_can_archive_a_task_or_a_model(client, task, researcher):
     factories.predict(researcher, "toy", task, 2, 1)
     stranger = type(researcher).objects.create_user("stranger")
     client.force_login(stranger)
@@ -295,7 +295,7 @@ def test_an_archived_model_leaves_the_list(ada, task, researcher):
 # Drafts ------------------------------------------------------------------------------------------
 
 
-def test_a_draft_is_deleted_after_a_confirmation_that_says_what_is_lost(ada, researcher, task):
+def test_a_draft_is_deleted_after_a_confirmation(ada, researcher, task):
     draft = factories.make_study(researcher, task, name="draft", status="draft")
     shown = page(ada, "study_design", "draft")
     assert "The design is lost. Nobody has taken part in it." in shown
@@ -304,7 +304,7 @@ def test_a_draft_is_deleted_after_a_confirmation_that_says_what_is_lost(ada, res
     assert not Study.objects.exists()
 
 
-def test_a_study_that_was_opened_is_deleted_by_nobody(ada, client, study, researcher):
+def test_an_opened_study_cannot_be_deleted(ada, client, study, researcher):
     assert reverse("study_delete", args=["real"]) not in page(ada, "study_design", "real")
     reply = post(ada, "study_delete", study)
     assert reply.status_code == 422
@@ -323,7 +323,7 @@ def test_a_draft_that_has_been_open_and_empty_is_deleted_too(client, study, rese
     assert not Study.objects.exists()
 
 
-def test_a_draft_with_a_study_on_prolific_stays(researcher, task):
+def test_a_draft_with_a_study_on_prolific_cannot_be_deleted(researcher, task):
     draft = factories.make_study(researcher, task, status="draft")
     draft.prolific_studies.create(
         name="There", reward_cents=100, places=1, minutes=5, max_minutes=60
@@ -332,7 +332,7 @@ def test_a_draft_with_a_study_on_prolific_stays(researcher, task):
         lifecycle.delete_draft(draft)
 
 
-def test_seats_lead_to_where_they_are_added(ada, researcher):
+def test_pages_link_to_the_form_that_adds_seats(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     place = f'href="{reverse("lists", args=[study.name])}#seats"'
     for page in ("study", "recruit"):

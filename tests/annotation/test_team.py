@@ -254,7 +254,7 @@ ANYBODY = (
 )  # fmt: skip
 
 
-def test_every_address_of_researchers_has_its_rights_written_down_here():
+def test_every_researcher_address_has_its_permissions_listed():
     written = {name for name, *_rest in ALLOWED + NOT_THERE}
     twins = {post.twin for post in POSTS.values()} - {""}  # tests/annotation/test_rights.py
     assert written | WITHOUT_A_STUDY | twins | ALIKE == researcher_addresses()
@@ -265,7 +265,7 @@ def test_every_address_of_researchers_has_its_rights_written_down_here():
     one_in(3, ALLOWED + NOT_THERE),
     ids=[f"{case[0]}-{'get' if case[2] is None else 'post'}" for case in ALLOWED + NOT_THERE],
 )  # fmt: skip
-def test_each_role_may_do_what_it_is_for(client, world, name, rest, fields, allowed):
+def test_each_role_may_open_exactly_its_addresses(client, world, name, rest, fields, allowed):
     keys = {
         "pseudonym": world.done.pseudonym,
         "batch": world.batch.pk,
@@ -297,7 +297,7 @@ def test_each_role_may_do_what_it_is_for(client, world, name, rest, fields, allo
             assert status() not in (401, 403, 404, 405), person
 
 
-def test_a_refusal_says_why_in_a_sentence(client, world):
+def test_a_refused_role_gets_an_explanation(client, world):
     client.force_login(world.people["bob"])
     reply = client.get(reverse("pay", args=["story"]))
     assert "Your role in this study is analyst. Pay and identities" in reply.content.decode()
@@ -307,7 +307,7 @@ def test_a_refusal_says_why_in_a_sentence(client, world):
 
 
 @pytest.mark.parametrize(("name", "shown"), [("alice", True), ("bob", True), ("charlie", False)])
-def test_a_study_stands_in_the_overview_of_its_team(client, world, name, shown):
+def test_a_study_is_in_the_overview_of_its_team(client, world, name, shown):
     client.force_login(world.people[name])
     assert ("story" in client.get(reverse("studies")).content.decode()) is shown
     assert bool(client.get(reverse("api_studies")).json()["results"]) is shown
@@ -324,7 +324,7 @@ def links(client, world, name: str) -> set[str]:
     return {name for name, address in every.items() if f'href="{address}"' in shown}
 
 
-def test_the_study_page_leads_nobody_to_what_they_may_not(client, world):
+def test_the_study_page_links_only_to_permitted_pages(client, world):
     may = {
         person: {name for name, _rest, _fields, allowed in ALLOWED if person in allowed}
         for person in EVERYBODY
@@ -353,7 +353,7 @@ def test_an_analyst_sees_no_money(client, world, name, rest):
     assert not money.search(shown["bob"])
 
 
-def test_an_analyst_does_not_read_why_somebody_was_not_paid(client, world):
+def test_an_analyst_cannot_read_the_reason_of_unpaid_work(client, world):
     address = reverse("participation", args=["story", world.done.pseudonym])
     client.force_login(world.people["carol"])
     client.post(
@@ -400,7 +400,7 @@ def test_a_payer_reads_no_score_in_the_reason_of_a_decision(client, world):
     assert client.get(address).content.decode().count("training S1 83.3") == 2
 
 
-def test_a_payer_cannot_plan_with_the_results(client, world):
+def test_a_payer_cannot_use_results_in_the_planner(client, world):
     for person, knows in (("bob", True), ("carol", False)):
         client.force_login(world.people[person])
         assert ("person:story" in client.get(reverse("planner")).content.decode()) is knows
@@ -426,7 +426,7 @@ def shares_a_study_with(world, name: str) -> None:
     team.add(other, name, Role.ANALYST, world.people["alice"])
 
 
-def test_an_owner_takes_somebody_in_and_the_log_knows(client, world):
+def test_an_owner_adds_a_member_and_it_is_logged(client, world):
     shares_a_study_with(world, "charlie")
     client.force_login(world.people["alice"])
     assert act(client, world, action="add", username=" charlie ", role="analyst").status_code == 302
@@ -436,7 +436,7 @@ def test_an_owner_takes_somebody_in_and_the_log_knows(client, world):
     assert (event.what, event.by) == ("charlie joined the team as analyst", world.people["alice"])
 
 
-def test_a_role_can_be_changed_and_ended(client, world):
+def test_a_role_can_be_changed_and_removed(client, world):
     client.force_login(world.people["alice"])
     bob = world.study.members.get(user__username="bob")
     act(client, world, action="change", member=str(bob.pk), role="payer", was="analyst")
@@ -450,7 +450,7 @@ def test_a_role_can_be_changed_and_ended(client, world):
     assert client.get(reverse("study", args=["story"])).status_code == 404
 
 
-def test_another_owner_may_do_everything_except_remove_the_creator(client, world):
+def test_another_owner_may_do_all_except_remove_the_creator(client, world):
     team.add(world.study, "charlie", Role.OWNER, world.people["alice"])
     client.force_login(world.people["charlie"])
     assert act(client, world, action="add", username="alice", role="payer").status_code == 422
@@ -478,7 +478,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("fields", "sentence"), REFUSED)
-def test_what_does_not_fit_is_said_and_changes_nothing(client, world, fields, sentence):
+def test_an_invalid_team_change_is_reported_and_changes_nothing(client, world, fields, sentence):
     client.force_login(world.people["alice"])
     before = list(Member.objects.values()), world.study.events.count()
     reply = act(client, world, **fields)
@@ -487,7 +487,7 @@ def test_what_does_not_fit_is_said_and_changes_nothing(client, world, fields, se
     assert (list(Member.objects.values()), world.study.events.count()) == before
 
 
-def test_a_member_of_another_study_cannot_be_reached_through_mine(client, world):
+def test_a_member_of_another_study_cannot_be_removed_here(client, world):
     other = factories.make_study(world.people["charlie"], world.task, name="other")
     theirs = team.add(other, "bob", Role.ANALYST, world.people["charlie"])
     client.force_login(world.people["alice"])
@@ -496,7 +496,7 @@ def test_a_member_of_another_study_cannot_be_reached_through_mine(client, world)
     assert Member.objects.filter(pk=theirs.pk).exists()
 
 
-def test_somebody_whose_account_is_closed_is_not_taken_in(client, world):
+def test_a_closed_account_cannot_be_added(client, world):
     shares_a_study_with(world, "charlie")
     get_user_model().objects.filter(username="charlie").update(is_active=False)
     client.force_login(world.people["alice"])
@@ -504,7 +504,7 @@ def test_somebody_whose_account_is_closed_is_not_taken_in(client, world):
     assert reply.status_code == 422
 
 
-def test_two_owners_cannot_change_a_role_without_seeing_each_others_change(client, world):
+def test_concurrent_role_changes_conflict(client, world):
     client.force_login(world.people["alice"])
     bob = world.study.members.get(user__username="bob")
     form = {"action": "change", "member": str(bob.pk), "was": "analyst"}
@@ -516,7 +516,7 @@ def test_two_owners_cannot_change_a_role_without_seeing_each_others_change(clien
     assert bob.role == "payer"
 
 
-def test_a_member_who_left_sees_no_job_of_the_study_that_they_began(world):
+def test_a_former_member_cannot_see_jobs_they_started(world):
     """Neither its result nor its error: a job goes by the right in its study alone."""
     bob = world.people["bob"]
     job = bundle_job.prepare(world.study, bob)

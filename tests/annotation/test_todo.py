@@ -34,12 +34,12 @@ def needs(study: Study, after: timedelta = timedelta()) -> dict[str, str]:
     return {need.name: need.what for need in todo.needs(seen, progress.for_study(seen), now)}
 
 
-def test_a_new_study_needs_nothing(ada, study):
+def test_a_new_study_has_no_required_actions(ada, study):
     assert needs(study) == {}
     assert "Nothing at the moment." in ada.get(reverse("study", args=[study.name])).content.decode()
 
 
-def test_after_six_quiet_hours_it_says_that_nobody_came(study):
+def test_six_hours_without_arrivals_are_reported(study):
     assert "quiet" not in needs(study, timedelta(hours=5))
     assert needs(study, timedelta(hours=7, minutes=20))["quiet"] == "Nobody came for 7 h"
     factories.seat(study.scenarios.first())
@@ -49,12 +49,12 @@ def test_after_six_quiet_hours_it_says_that_nobody_came(study):
     assert "quiet" not in needs(study, timedelta(hours=30))
 
 
-def test_money_that_is_owed_and_flags_are_named(study):
+def test_money_to_pay_and_flags_are_required_actions(study):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
     assert needs(study) == {"pay": "5.00 USD to pay", "flags": "1 person flagged"}
 
 
-def test_most_screened_out_is_a_warning(researcher):
+def test_many_screen_outs_are_a_warning(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=9, max_screen_outs_in_a_row=9,
         qualification="minimum", qualification_threshold=50,
@@ -89,7 +89,7 @@ def test_a_study_whose_budget_turns_arrivals_away_says_so(researcher):
     assert "budget" not in needs(study)
 
 
-def test_a_draft_says_how_many_annotators_its_budget_covers_at_a_time(ada, researcher):
+def test_a_draft_states_how_many_annotators_its_budget_covers(ada, researcher):
     draft = factories.make_study(
         researcher, factories.make_task(), status="draft", shots=[0], annotators=4,
         base_reward=Decimal(5), hourly_rate=Decimal(6), max_paid_hours=Decimal(1),
@@ -103,7 +103,7 @@ def test_a_draft_says_how_many_annotators_its_budget_covers_at_a_time(ada, resea
     assert "at a time" not in page
 
 
-def test_a_full_study_with_people_at_work_says_that_every_seat_is_taken(researcher):
+def test_a_full_study_in_progress_says_that_every_seat_is_taken(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     assert "full" not in needs(study)
     factories.seat(study.scenarios.get())
@@ -119,7 +119,7 @@ def came(days: float, status: str = "completed") -> tuple[datetime, datetime, st
     return at, at, status
 
 
-def test_pace_is_counted_since_the_first_person_came_within_a_week():
+def test_pace_counts_arrivals_since_the_first_within_a_week():
     rows = [came(2), came(1), came(1), came(0), came(0, "screened_out"), (NOON, None, "working")]
     measured = seats.measured(rows, NOON)
     assert [count for _day, count in measured.days] == [0, 0, 0, 0, 1, 2, 1]
@@ -129,7 +129,7 @@ def test_pace_is_counted_since_the_first_person_came_within_a_week():
     assert measured.full_on(0) is None
 
 
-def test_what_lies_longer_back_does_not_count_and_nobody_gives_no_end():
+def test_older_arrivals_do_not_count_and_no_arrivals_give_no_end():
     measured = seats.measured([came(30)], NOON)
     assert measured.per_day == 0
     assert measured.full_on(3) is None
@@ -140,7 +140,7 @@ def test_what_lies_longer_back_does_not_count_and_nobody_gives_no_end():
 # The page ----------------------------------------------------------------------------------------
 
 
-def test_a_draft_shows_what_it_lacks_and_no_zeros(ada, researcher):
+def test_a_draft_shows_what_it_lacks_and_no_counts(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], status="draft", hourly_rate=Decimal(12)
     )
@@ -151,7 +151,7 @@ def test_a_draft_shows_what_it_lacks_and_no_zeros(ada, researcher):
         assert words not in shown
 
 
-def test_seats_are_drawn_one_by_one(ada, study):
+def test_each_seat_is_drawn_with_its_state(ada, study):
     zero, two = study.scenarios.order_by("shots")
     factories.work_through(factories.seat(zero))
     factories.seat(two)
@@ -164,7 +164,7 @@ def test_seats_are_drawn_one_by_one(ada, study):
     assert "0 of 3<span" in shown
 
 
-def test_a_closed_study_does_not_recruit_in_words(ada, study):
+def test_a_closed_study_shows_no_recruiting_texts(ada, study):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
     recruiting = ("Link for annotators", "Open seats, at least", "Full about", "Left:", "so far")
     opened = ada.get(reverse("study", args=[study.name])).content.decode()
@@ -191,7 +191,7 @@ def test_a_closed_study_gives_out_no_link_on_any_page(ada, study, page):
     assert not any(words in closed for words in recruiting)
 
 
-def test_a_closed_study_names_what_people_at_work_may_still_cost(ada, study):
+def test_a_closed_study_states_the_cost_of_working_seats(ada, study):
     factories.seat(study.scenarios.get(shots=0))
     lifecycle.change_status(study, "close")
     closed = ada.get(reverse("study", args=[study.name])).content.decode()

@@ -70,7 +70,7 @@ def study(researcher, db):
     return study
 
 
-def test_each_split_is_a_scenario_with_seats_of_its_own(study):
+def test_each_split_is_a_scenario_with_separate_seats(study):
     assert study.splits == [1, 2, 3]
     cells = study.scenarios.order_by("shots", "split_number")
     assert [(s.shots, s.split_number, s.seats) for s in cells] == [
@@ -89,7 +89,7 @@ def test_each_split_is_a_scenario_with_seats_of_its_own(study):
     assert str(cells[0]) == "toy-places, 0 shots"
 
 
-def test_everybody_trains_on_the_split_of_their_scenario_and_on_no_other(study):
+def test_annotators_train_only_on_the_split_of_their_scenario(study):
     for person in study.participations.select_related("scenario"):
         trained = person.turns.filter(step="training")
         numbers = set(trained.values_list("example__split__number", flat=True))
@@ -97,7 +97,7 @@ def test_everybody_trains_on_the_split_of_their_scenario_and_on_no_other(study):
         assert trained.count() == person.scenario.shots
 
 
-def test_nobody_takes_part_on_two_splits_of_a_task(researcher, db):
+def test_a_worker_cannot_do_two_splits_of_a_task(researcher, db):
     study = factories.make_study(researcher, task_of_splits(), shots=[2], splits=[1, 2])
     first = arrive(study, 1)
     factories.work_through(first)
@@ -125,7 +125,7 @@ def scores_by_split(folder, shots: str) -> dict[str, list[float]]:
     return by_split
 
 
-def test_the_tables_show_the_spread_between_splits_and_the_export_verifies(ada, study, tmp_path):
+def test_tables_show_the_spread_between_splits_and_verify_passes(ada, study, tmp_path):
     folder = tmp_path / "export"
     call_command("export_study", study.name, str(folder), verbosity=0)
     ran = subprocess.run(

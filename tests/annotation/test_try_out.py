@@ -42,7 +42,7 @@ def text_of(reply) -> str:
     return " ".join(reply.content.decode().split())
 
 
-def test_the_instructions_offer_it_unless_the_design_does_not(client, seats):
+def test_the_instructions_offer_it_unless_disabled_by_the_design(client, seats):
     work = reverse("work", args=[seats()[0].token])
     assert "Try the tool" in client.get(work).content.decode()
     without = seats(try_the_tool=False)[0]
@@ -52,7 +52,7 @@ def test_the_instructions_offer_it_unless_the_design_does_not(client, seats):
 
 
 @pytest.mark.parametrize("kind", one_in(3, factories.KINDS))
-def test_three_sentences_lead_back_to_the_instructions_and_store_nothing(client, seats, kind):
+def test_three_sentences_lead_back_to_the_instructions_unstored(client, seats, kind):
     seat = seats(kind=kind)[0]
     for number, sentence in enumerate(try_out.sentences(seat.scenario.task.card), start=1):
         assert 'data-state="question"' in text_of(client.get(address(seat, number)))
@@ -73,7 +73,7 @@ def test_three_sentences_lead_back_to_the_instructions_and_store_nothing(client,
     assert not Draft.objects.exists()
 
 
-def test_a_wrong_answer_is_explained_and_a_bad_one_named(client, seats):
+def test_a_wrong_answer_is_explained_and_an_invalid_one_refused(client, seats):
     seat = seats()[0]
     wrong = client.post(address(seat, 1), {"turn": "try-1", "typed": "bicycle"}, **HTMX)
     assert 'data-finding="too_short"' in text_of(wrong)
@@ -81,7 +81,7 @@ def test_a_wrong_answer_is_explained_and_a_bad_one_named(client, seats):
     assert bad.status_code == 422
 
 
-def test_all_arms_see_the_same(client, seats):
+def test_all_arms_see_the_same_sentences(client, seats):
     one, other = seats(shots=[0, 2])
     pages = [try_out.page(seat, number) for seat in (one, other) for number in (1, 2, 3)]
     assert one.scenario.shots != other.scenario.shots
@@ -90,7 +90,7 @@ def test_all_arms_see_the_same(client, seats):
 
 
 @pytest.mark.parametrize("kind", one_in(3, factories.KINDS))
-def test_nothing_of_the_task_is_in_it(seats, kind):
+def test_the_sentences_show_nothing_of_the_task(seats, kind):
     seat = seats(kind=kind)[0]
     card = seat.scenario.task.card
     tried = try_out.page(seat, 1).card
@@ -98,7 +98,7 @@ def test_nothing_of_the_task_is_in_it(seats, kind):
     assert card.instructions not in (tried.instructions, tried.description)
 
 
-def test_after_the_first_example_it_is_over(client, seats):
+def test_it_is_closed_after_the_first_example(client, seats):
     seat = seats()[0]
     training_step.begin(seat.token)
     assert client.get(address(seat, 1))["Location"] == reverse("work", args=[seat.token])
@@ -107,7 +107,7 @@ def test_after_the_first_example_it_is_over(client, seats):
 
 
 @pytest.mark.parametrize("card", [{"no_answer": True}, {"no_answer": False}, {"labels": LABELS}])
-def test_what_is_asked_for_can_be_answered_in_every_language(researcher, card):
+def test_every_sentence_is_answerable_in_every_language(researcher, card):
     """A translated sentence may be cut into other tokens than what is to be marked in it."""
     study = factories.make_study(researcher, factories.make_task(**card))
     seat = factories.join(study)

@@ -84,7 +84,7 @@ def later(**time) -> None:
     Delivery.objects.update(next_at=timezone.now() - timedelta(**(time or {"seconds": 1})))
 
 
-def test_what_happens_is_told_once_and_signed(study, receiver):
+def test_each_event_is_delivered_once_and_signed(study, receiver):
     made = make(study, receiver)
     factories.work_through(factories.seat(study.scenarios.get()))
     lifecycle.change_status(study, "pause", study.owner)
@@ -107,7 +107,7 @@ def test_what_happens_is_told_once_and_signed(study, receiver):
     assert json.loads(body)["study"] == "told"
 
 
-def test_no_event_from_before_and_none_that_was_not_asked_for(study, receiver):
+def test_older_and_unrequested_events_are_not_sent(study, receiver):
     factories.work_through(factories.seat(study.scenarios.get()))
     make(study, receiver, "participation.finished", "study.closed")
     lifecycle.change_status(study, "pause", study.owner)
@@ -115,7 +115,7 @@ def test_no_event_from_before_and_none_that_was_not_asked_for(study, receiver):
     assert told(receiver) == []
 
 
-def test_what_does_not_arrive_is_sent_again_under_the_same_id(study, receiver):
+def test_a_failed_delivery_is_repeated_with_the_same_id(study, receiver):
     make(study, receiver, "study.paused")
     lifecycle.change_status(study, "pause", study.owner)
     receiver.status = 500
@@ -164,9 +164,7 @@ class Dripping:
     [(b"HTTP/1.1 100 Continue\r\n\r\n", 0.001), (b"x", 0.2), (b"", 0.2)],
     ids=["endless 100 Continue", "a byte now and then", "nothing"],
 )
-def test_a_delivery_ends_in_time_whatever_the_receiver_does(
-    study, receiver, settings, monkeypatch, piece, pause
-):
+def test_a_delivery_has_a_time_limit(study, receiver, settings, monkeypatch, piece, pause):
     slow = Dripping(piece, pause)
     settings.WEBHOOK_HOSTS = [slow.place]
     monkeypatch.setattr(sending, "TIMEOUT", 1)
@@ -180,7 +178,7 @@ def test_a_delivery_ends_in_time_whatever_the_receiver_does(
     slow.ended.set()
 
 
-def test_webhooks_take_turns_and_one_that_fails_holds_up_its_own_alone(
+def test_webhooks_alternate_and_a_failing_one_delays_only_itself(
     study, receiver, settings, monkeypatch
 ):
     dead = Dripping(b"", 0.2)
@@ -201,7 +199,7 @@ def test_webhooks_take_turns_and_one_that_fails_holds_up_its_own_alone(
     dead.ended.set()
 
 
-def test_a_run_ends_though_more_is_due(study, receiver, monkeypatch):
+def test_a_run_has_a_time_limit(study, receiver, monkeypatch):
     monkeypatch.setattr(sending, "RUN", 0)
     make(study, receiver)
     lifecycle.change_status(study, "pause", study.owner)
@@ -210,11 +208,11 @@ def test_a_run_ends_though_more_is_due(study, receiver, monkeypatch):
     assert receiver.received == []
 
 
-def test_no_part_of_the_tick_waits_for_the_receiver_of_a_webhook():
+def test_webhooks_are_the_last_part_of_the_tick():
     assert list(periodic.all_parts())[-1] == "webhooks"
 
 
-def test_after_the_last_attempt_it_has_failed(study, receiver):
+def test_a_delivery_fails_after_the_last_attempt(study, receiver):
     make(study, receiver, "study.paused")
     lifecycle.change_status(study, "pause", study.owner)
     webhooks.collect()
@@ -230,7 +228,7 @@ def test_after_the_last_attempt_it_has_failed(study, receiver):
     assert sending.send_due() == 0
 
 
-def test_a_redirect_is_no_arrival_and_is_not_followed(study, receiver):
+def test_a_redirect_is_a_failure_and_is_not_followed(study, receiver):
     other = Receiver()
     make(study, receiver, "study.paused")
     receiver.status, receiver.location = 302, other.url
@@ -252,12 +250,12 @@ PRIVATE = [
 
 
 @pytest.mark.parametrize("place", PRIVATE)
-def test_what_is_not_public_is_known(place):
+def test_private_addresses_are_not_public(place):
     assert not sending.is_public(place)
 
 
 @pytest.mark.parametrize("place", ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"])
-def test_what_is_public_is_known(place):
+def test_public_addresses_are_public(place):
     assert sending.is_public(place)
 
 
@@ -269,7 +267,7 @@ def test_what_is_public_is_known(place):
         "https://ex\nample.org/", "javascript:alert(1)", "https://[::1", "//example.org", "x",
     ],
 )  # fmt: skip
-def test_an_address_that_cannot_be_one_is_422(study, url):
+def test_an_invalid_url_is_422(study, url):
     reply = Program(study.owner).post(
         "/studies/told/webhooks/", {"url": url, "events": ["study.paused"]}
     )
@@ -277,7 +275,7 @@ def test_an_address_that_cannot_be_one_is_422(study, url):
     assert not Webhook.objects.exists()
 
 
-def test_a_name_that_resolves_to_an_inner_address_is_never_connected_to(
+def test_a_name_resolving_to_a_private_address_is_not_contacted(
     study, receiver, settings, monkeypatch
 ):
     """Also where it was public a moment ago: what is connected to is what was checked."""
@@ -297,7 +295,7 @@ def test_a_name_that_resolves_to_an_inner_address_is_never_connected_to(
     assert receiver.received == []
 
 
-def test_an_event_is_one_row_by_the_database(study, receiver):
+def test_the_database_stores_an_event_once(study, receiver):
     make(study, receiver)
     webhook = Webhook.objects.get()
     now = timezone.now()
@@ -317,7 +315,7 @@ def test_the_secret_is_shown_once_and_stored_encrypted(study, receiver):
     assert "secret" not in listed[0]
 
 
-def test_a_webhook_that_was_ended_is_told_nothing(study, receiver):
+def test_an_ended_webhook_receives_nothing(study, receiver):
     made = make(study, receiver)
     program = Program(study.owner)
     address = f"/api/v1/studies/told/webhooks/{made['id']}/"
@@ -366,7 +364,7 @@ def test_a_webhook_ends_with_its_maker(study, receiver, grace, how):
     assert list(told_to) == [study.owner.username]
 
 
-def test_what_waits_is_not_sent_once_its_maker_has_left(study, receiver, grace):
+def test_nothing_is_sent_for_a_maker_who_left_the_team(study, receiver, grace):
     make_as(grace, receiver)
     lifecycle.change_status(study, "pause", study.owner)
     webhooks.collect()

@@ -49,7 +49,7 @@ def seats(study):
     return both
 
 
-def test_the_page_asks_once_more_and_get_erases_nothing(client, seats):
+def test_the_page_asks_for_confirmation_and_get_erases_nothing(client, seats):
     address = reverse("withdraw", args=[seats[0].token])
     assert address in client.get(reverse("work", args=[seats[0].token])).content.decode()
     page = client.get(address).content.decode()
@@ -58,7 +58,7 @@ def test_the_page_asks_once_more_and_get_erases_nothing(client, seats):
 
 
 @pytest.mark.parametrize("index", [0, 1], ids=["at work", "completed"])
-def test_answers_are_erased_the_seat_is_free_and_nobody_elses_are_touched(client, seats, index):
+def test_answers_are_erased_the_seat_freed_and_others_untouched(client, seats, index):
     gone, stays = seats[index], seats[1 - index]
     before = Answer.objects.filter(turn__participation=stays).count()
     client.post(reverse("withdraw", args=[gone.token]))
@@ -72,7 +72,7 @@ def test_answers_are_erased_the_seat_is_free_and_nobody_elses_are_touched(client
     assert "all of your answers were erased" in page
 
 
-def test_whoever_completed_keeps_the_code_that_pays(client, seats):
+def test_a_completed_annotator_retains_the_completion_code(client, seats):
     withdrawal.withdraw(seats[1].token)
     withdrawal.withdraw(seats[0].token)
     shown = [client.get(reverse("work", args=[seat.token])).content.decode() for seat in seats]
@@ -94,7 +94,7 @@ def test_the_freed_seat_is_given_out_again(study, seats):
     assert factories.join(study).status == "arrived"
 
 
-def test_whoever_withdrew_can_neither_go_on_nor_do_the_task_again(client, study):
+def test_a_withdrawn_annotator_cannot_continue_or_start_over(client, study):
     seat = factories.join(study, identity="ida")
     consent.record(seat, agree=True)
     training_step.begin(seat.token)
@@ -129,7 +129,7 @@ def test_an_export_after_a_withdrawal_verifies(study, seats, tmp_path):
     assert seats[1].pseudonym not in (tmp_path / "out" / "answers.csv").read_text()
 
 
-def test_the_reason_for_which_a_seat_was_freed_goes_too(study, seats, researcher):
+def test_a_withdrawal_erases_the_reason_of_a_freed_seat(study, seats, researcher):
     expiry.free_by_hand(seats[0], "57.1 so far", researcher)
     withdrawal.withdraw(seats[0].token)
     last = study.events.last()
@@ -227,7 +227,7 @@ def withdraw(gone, client, django_capture_on_commit_callbacks):
     return post
 
 
-def test_no_table_and_no_file_reveals_the_score_of_those_who_withdrew(withdraw, gone, tmp_path):
+def test_no_table_or_file_reveals_a_withdrawn_annotators_score(withdraw, gone, tmp_path):
     tables, files = holding(SCORE, tmp_path)
     # The control: these hold it before. (An answer holds 1 or 0; signs hold no score.)
     assert tables == {"Decision", "Job"}
@@ -242,7 +242,7 @@ def test_no_table_and_no_file_reveals_the_score_of_those_who_withdrew(withdraw, 
 
 
 @pytest.mark.long
-def test_no_other_row_says_anything_about_those_who_withdrew(withdraw, gone, tmp_path):
+def test_only_required_rows_refer_to_a_withdrawn_annotator(withdraw, gone, tmp_path):
     others = Answer.objects.exclude(turn__participation=gone).count()
     withdraw()
     gone.refresh_from_db()
@@ -261,7 +261,7 @@ def test_no_other_row_says_anything_about_those_who_withdrew(withdraw, gone, tmp
 
 
 @pytest.mark.long
-def test_of_who_withdrew_an_export_tells_the_allocation_alone(withdraw, gone, tmp_path):
+def test_an_export_has_only_the_allocation_of_the_withdrawn(withdraw, gone, tmp_path):
     withdraw()
     call_command("export_study", gone.study.name, str(tmp_path / "out"), verbosity=0)
     done = subprocess.run(
@@ -284,7 +284,7 @@ def test_of_who_withdrew_an_export_tells_the_allocation_alone(withdraw, gone, tm
 
 
 @pytest.mark.long
-def test_the_funnel_still_counts_the_stages_of_those_who_withdrew(gone, client, researcher):
+def test_the_funnel_still_counts_stages_of_withdrawn_annotators(gone, client, researcher):
     study = gone.study
     low = begun(study)  # is screened out, then withdraws
     factories.work_through(low, lambda turn: ["home"], limit=7)
@@ -304,7 +304,7 @@ def test_the_funnel_still_counts_the_stages_of_those_who_withdrew(gone, client, 
 
 @pytest.mark.long
 @pytest.mark.sqlite
-def test_what_was_erased_is_overwritten_in_the_file_of_sqlite(settings, tmp_path):
+def test_erased_data_are_overwritten_in_the_sqlite_file(settings, tmp_path):
     """The setting is explicit and does not depend on how SQLite was built."""
     options = settings.DATABASES["default"]["OPTIONS"]
     assert "PRAGMA secure_delete=ON" in options["init_command"]
@@ -339,9 +339,7 @@ def by_api(user, study, seat, **sent):
 
 
 @pytest.mark.parametrize(("send", "done"), [(by_page, 302), (by_api, 200)], ids=["page", "api"])
-def test_a_researcher_withdraws_a_participant_who_asked_for_it(
-    researcher, study, seats, send, done
-):
+def test_a_researcher_withdraws_a_participant_on_request(researcher, study, seats, send, done):
     seat = seats[1]
     assert send(researcher, study, seat, reason="asked by mail") == 422
     assert send(researcher, study, seat, confirm="on") == 422

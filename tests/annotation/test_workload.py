@@ -22,7 +22,7 @@ def create(name: str, *options: str) -> tuple[str, str]:
 
 
 @pytest.mark.real_data
-def test_twenty_minutes_for_630_examples_are_warned_about_with_the_arithmetic(researcher):
+def test_an_implausible_promised_time_is_warned_about(researcher):
     call_command("import_clues", str(CLUES), "--task", "CoNLL03", stdout=StringIO())
     out, err = create(
         "ner", "--tasks", "CoNLL03", "--shots", "10", "--estimated-minutes", "20", "--seed", "1"
@@ -41,14 +41,14 @@ def test_a_plausible_promise_is_not_warned_about(researcher):
     assert err == ""
 
 
-def test_hours_for_a_few_examples_are_warned_about(researcher):
+def test_too_many_promised_hours_are_warned_about(researcher):
     factories.make_task(test_size=4)
     minutes = ("--estimated-minutes", "600")
     _out, err = create("long", "--tasks", "toy-places", "--shots", "2", *minutes)
     assert "600 minutes are promised, but toy-places at 2 shots has 2 training and 4 test" in err
 
 
-def test_the_page_of_a_draft_warns_and_that_of_an_open_study_does_not(ada, researcher):
+def test_only_a_draft_warns_about_the_promised_time(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(test_size=400), status="draft", estimated_minutes=5
     )
@@ -59,7 +59,7 @@ def test_the_page_of_a_draft_warns_and_that_of_an_open_study_does_not(ada, resea
     assert "promised" not in ada.get(reverse("study", args=[opened.name])).content.decode()
 
 
-def test_attention_checks_count_as_examples_and_sizes_take_three_queries(
+def test_attention_checks_count_as_examples_in_three_queries(
     researcher, django_assert_max_num_queries
 ):
     task = factories.make_task(test_size=4)

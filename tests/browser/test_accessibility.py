@@ -233,7 +233,7 @@ ALL = [
 ]  # fmt: skip
 
 
-def test_the_list_of_states_is_whole(states):
+def test_the_list_of_states_is_complete(states):
     assert sorted(states) == sorted(ALL)
 
 
@@ -254,13 +254,13 @@ def violations(page, options=RULES) -> list[str]:
 
 
 @pytest.mark.journey
-def test_control_axe_finds_what_is_wrong(page):
+def test_control_axe_finds_violations(page):
     page.set_content("<main><img src='data:,'><p style='color: #eee'>Pale.</p></main>")
     assert {one.split(":")[0] for one in violations(page)} >= {"image-alt", "color-contrast"}
     assert {one.split(":")[0] for one in violations(page, COLOURS)} == {"color-contrast"}
 
 
-def test_what_nothing_draws_holds_nothing_up(page):
+def test_undrawn_elements_do_not_block_the_wait_for_animations(page):
     """Chromium never ends the transitions of elements in a closed `<details>`."""
     page.set_content(
         "<style>input { transition: color 1s } .on { color: red }</style>"
@@ -294,7 +294,7 @@ def is_accessible(page, place: str) -> None:
 
 
 @pytest.mark.parametrize("state", ALL)
-def test_axe_finds_nothing_and_nothing_scrolls_sideways_at_320_px(open_browser, states, state):
+def test_axe_finds_nothing_and_no_sideways_scroll_at_320_px(open_browser, states, state):
     page = open_browser(tolerate="status of 40[34]")
     states[state](page)
     is_accessible(page, state)
@@ -385,7 +385,7 @@ def test_nothing_scrolls_sideways_at_200_percent(open_browser, states, state):
 
 
 @pytest.mark.parametrize(("width", "height"), [(320, 480), (640, 400), (1280, 600)])
-def test_the_focused_word_is_never_hidden(open_browser, put, width, height):
+def test_the_focused_word_is_never_covered(open_browser, put, width, height):
     page = open_browser(viewport={"width": width, "height": height})
     Desk(page, put(LONG * 3, gold=["Mary"]))
     page.locator("#question").focus()
@@ -409,7 +409,7 @@ def test_highlights_are_seen_in_forced_colors(open_browser, put):
     assert word.screenshot() != before
 
 
-def test_what_happens_is_said_aloud(page, put):
+def test_changes_of_highlights_are_announced(page, put):
     one = Desk(page, put("Off to Lago and Rome.", gold=["Lago"]))
     said = page.locator("[data-live]")
     one.word("Lago").dblclick()

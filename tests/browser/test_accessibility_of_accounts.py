@@ -26,7 +26,7 @@ def look(page, *addresses: str) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_the_first_account_of_an_empty_server(page, db):
+def test_the_first_account_page_is_accessible(page, db):
     look(page, "/first-owner/")
     page.get_by_label("Code").fill("no")
     page.get_by_role("button", name="Create the account").click()
@@ -37,7 +37,7 @@ def test_the_first_account_of_an_empty_server(page, db):
 
 
 @pytest.mark.timeout(300)
-def test_without_an_account(open_browser, researcher, settings):
+def test_pages_without_an_account_are_accessible(open_browser, researcher, settings):
     page = open_browser(tolerate="status of 404")
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
     token, _ = team.invite(study, "analyst", "bob@example.org", researcher)
@@ -59,7 +59,7 @@ def test_without_an_account(open_browser, researcher, settings):
 
 
 @pytest.mark.timeout(300)
-def test_two_factor_authentication(page, researcher):
+def test_two_factor_pages_are_accessible(page, researcher):
     signed_in(page, "/account/two-factor/")
     is_accessible(page, "two-factor, off")
     look(page, "/account/two-factor/begin/")  # asks for the password first
@@ -113,7 +113,7 @@ def busy(researcher, other_researcher, settings, tmp_path):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(3))
-def test_what_a_study_goes_through(page, busy, researcher, part):
+def test_pages_of_every_state_of_a_study_are_accessible(page, busy, researcher, part):
     """Split into three parts so that they can run in parallel."""
     task = busy.scenarios.get().task
     factories.make_study(researcher, task, name="plain", shots=[0])
@@ -137,7 +137,7 @@ def test_what_a_study_goes_through(page, busy, researcher, part):
 
 
 @pytest.mark.timeout(300)
-def test_links_and_refusals_on_the_pages_of_people(page, busy):
+def test_account_pages_are_accessible(page, busy):
     signed_in(page, "/users/")
     page.get_by_role("button", name="Invite").click()  # asks for the password first
     page.get_by_label("Password").fill("right horse")
@@ -160,7 +160,7 @@ def test_links_and_refusals_on_the_pages_of_people(page, busy):
     is_accessible(page, "a design, refused")
 
 
-def test_what_follows_from_a_design_is_accessible_while_it_is_typed(page, busy):
+def test_the_side_panel_of_a_design_is_accessible_while_typing(page, busy):
     task = busy.scenarios.get().task
     signed_in(page, f"/new-study/?task={task.name}")
     page.get_by_label("Shots", exact=True).fill("0 2")

@@ -28,7 +28,7 @@ def sign_in(page, name: str) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_first_owner_invitation_and_second_step(open_browser, db):
+def test_owner_invitation_and_two_factor_sign_in_work(open_browser, db):
     owner = open_browser()
     owner.goto("/studies/")
     owner.wait_for_url("**/first-owner/")

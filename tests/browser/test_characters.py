@@ -22,7 +22,7 @@ def one(request, desk):
     return made
 
 
-def test_a_drag_takes_the_characters_from_the_first_to_the_last(one):
+def test_a_drag_highlights_the_characters_it_covers(one):
     end = edges(one.last)
     pull(one.page, at(one.first, 0.6), (end["right"], end["middle"]))
     assert one.chips == [one.name]
@@ -30,7 +30,7 @@ def test_a_drag_takes_the_characters_from_the_first_to_the_last(one):
     assert one.stored == [one.name]
 
 
-def test_two_clicks_take_them_too(one):
+def test_two_clicks_highlight_the_characters_between_them(one):
     one.first.click()
     one.last.click()
     assert one.chips == [one.name]
@@ -43,7 +43,7 @@ def type_key(page, key: str) -> None:
     keys.send("Input.dispatchKeyEvent", {"type": "keyUp", "key": key})
 
 
-def test_typing_and_arrows_mark_them_by_keyboard(one):
+def test_typing_and_arrow_keys_highlight_characters(one):
     one.page.locator("[data-field=context] [tabindex='0']").focus()
     for letter in one.name[:2]:
         type_key(one.page, letter)
@@ -59,7 +59,7 @@ def test_typing_and_arrows_mark_them_by_keyboard(one):
     assert one.chips == [one.name]
 
 
-def test_lines_are_moved_over_by_their_place(desk):
+def test_arrow_keys_move_to_the_same_place_of_the_next_line(desk):
     one = desk("東京都庁で小池百合子知事が" * 30, gold=["東京"], granularity="char")
     one.page.locator("[data-field=context] [tabindex='0']").focus()
     for _ in range(3):
@@ -77,7 +77,7 @@ def test_lines_are_moved_over_by_their_place(desk):
 FAMILY, FLAG = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466", "\U0001f1e9\U0001f1ea"
 
 
-def test_a_family_and_a_flag_are_one_token_each(desk):
+def test_a_family_emoji_and_a_flag_are_one_token_each(desk):
     one = desk(f"Hello {FAMILY} from {FLAG}!", gold=[FAMILY])
     for sign in (FAMILY, FLAG):
         one.word(sign).dblclick()
@@ -86,7 +86,7 @@ def test_a_family_and_a_flag_are_one_token_each(desk):
     assert one.stored == [FAMILY, FLAG]
 
 
-def test_words_after_signs_of_every_kind_stand_where_the_server_has_them(desk):
+def test_words_after_special_characters_have_the_servers_offsets(desk):
     """Compares the page's offsets after characters beyond the BMP, entities, returns and spaces."""
     signs = f"{FAMILY} <b>&amp; \u00a0\r\n\t\"A\u0301\" 'x' \r"
     one = desk(f"{signs} Oslo, {FLAG} Rome.", gold=["Rome"])

@@ -60,7 +60,7 @@ def test_each_label_is_seen_whole_with_its_meaning(open_browser, researcher, siz
 
 
 @pytest.mark.parametrize("size", WINDOWS)
-def test_long_meanings_give_way_and_no_label_does(open_browser, researcher, size):
+def test_long_meanings_are_shortened_before_any_label(open_browser, researcher, size):
     page = open_browser(viewport={"width": size[0], "height": size[1]})
     Desk(page, seat_by_labels(researcher, [(name, meaning * 6) for name, meaning in MEANINGS]))
     assert page.evaluate(HIDDEN) == []
@@ -80,9 +80,7 @@ def test_each_label_is_seen_on_a_phone(open_browser, researcher, size):
 
 @pytest.mark.parametrize("size", [(1366, 657), (1920, 1080)])
 @pytest.mark.parametrize("answer", ["option", "options"])
-def test_five_options_are_seen_whole_and_so_are_they_in_the_reveal(
-    open_browser, researcher, answer, size
-):
+def test_five_options_are_visible_in_question_and_reveal(open_browser, researcher, answer, size):
     record = Record("o", ("The bus was late.",), "Why?", (TEXTS[3],), None, options=tuple(TEXTS))
     card = {"answer": answer, "no_answer": False}
     seat = seat_before(researcher, card, [record], train=True)

@@ -72,7 +72,7 @@ def instructions(page: Page, name: str) -> None:
 
 
 @pytest.mark.journey
-def test_the_upstream_arm_from_the_link_to_the_code(open_browser, study):
+def test_the_upstream_arm_leads_from_link_to_code(open_browser, study):
     page, person = enter_upstream(open_browser, study)
     before = [page.content()]
     page.get_by_role("button", name="I agree").click()

@@ -25,7 +25,7 @@ def visit(page: Page, study, to: str = "") -> None:
 
 
 @pytest.mark.journey
-def test_the_page_shows_by_itself_what_somebody_answered(page, study):
+def test_the_page_updates_when_an_answer_is_stored(page, study):
     seat = factories.seat(study.scenarios.get(shots=2))
     visit(page, study, "people/")
     mine = page.locator("#progress-at-work li").filter(has_text=seat.pseudonym)
@@ -52,7 +52,7 @@ def test_the_page_shows_by_itself_what_somebody_answered(page, study):
     assert page.locator(".overview [aria-live], .overview [role=status]").count() == 0
 
 
-def test_it_asks_no_more_once_the_study_is_closed(page, study):
+def test_polling_stops_once_the_study_is_closed(page, study):
     visit(page, study)
     expect(page.locator("#progress-poll")).to_contain_text("every ten seconds")
     lifecycle.change_status(study, "close")
@@ -65,7 +65,7 @@ def test_it_asks_no_more_once_the_study_is_closed(page, study):
     assert asked == []
 
 
-def test_without_javascript_a_reload_shows_the_same(open_browser, study):
+def test_without_javascript_a_reload_shows_current_progress(open_browser, study):
     page = open_browser(java_script_enabled=False)
     visit(page, study)
     expect(page.locator("#progress-completed")).to_have_text("0 of 4")
@@ -93,7 +93,7 @@ MISALIGNED = r"""() => [...document.querySelectorAll("table:has(thead th)")].fla
 })"""
 
 
-def test_heads_are_over_their_numbers_on_every_page(page, researcher):
+def test_column_heads_are_aligned_with_their_numbers(page, researcher):
     task = factories.make_task()
     study = factories.make_study(
         researcher, task, shots=[0, 2], annotators=2, base_reward=Decimal(5)
@@ -133,7 +133,7 @@ def meanings(page: Page, table: str):
     return region.locator("xpath=following-sibling::details[1]")
 
 
-def test_a_head_explains_itself_on_hover_and_escape_closes_it(page, study):
+def test_a_head_explains_itself_on_hover_until_escape(page, study):
     visit(page, study)
     page.locator("tip-word", has_text="work left").first.hover()
     expect(open_tip(page)).to_contain_text("the study's estimate")
@@ -145,7 +145,7 @@ def test_a_head_explains_itself_on_hover_and_escape_closes_it(page, study):
     expect(open_tip(page)).to_have_count(0)
 
 
-def test_the_keyboard_has_one_stop_for_all_columns_of_a_table(page, study):
+def test_a_table_has_one_tab_stop_for_all_column_meanings(page, study):
     visit(page, study, "people/")
     listed = meanings(page, "From arrival to the analysis")
     meaning = listed.get_by_text("May do the annotation step")
@@ -157,7 +157,7 @@ def test_the_keyboard_has_one_stop_for_all_columns_of_a_table(page, study):
     expect(meaning).to_be_visible()
 
 
-def test_a_number_explains_itself_on_hover_and_can_be_hovered_itself(page, study):
+def test_a_number_explains_itself_on_hover(page, study):
     zero = study.scenarios.get(shots=0)
     for texts in (None, lambda turn: []):
         factories.work_through(factories.seat(zero), texts)
@@ -171,7 +171,7 @@ def test_a_number_explains_itself_on_hover_and_can_be_hovered_itself(page, study
     expect(open_tip(page)).to_have_count(0)
 
 
-def test_a_finger_opens_the_list_which_stays_within_a_phone(phone, study):
+def test_a_tap_opens_the_meanings_within_the_width_of_a_phone(phone, study):
     visit(phone, study, "people/")
     listed = meanings(phone, "From arrival to the analysis")
     listed.locator("summary").tap()
@@ -182,7 +182,7 @@ def test_a_finger_opens_the_list_which_stays_within_a_phone(phone, study):
         assert box["x"] + box["width"] <= 390
 
 
-def test_without_javascript_a_click_opens_the_list(open_browser, study):
+def test_without_javascript_a_click_opens_the_meanings(open_browser, study):
     page = open_browser(java_script_enabled=False)
     visit(page, study, "people/")
     listed = meanings(page, "From arrival to the analysis")

@@ -32,7 +32,7 @@ def ada(page, researcher):
 
 
 @pytest.mark.journey
-def test_a_file_is_an_open_study_within_twelve_clicks_and_six_page_loads(ada, tmp_path):
+def test_a_file_becomes_an_open_study_in_twelve_clicks(ada, tmp_path):
     path = files.write_csv(tmp_path / "moods.csv", ROWS)
     pressed, loaded = [], []
     ada.expose_function("pressed", lambda: pressed.append(1))

@@ -16,7 +16,7 @@ def is_narrow_enough(page) -> bool:
 
 
 @pytest.mark.journey
-def test_what_follows_changes_as_one_types_and_nothing_is_stored(page, researcher):
+def test_the_side_panel_updates_while_typing_without_storing(page, researcher):
     factories.make_task(shots=(2, 4))
     signed_in(page, "/new-study/")
     side = page.get_by_role("complementary", name="What follows")
@@ -32,7 +32,7 @@ def test_what_follows_changes_as_one_types_and_nothing_is_stored(page, researche
     assert is_narrow_enough(page)
 
 
-def test_the_pages_of_a_task_and_of_a_preview_are_accessible_and_narrow(page, researcher):
+def test_pages_of_tasks_and_previews_are_accessible_and_narrow(page, researcher):
     task = factories.make_task(shots=(2,), by=researcher)
     study = factories.make_study(researcher, task, own_questions=OWN, exit_questionnaire=True)
     scenario = study.scenarios.get(shots=2)

@@ -30,7 +30,7 @@ def keeps(one: Desk, act) -> None:
     assert reply.value.status == 204
 
 
-def test_highlights_are_finished_on_another_device(desks):
+def test_highlights_can_be_continued_on_another_device(desks):
     laptop, another = desks(TWO, gold=["Oslo", "Rome"])
     laptop.word("Oslo").dblclick()
     keeps(laptop, laptop.word("Rome").dblclick)
@@ -56,7 +56,7 @@ def test_the_newer_of_two_drafts_wins(desks):
     assert laptop.chips == ["went", "Oslo", "Rome"]
 
 
-def test_a_label_is_kept_too_and_a_closed_tab_tells_at_once(desks):
+def test_a_draft_label_is_stored_when_the_tab_closes(desks):
     laptop, another = desks("It was good.", gold=["positive"], labels=factories.LABELS)
     laptop.page.get_by_label("negative").check()
     laptop.page.goto("about:blank")
@@ -68,7 +68,7 @@ def test_a_label_is_kept_too_and_a_closed_tab_tells_at_once(desks):
     assert another().page.get_by_label("negative").is_checked()
 
 
-def test_restored_highlights_are_not_called_none(desks):
+def test_restored_highlights_hide_the_notice_of_none(desks):
     laptop, another = desks(TWO, gold=["Oslo"])
     keeps(laptop, laptop.word("Oslo").dblclick)
     laptop.reload()
@@ -90,7 +90,7 @@ def advancing(open_browser, researcher):
     return Desk(open_browser(), factories.seat(study.scenarios.get()))
 
 
-def test_a_label_is_submitted_when_it_is_chosen_in_the_annotation_step_alone(advancing):
+def test_auto_advance_submits_labels_in_the_annotation_step_only(advancing):
     one, page = advancing, advancing.page
     for label in ("negative", "positive"):
         page.get_by_label(label).click()
@@ -106,7 +106,7 @@ def test_a_label_is_submitted_when_it_is_chosen_in_the_annotation_step_alone(adv
         assert Answer.objects.count() == done
 
 
-def test_arrow_keys_look_through_the_labels_without_submitting(advancing):
+def test_arrow_keys_move_through_labels_without_submitting(advancing):
     page = advancing.page
     for label in ("negative", "positive"):
         page.get_by_label(label).click()

@@ -36,7 +36,7 @@ def open_tip(page: Page):
 
 
 @pytest.mark.journey
-def test_each_run_is_reached_by_keyboard_and_says_who(page, address):
+def test_each_run_is_reached_by_keyboard_with_its_annotators(page, address):
     signed_in(page, address)
     shown = numbers(page).all_inner_texts()
     # Lee, met, Bo, in, New York; then five more places of New York and three of Rome.
@@ -54,7 +54,7 @@ def test_each_run_is_reached_by_keyboard_and_says_who(page, address):
     expect(open_tip(page)).to_have_count(0)
 
 
-def test_hovering_the_words_says_the_same(page, address):
+def test_hovering_the_words_shows_the_same_counts(page, address):
     signed_in(page, address)
     page.locator(".turn-text .layer-text", has_text="New York").first.hover()
     expect(open_tip(page)).to_contain_text("9 of 18 (50 %)")
@@ -63,14 +63,14 @@ def test_hovering_the_words_says_the_same(page, address):
     expect(open_tip(page)).to_have_count(0)
 
 
-def test_without_javascript_a_click_says_it(open_browser, address):
+def test_without_javascript_a_click_shows_the_counts(open_browser, address):
     page = open_browser(java_script_enabled=False)
     signed_in(page, address)
     numbers(page).first.click()
     expect(open_tip(page)).to_contain_text("3 of 18 (17 %)")
 
 
-def test_levels_are_told_apart_without_colours(open_browser, address):
+def test_levels_are_distinguishable_without_colours(open_browser, address):
     page = open_browser(forced_colors="active")
     signed_in(page, address)
     look = """run => { const style = getComputedStyle(run.querySelector(".layer-text"));

@@ -40,7 +40,7 @@ def colour(page: Page, part: str, of: str) -> str:
 
 
 @pytest.mark.journey
-def test_every_figure_has_marks_light_and_dark(page, study):
+def test_every_figure_has_marks_in_light_and_dark_mode(page, study):
     visit(page, study)
     drawn(page)
     for figure in page.locator("vega-figure").all():
@@ -54,7 +54,7 @@ def test_every_figure_has_marks_light_and_dark(page, study):
     assert light != dark == page.evaluate("getComputedStyle(document.body).color")
 
 
-def test_three_panels_stay_inside_their_box_at_1280(page, researcher):
+def test_three_panels_fit_into_their_box_at_1280_px(page, researcher):
     tasks = [factories.make_task(name=name, shots=(2, 10)) for name in ("one", "two", "three")]
     study = factories.make_study(researcher, *tasks, shots=[0, 10], annotators=1)
     for scenario in study.scenarios.all():
@@ -73,7 +73,7 @@ def test_three_panels_stay_inside_their_box_at_1280(page, researcher):
         assert beyond == 0, figure.get_attribute("src")
 
 
-def test_a_mark_says_what_it_is(page, study):
+def test_hovering_a_mark_shows_its_values(page, study):
     visit(page, study)
     drawn(page)
     page.locator("vega-figure").first.locator("svg .mark-symbol path").last.hover()
@@ -82,7 +82,7 @@ def test_a_mark_says_what_it_is(page, study):
     assert tip.evaluate("e => getComputedStyle(e).position") == "fixed"
 
 
-def test_panels_stand_below_each_other_on_a_phone(page, study):
+def test_panels_are_stacked_on_a_phone(page, study):
     visit(page, study)
     drawn(page)
     width = "document.querySelector('vega-figure svg').getBoundingClientRect().width"
@@ -102,7 +102,7 @@ def test_a_figure_that_cannot_be_loaded_says_so(open_browser, study):
     expect(page.get_by_text("The figure could not be loaded")).to_have_count(1)
 
 
-def test_without_javascript_the_picture_and_the_numbers_stand_there(open_browser, study):
+def test_without_javascript_pictures_and_numbers_are_shown(open_browser, study):
     page = open_browser(java_script_enabled=False)
     visit(page, study)
     pictures = page.locator("vega-figure img")
@@ -116,7 +116,7 @@ def test_without_javascript_the_picture_and_the_numbers_stand_there(open_browser
     expect(page.get_by_role("heading", name="Shot curve")).to_be_in_viewport()
 
 
-def test_numbers_come_when_they_are_opened(page, study):
+def test_numbers_are_loaded_when_they_are_opened(page, study):
     visit(page, study)
     expect(page.get_by_role("cell", name="75.0")).to_have_count(0)
     page.get_by_text("Numbers of shot curve", exact=True).click()

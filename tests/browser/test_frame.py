@@ -23,7 +23,7 @@ def visit(page: Page, study) -> None:
 
 
 @pytest.mark.journey
-def test_the_result_is_in_sight_and_among_the_first_stops_of_the_keyboard(page, study):
+def test_the_result_is_visible_and_reached_early_by_keyboard(page, study):
     page.set_viewport_size({"width": 1280, "height": 800})
     visit(page, study)
     box = page.locator(".result-plot").first.bounding_box()
@@ -37,7 +37,7 @@ def test_the_result_is_in_sight_and_among_the_first_stops_of_the_keyboard(page, 
         assert stops < 12
 
 
-def test_the_menu_stays_beside_a_long_page_and_marks_where_one_is(page, study):
+def test_the_menu_stays_visible_and_marks_the_current_page(page, study):
     page.set_viewport_size({"width": 1280, "height": 700})
     visit(page, study)
     menu = page.get_by_role("navigation", name=study.title)
@@ -49,7 +49,7 @@ def test_the_menu_stays_beside_a_long_page_and_marks_where_one_is(page, study):
     expect(menu.get_by_role("link", name="Overview")).to_be_in_viewport()
 
 
-def test_the_entry_of_the_open_page_is_in_sight_in_a_low_window(page, study):
+def test_the_current_menu_entry_is_visible_in_a_low_window(page, study):
     page.set_viewport_size({"width": 1280, "height": 500})
     visit(page, study)
     for address in ("log", "people", "release"):
@@ -59,7 +59,7 @@ def test_the_entry_of_the_open_page_is_in_sight_in_a_low_window(page, study):
         expect(menu.locator("[aria-current=page]")).to_be_in_viewport(ratio=1)
 
 
-def test_times_are_in_the_browsers_own_zone_once_its_owner_chooses_it(open_browser, study):
+def test_times_are_in_the_browsers_zone_once_it_is_chosen(open_browser, study):
     page = open_browser(timezone_id="Asia/Tokyo")
     visit(page, study)
     page.goto("/account/")
@@ -72,7 +72,7 @@ def test_times_are_in_the_browsers_own_zone_once_its_owner_chooses_it(open_brows
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_on_a_phone_the_menu_is_a_drawer_that_needs_no_script(open_browser, study, scripts):
+def test_on_a_phone_the_menu_is_a_drawer_without_javascript(open_browser, study, scripts):
     page = open_browser(java_script_enabled=scripts, viewport={"width": 320, "height": 640})
     visit(page, study)
     menu = page.get_by_role("navigation", name=study.title)
@@ -96,7 +96,7 @@ def test_escape_closes_the_drawer_and_gives_the_focus_back(open_browser, study):
     expect(opener).to_be_focused()
 
 
-def test_a_long_title_without_a_blank_leaves_the_columns_of_studies_in_sight(page, researcher):
+def test_a_long_title_does_not_hide_the_columns_of_studies(page, researcher):
     long = factories.make_study(
         researcher, factories.make_task(), title="x" * 120, name="y" * 60, shots=[0]
     )
@@ -119,7 +119,7 @@ def test_a_printed_report_has_no_site_header(page, study):
     expect(page.locator("nav.menu")).to_be_hidden()
 
 
-def test_a_report_does_not_wait_for_its_pictures_and_is_whole_in_print(page, study):
+def test_a_report_loads_its_pictures_later_and_prints_whole(page, study):
     factories.work_through(factories.seat(study.scenarios.first()))
     visit(page, study)
     page.goto(f"/studies/{study.name}/report/", wait_until="domcontentloaded")

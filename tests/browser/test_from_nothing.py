@@ -218,7 +218,7 @@ def verify_the_bundle(page: Page, folder) -> None:
 # The tests' in-memory SQLite blocks writes while a page that updates is being read.
 @pytest.mark.postgres
 @pytest.mark.timeout(400)  # some forty pages
-def test_a_study_from_an_empty_server_to_a_printed_report(page, open_browser, tmp_path):
+def test_a_study_goes_from_an_empty_server_to_a_printed_report(page, open_browser, tmp_path):
     create_the_first_account(page)
     bring_a_dataset_in(page, tmp_path)
     design(page)

@@ -48,7 +48,7 @@ def fits(page) -> bool:
     return width <= 320
 
 
-def test_tasks_are_read_shown_changed_and_stored(ada):
+def test_gym_tasks_are_uploaded_shown_changed_and_stored(ada):
     ada.goto("/tasks/")
     ada.get_by_role("navigation", name="Tasks and models").get_by_role(
         "link", name="Import from the Few-shot Gym"

@@ -40,14 +40,14 @@ def test_a_drag_backwards_takes_the_same_words(names):
     assert names.chips == ["Rodrigo Duterte"]
 
 
-def test_a_drag_begins_on_the_left_edge_of_a_word_that_has_the_focus(names):
+def test_a_drag_can_begin_at_the_left_edge_of_a_focused_word(names):
     names.word("Rodrigo").click()
     names.page.keyboard.press("Escape")
     names.drag(names.word("Rodrigo"), names.word("Duterte"), into=1)
     assert names.chips == ["Rodrigo Duterte"]
 
 
-def test_a_release_one_pixel_into_the_comma_leaves_it_out_and_over_its_middle_takes_it(desk):
+def test_a_release_takes_a_comma_only_past_its_middle(desk):
     one = desk("He left Cuba, they say.", gold=["Cuba"])
     comma = one.word(",").bounding_box()["width"]
     one.drag(one.word("Cuba"), one.word("Cuba"), beyond=1)
@@ -57,13 +57,13 @@ def test_a_release_one_pixel_into_the_comma_leaves_it_out_and_over_its_middle_ta
     assert one.chips == ["Cuba,"]
 
 
-def test_a_double_click_takes_one_word_of_a_compound(names):
+def test_a_double_click_takes_one_word_of_a_compound_name(names):
     names.word("Lago").dblclick()
     names.word("Mary").dblclick()
     assert sorted(names.chips) == ["Lago", "Mary"]
 
 
-def test_two_clicks_in_either_order_and_twice_the_same_word(names):
+def test_two_clicks_work_in_either_order_or_on_one_word(names):
     names.word("Duterte").click()
     names.word("Rodrigo").click()
     names.word("Mary").click()
@@ -71,7 +71,7 @@ def test_two_clicks_in_either_order_and_twice_the_same_word(names):
     assert names.chips == ["Rodrigo Duterte", "Mary"]
 
 
-def test_one_click_alone_adds_nothing_and_submit_takes_that_word(names):
+def test_one_click_adds_nothing_until_submit_takes_the_word(names):
     names.word("Mary").click()
     assert names.chips == []
     names.page.keyboard.press("Escape")
@@ -84,7 +84,7 @@ def test_one_click_alone_adds_nothing_and_submit_takes_that_word(names):
     assert names.stored == ["Mary"]
 
 
-def test_submit_asks_about_one_word_beside_other_highlights(names):
+def test_submit_asks_about_a_pending_word_next_to_highlights(names):
     names.word("Rodrigo").dblclick()
     names.word("Mary").click()
     names.submit()
@@ -94,7 +94,7 @@ def test_submit_asks_about_one_word_beside_other_highlights(names):
     assert names.stored == ["Rodrigo", "Mary"]
 
 
-def test_submit_takes_no_word_that_would_replace_an_answer(desk):
+def test_submit_takes_no_pending_word_that_replaces_an_answer(desk):
     one = desk("Oslo or Rome.", gold=["Rome"], max_spans=1)
     one.word("Rome").dblclick()
     one.word("Oslo").click()
@@ -108,7 +108,7 @@ def test_submit_takes_no_word_that_would_replace_an_answer(desk):
     assert one.nothing_is_stored()
 
 
-def test_submit_takes_no_unfinished_range(names):
+def test_submit_refuses_an_unfinished_range(names):
     to_box(names)
     press(names, "Shift+ArrowRight")
     names.submit()
@@ -116,7 +116,7 @@ def test_submit_takes_no_unfinished_range(names):
     assert names.nothing_is_stored()
 
 
-def test_a_bar_under_the_text_takes_the_one_word_or_cancels(names):
+def test_a_bar_under_the_text_takes_or_cancels_a_pending_word(names):
     names.word("Mary").click()
     bar = names.page.locator("[data-pending]")
     text = names.page.locator("[data-field=context]").bounding_box()
@@ -131,7 +131,7 @@ def test_a_bar_under_the_text_takes_the_one_word_or_cancels(names):
     assert not bar.is_visible()
 
 
-def test_punctuation_that_belongs_to_a_name_can_be_taken(names):
+def test_punctuation_of_a_name_can_be_highlighted(names):
     names.word("U").click()
     names.word(".", 1).click()
     names.word("Wham").dblclick()
@@ -147,7 +147,7 @@ def test_shift_click_extends_the_active_highlight(names):
     assert names.chips == ["Lothar de Maizière"]
 
 
-def test_a_highlight_over_another_replaces_it_and_undo_brings_it_back(names):
+def test_an_overlapping_highlight_replaces_another_until_undone(names):
     names.word("Lothar").dblclick()
     names.drag(names.word("for"), names.word("Maizière"))
     assert names.chips == ["for Lothar de Maizière"]
@@ -176,7 +176,7 @@ def test_highlights_are_removed_by_chip_by_key_and_by_undo(desk):
     assert one.chips == ["Oslo", "Rome", "Lima", "Bern"]
 
 
-def test_no_answer_clears_the_highlights_and_a_highlight_clears_it(names):
+def test_no_answer_and_highlights_clear_each_other(names):
     names.word("Lago").dblclick()
     box = names.page.locator("[name=no_answer]")
     box.check()
@@ -211,7 +211,7 @@ def press(one, *keys: str) -> None:
 
 
 @pytest.mark.journey
-def test_a_letter_typed_outside_the_text_goes_to_the_first_word_that_begins_so(desk):
+def test_a_typed_letter_focuses_the_first_word_with_that_letter(desk):
     """Needs no Tab; letters typed at once extend the search, and the setting applies."""
     desk = desk("Oslo and Lima, or Lisbon.", gold=["Lisbon"])
     desk.page.locator("[data-focus]").first.focus()
@@ -233,7 +233,7 @@ def test_a_letter_typed_outside_the_text_goes_to_the_first_word_that_begins_so(d
     assert desk.focused != "Oslo"
 
 
-def test_a_letter_after_a_mark_begins_another_word_however_soon(desk):
+def test_a_letter_after_enter_starts_a_new_search(desk):
     desk = desk("Oslo and Lima, or Rome.", gold=["Lima"])
     desk.page.locator("[data-focus]").first.focus()
     for key in ("l", "Enter", "r", "Enter"):
@@ -241,7 +241,7 @@ def test_a_letter_after_a_mark_begins_another_word_however_soon(desk):
     assert desk.chips == ["Lima", "Rome"]
 
 
-def test_from_page_load_to_the_reveal_by_keyboard_alone(names):
+def test_a_highlight_reaches_the_reveal_by_keyboard_only(names):
     to_box(names)
     assert names.focused == "Yesterday"
     names.page.keyboard.type("lag")
@@ -261,7 +261,7 @@ def test_from_page_load_to_the_reveal_by_keyboard_alone(names):
     assert names.focused.startswith("Continue")
 
 
-def test_enter_on_words_marks_each_and_sends_nothing(names):
+def test_enter_on_words_highlights_each_without_submitting(names):
     to_box(names)
     press(names, "Enter", "ArrowRight", "Enter")
     assert len(names.chips) == 2
@@ -276,7 +276,7 @@ def test_a_second_enter_on_a_marked_word_submits(names):
     assert names.stored == ["Lago"]
 
 
-def test_enter_while_a_range_is_pending_marks_it_and_does_not_submit(names):
+def test_enter_marks_a_pending_range_without_submitting(names):
     to_box(names)
     press(names, "Enter", "Shift+ArrowRight", "Enter")
     assert names.chips == ["Yesterday Rodrigo"]
@@ -302,7 +302,7 @@ def test_delete_removes_the_highlight_under_the_focus(names):
     assert names.chips == []
 
 
-def test_home_end_and_the_lines(desk):
+def test_home_end_and_arrow_keys_move_between_lines(desk):
     one = desk("\n".join(f"line{n} alpha beta gamma" for n in range(4)), gold=["alpha"])
     to_box(one)
     press(one, "ArrowRight", "ArrowDown")
@@ -341,7 +341,7 @@ def test_offsets_are_code_points_and_the_text_is_shown_as_it_is(desk):
     assert found == [(2, 6, "Lago"), (8, 15, "e\u0301\n(x_1")]
 
 
-def test_the_question_cannot_be_highlighted_unless_the_task_says_so(desk):
+def test_the_question_is_highlightable_only_if_the_task_says_so(desk):
     one = desk("Oslo is far.", gold=["Oslo"])
     assert one.page.locator("[data-field=question]").count() == 0
     question = one.page.locator("#question").bounding_box()
@@ -372,7 +372,7 @@ def test_right_to_left_text_is_marked_by_keyboard_and_mouse(desk):
     assert one.stored == ["לירושלים"]
 
 
-def test_only_one_highlight_where_the_card_says_one(desk):
+def test_a_second_highlight_replaces_the_only_allowed_one(desk):
     one = desk("Oslo or Rome.", gold=["Rome"], max_spans=1)
     one.word("Oslo").dblclick()
     one.word("Rome").dblclick()
@@ -387,7 +387,7 @@ def tap(page, word, dx: float = 0, dy: float = 0) -> None:
     page.touchscreen.tap(box["x"] + box["width"] / 2 + dx, box["y"] + box["height"] / 2 + dy)
 
 
-def test_one_tap_and_only_that_word_on_a_phone(phone, put):
+def test_on_a_phone_one_tap_and_the_only_button_take_a_word(phone, put):
     one = Desk(phone, put(NAMES, gold=["Mary"]))
     tap(phone, one.word("Mary"))
     bar = phone.locator("[data-pending]")
@@ -397,7 +397,7 @@ def test_one_tap_and_only_that_word_on_a_phone(phone, put):
 
 
 @pytest.mark.journey
-def test_two_taps_on_a_phone(phone, put):
+def test_on_a_phone_two_taps_highlight_a_range_or_a_word(phone, put):
     one = Desk(phone, put(NAMES, gold=["Wham!"]))
     tap(phone, one.word("Wham"))
     assert phone.locator("[data-pending]").is_visible()

@@ -40,7 +40,7 @@ def choose(page, clues, name: str, folder: str) -> None:
 
 @pytest.mark.real_data
 @pytest.mark.journey
-def test_mnli_is_uploaded_looked_at_and_confirmed(ada, clues):
+def test_mnli_is_uploaded_previewed_and_confirmed(ada, clues):
     choose(ada, clues, "MNLI", "MNLI")
     expect(ada.get_by_role("heading", name="Data report")).to_be_visible(timeout=30_000)
     expect(ada.get_by_text("mnli_test.jsonl: 210 examples")).to_be_visible()
@@ -63,7 +63,7 @@ def test_mnli_is_uploaded_looked_at_and_confirmed(ada, clues):
 
 
 @pytest.mark.real_data
-def test_a_large_upload_moves_on_by_itself_until_the_task_is_there(ada, clues, monkeypatch):
+def test_a_large_upload_continues_automatically_to_the_task(ada, clues, monkeypatch):
     monkeypatch.setattr(upload_jobs, "SMALL", 0)
     monkeypatch.setattr(jobs, "POLL", 0)
     choose(ada, clues, "CoNLL03", "CoNLL2003")
@@ -73,7 +73,7 @@ def test_a_large_upload_moves_on_by_itself_until_the_task_is_there(ada, clues, m
     ada.wait_for_url("**/tasks/CoNLL03/1/")
 
 
-def test_an_upload_that_is_refused_says_why_where_it_was_made(ada, tmp_path):
+def test_a_refused_upload_shows_the_reason_at_its_form(ada, tmp_path):
     notes = tmp_path / "notes.txt"
     notes.write_text("x")
     ada.goto("/tasks/import/")
@@ -83,7 +83,7 @@ def test_an_upload_that_is_refused_says_why_where_it_was_made(ada, tmp_path):
     expect(problem).to_be_focused()
 
 
-def test_files_that_are_too_large_are_reported_before_they_are_sent(ada, tmp_path, monkeypatch):
+def test_files_that_are_too_large_are_reported_before_sending(ada, tmp_path, monkeypatch):
     monkeypatch.setattr(uploads, "MAX_BYTES", 1_000_000)
     large = tmp_path / "toy_test.jsonl"
     large.write_bytes(b" " * 2_500_000)
@@ -94,7 +94,7 @@ def test_files_that_are_too_large_are_reported_before_they_are_sent(ada, tmp_pat
 
 
 @pytest.mark.journey
-def test_the_analysis_page_resamples_by_itself_and_stores_it(ada, researcher, monkeypatch):
+def test_the_analysis_page_resamples_automatically(ada, researcher, monkeypatch):
     monkeypatch.setattr(jobs, "POLL", 0)
     study = factories.make_study(researcher, factories.make_task(test_size=6), annotators=2)
     for scenario in study.scenarios.all():
@@ -107,7 +107,7 @@ def test_the_analysis_page_resamples_by_itself_and_stores_it(ada, researcher, mo
     assert Job.objects.get().is_done
 
 
-def test_without_javascript_a_button_does_each_part(open_browser, researcher, monkeypatch):
+def test_without_javascript_a_button_runs_each_part(open_browser, researcher, monkeypatch):
     monkeypatch.setattr(jobs, "POLL", 0)
     study = factories.make_study(researcher, factories.make_task(), annotators=1)
     for scenario in study.scenarios.all():
@@ -124,7 +124,7 @@ def test_without_javascript_a_button_does_each_part(open_browser, researcher, mo
     expect(page.locator("[aria-labelledby=intervals] table")).to_be_visible()
 
 
-def test_a_release_bundle_is_prepared_by_itself_and_downloaded(ada, researcher, monkeypatch):
+def test_a_release_bundle_is_prepared_and_downloaded(ada, researcher, monkeypatch):
     monkeypatch.setattr(jobs, "POLL", 0)
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
     factories.work_through(factories.seat(study.scenarios.get()))

@@ -30,7 +30,7 @@ def drafts(page) -> list[str]:
 
 
 @pytest.mark.journey
-def test_from_the_link_to_the_completion_code_with_the_keyboard_only(page, researcher):
+def test_from_the_link_to_the_completion_code_by_keyboard_only(page, researcher):
     task = factories.make_task(shots=[2], test_size=2)
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
     page.goto(f"/join/{study.link_code}/")
@@ -77,7 +77,7 @@ def enter(page, name: str) -> None:
     page.wait_for_load_state()
 
 
-def test_declining_ends_kindly_and_offers_nothing_more(page, researcher):
+def test_declining_shows_a_last_page_without_a_form(page, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     page.goto(f"/join/{study.link_code}/")
     page.get_by_role("button", name="Start").click()
@@ -123,7 +123,7 @@ def test_a_chosen_label_survives_a_reload(desk):
 # One answer, whatever keys are pressed -----------------------------------------------------------
 
 
-def test_ten_examples_follow_without_a_page_load_and_listeners_do_not_pile_up(desk):
+def test_ten_examples_need_no_page_load_nor_extra_listeners(desk):
     one = desk(*SENTENCES, gold=["Oslo"], train=False)
     one.page.evaluate("window.stays = true")
     for place in PLACES[:-1]:
@@ -163,7 +163,7 @@ def test_enter_and_click_on_submit_send_one_answer(desk):
     assert Answer.objects.count() == 1
 
 
-def test_an_incomplete_answer_is_not_even_sent(desk):
+def test_an_incomplete_answer_sends_no_request(desk):
     one = desk(TWO, gold=["Oslo"])
     sent = posts(one.page)
     one.submit()
@@ -175,7 +175,7 @@ def test_an_incomplete_answer_is_not_even_sent(desk):
     assert sent == []
 
 
-def test_back_and_forward_never_bring_an_answered_question_to_life(desk, server):
+def test_back_and_forward_never_restore_an_answered_question(desk, server):
     one = desk(TWO, "Rome.", gold=["Oslo"])
     one.page.goto("/")
     one.reload()
@@ -189,7 +189,7 @@ def test_back_and_forward_never_bring_an_answered_question_to_life(desk, server)
     assert one.page.locator("form[action$='/answer/']").count() == 0
 
 
-def test_the_second_of_two_tabs_is_shown_the_answer_of_the_first(desk):
+def test_the_second_of_two_tabs_shows_the_answer_of_the_first(desk):
     one = desk(TWO, gold=["Oslo"])
     other = Desk(one.page.context.new_page(), one.seat)
     one.word("Oslo").dblclick()
@@ -220,7 +220,7 @@ def send(page, text: str | None = None) -> None:
 
 
 @pytest.mark.journey
-def test_without_javascript_a_typed_answer_is_stored_and_revealed(plain, put):
+def test_without_javascript_a_typed_answer_is_stored(plain, put):
     seat = put("Off to Mar-a-Lago.", "Home.", gold=["Lago"])
     plain.goto(f"/work/{seat.token}/")
     expect(plain.locator("[data-field=context]")).to_have_text("Off to Mar-a-Lago.")
@@ -286,7 +286,7 @@ def test_a_label_is_chosen_by_arrow_keys_or_by_its_number(labels):
 
 
 @pytest.mark.journey
-def test_a_wrong_label_is_shown_beside_the_right_one(labels):
+def test_a_wrong_label_is_shown_with_the_right_one(labels):
     labels.page.get_by_label("negative").check()
     labels.reveal()
     verdict = labels.page.locator("[data-state=reveal] form").inner_text()
@@ -295,7 +295,7 @@ def test_a_wrong_label_is_shown_beside_the_right_one(labels):
     assert "positive" in verdict
 
 
-def test_two_help_windows_stay_open_from_one_example_to_the_next(labels):
+def test_two_help_windows_stay_open_across_examples(labels):
     labels.page.keyboard.press("?")
     for summary in labels.page.locator("#help [data-window] summary").all():
         summary.focus()
@@ -313,7 +313,7 @@ def test_two_help_windows_stay_open_from_one_example_to_the_next(labels):
 # Reachable controls ------------------------------------------------------------------------------
 
 
-def test_after_each_swap_the_focus_is_on_the_news_and_a_question_begins_at_its_top(desk):
+def test_a_swap_moves_the_focus_and_questions_start_at_the_top(desk):
     long = " ".join(SENTENCES * 8)
     one = desk(long, long, gold=["Oslo"])
     one.word("Oslo").dblclick()
@@ -327,7 +327,7 @@ def test_after_each_swap_the_focus_is_on_the_news_and_a_question_begins_at_its_t
     assert one.page.evaluate("scrollY") == 0
 
 
-def test_the_page_always_says_which_step_how_many_and_how_long(desk):
+def test_the_page_shows_step_position_and_time(desk):
     one = desk(TWO, "Rome.", gold=["Oslo"])
     where, done = one.page.locator("#turn header"), one.page.locator(".turn-done").first
     assert "Training step" in where.text_content()
@@ -340,7 +340,7 @@ def test_the_page_always_says_which_step_how_many_and_how_long(desk):
     assert one.page.title().startswith("Right: Training step, 1 of 2")
 
 
-def test_the_documentation_of_the_api_loads_from_here_alone(page, researcher):
+def test_the_api_documentation_loads_only_from_this_server(page, researcher):
     page.goto("/sign-in/")
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password").fill("right horse")

@@ -115,7 +115,9 @@ def mark(desk: Desk, words: str) -> None:
 @pytest.mark.parametrize(
     ("told", "direction"), [(ARABIC, "rtl"), (CHINESE, "ltr")], ids=["arabic", "chinese"]
 )
-def test_from_the_link_to_the_completion_code(open_browser, researcher, told, direction):
+def test_a_participation_in_each_language_reaches_the_code(
+    open_browser, researcher, told, direction
+):
     page = open_browser(viewport={"width": 1366, "height": 657})
     page.goto(f"/join/{open_study(researcher, told).link_code}/")
     expect(page.locator("html")).to_have_css("direction", direction)

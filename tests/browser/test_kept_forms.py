@@ -8,7 +8,7 @@ from tests.browser.test_accessibility import signed_in, violations
 
 
 @pytest.mark.journey
-def test_a_design_typed_through_the_night_is_filled_in_again(page, researcher):
+def test_a_design_form_is_restored_after_signing_in_again(page, researcher):
     task = factories.make_task()
     draft = factories.make_study(researcher, task, shots=[2], name="draft", status="draft")
     signed_in(page, "/studies/draft/edit/")
@@ -33,7 +33,7 @@ def test_a_design_typed_through_the_night_is_filled_in_again(page, researcher):
     assert draft.title == "Typed at night"
 
 
-def test_two_tabs_say_what_the_other_has_saved(page, researcher):
+def test_a_conflicting_save_shows_what_the_other_tab_stored(page, researcher):
     task = factories.make_task()
     draft = factories.make_study(researcher, task, shots=[2], name="draft", status="draft")
     signed_in(page, "/studies/draft/edit/")

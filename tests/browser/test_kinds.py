@@ -84,7 +84,7 @@ SOME_AS_JOURNEYS = [
 
 @pytest.mark.journey
 @pytest.mark.parametrize("kind", RIGHT)
-def test_by_mouse(page, seated, kind):
+def test_each_kind_can_be_answered_by_mouse(page, seated, kind):
     desk = Desk(page, seated(kind))
     answer_by_pointer(page, kind, "click")
     page.wait_for_selector("[data-state=reveal]")
@@ -93,7 +93,7 @@ def test_by_mouse(page, seated, kind):
 
 
 @pytest.mark.parametrize("kind", SOME_AS_JOURNEYS)
-def test_by_touch_with_submit_in_sight(phone, seated, kind):
+def test_each_kind_can_be_answered_by_touch_with_submit_visible(phone, seated, kind):
     desk = Desk(phone, seated(kind))
     go = phone.evaluate(GO)
     assert go[1] + go[3] <= 844
@@ -105,7 +105,7 @@ def test_by_touch_with_submit_in_sight(phone, seated, kind):
 
 @pytest.mark.journey
 @pytest.mark.parametrize("kind", KEYS)
-def test_by_keys_alone(page, seated, kind):
+def test_each_kind_can_be_answered_by_keyboard_only(page, seated, kind):
     desk = Desk(page, seated(kind))
     for key in KEYS[kind]:
         page.keyboard.press(key)
@@ -117,7 +117,7 @@ def test_by_keys_alone(page, seated, kind):
 
 
 @pytest.mark.parametrize("kind", SOME_AS_JOURNEYS)
-def test_without_scripts_and_what_is_wrong_is_said_at_its_place(open_browser, seated, kind):
+def test_each_kind_works_without_javascript_and_shows_errors(open_browser, seated, kind):
     seat = seated(kind)
     page = open_browser(java_script_enabled=False)
     page.goto(f"/work/{seat.token}/")
@@ -137,7 +137,7 @@ def test_without_scripts_and_what_is_wrong_is_said_at_its_place(open_browser, se
 
 
 @pytest.mark.parametrize("kind", BESIDE)
-def test_nothing_is_sent_until_something_is_given(page, seated, kind):
+def test_nothing_is_sent_before_an_answer_is_given(page, seated, kind):
     desk = Desk(page, seated(kind))
     said = page.locator("[data-missing]").get_attribute("data-missing")
     posts = []
@@ -148,7 +148,7 @@ def test_nothing_is_sent_until_something_is_given(page, seated, kind):
 
 
 @pytest.mark.parametrize("kind", BESIDE)
-def test_submit_continue_and_the_words_keep_their_places(page, seated, kind):
+def test_submit_continue_and_the_words_do_not_move(page, seated, kind):
     desk = Desk(page, seated(kind))
     go, words = page.evaluate(GO), page.evaluate(WORDS)
     answer_by_pointer(page, kind, "click")
@@ -161,7 +161,7 @@ def test_submit_continue_and_the_words_keep_their_places(page, seated, kind):
 
 
 @pytest.mark.parametrize("kind", [*BESIDE, "typed"])
-def test_a_draft_comes_back(page, seated, kind):
+def test_a_draft_is_restored(page, seated, kind):
     desk = Desk(page, seated(kind))
     if kind in ("option", "options"):
         choice(page, "Lima").click()
@@ -178,7 +178,7 @@ def test_a_draft_comes_back(page, seated, kind):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_a_page_loads_its_own_widget_alone_and_weighs_less_than_60_kB(open_browser, seated, kind):
+def test_a_page_loads_only_its_widget_and_is_below_60_kb(open_browser, seated, kind):
     page = open_browser()
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(request.url))
@@ -207,7 +207,7 @@ def test_axe_finds_nothing_and_nothing_overflows_at_320_px(page, seated, kind):
 # Several options ---------------------------------------------------------------------------------
 
 
-def test_digits_toggle_options_and_the_reveal_tells_them_apart(page, seated):
+def test_digits_toggle_options_and_the_reveal_marks_each(page, seated):
     desk = Desk(page, seated("options"))
     for key in ("1", "2", "3", "2"):
         page.keyboard.press(key)
@@ -219,7 +219,7 @@ def test_digits_toggle_options_and_the_reveal_tells_them_apart(page, seated):
     expect(page.locator("#verdict")).to_have_text("Partly right")
 
 
-def test_no_answer_takes_the_choice_away_and_gives_it_back(page, seated):
+def test_no_answer_clears_the_choice_and_can_be_undone(page, seated):
     desk = Desk(page, seated("options", {"no_answer": True}))
     page.keyboard.press("1")
     page.keyboard.press("0")
@@ -242,7 +242,7 @@ ODD = [
 ]  # fmt: skip
 
 
-def test_the_page_and_the_server_say_the_same_of_every_number(page, seated):
+def test_page_and_server_accept_the_same_numbers(page, seated):
     desk = Desk(page, seated("number"))
     element, field = page.locator("number-answer"), page.locator("[name=number]")
     turn = page.locator("#turn").get_attribute("data-key")
@@ -265,7 +265,7 @@ def server_says(seat: Participation, turn: str, fields: dict[str, str]) -> str:
     return ""
 
 
-def test_arrows_and_buttons_go_by_steps_within_the_range(page, seated):
+def test_arrow_keys_and_buttons_step_within_the_range(page, seated):
     Desk(page, seated("number"))
     field = page.locator("[name=number]")
     field.focus()
@@ -287,7 +287,7 @@ def test_arrows_and_buttons_go_by_steps_within_the_range(page, seated):
 
 
 @pytest.mark.parametrize("kind", ["short text", "long text"])
-def test_a_text_that_is_too_long_stays_and_is_told_its_length(page, seated, kind):
+def test_a_text_that_is_too_long_is_refused_with_its_length(page, seated, kind):
     desk = Desk(page, seated(kind, {"longest": 20}))
     field, length = page.locator("[name=text]"), page.locator("[data-length]")
     field.fill("😀" * 18)
@@ -302,7 +302,7 @@ def test_a_text_that_is_too_long_stays_and_is_told_its_length(page, seated, kind
     assert given(desk.seat) == ["😀" * 20]
 
 
-def test_the_words_of_a_long_text_are_counted(page, seated):
+def test_the_page_counts_the_words_of_a_long_text(page, seated):
     Desk(page, seated("long text"))
     page.locator("[name=text]").fill("Nobody left\nthe house.")
     expect(page.locator("[data-length]")).to_have_text("4 words")
@@ -312,7 +312,7 @@ def test_the_words_of_a_long_text_are_counted(page, seated):
 
 
 @pytest.mark.parametrize("kind", ["number", "short text", "long text"])
-def test_a_paste_is_refused_where_the_study_says_so(page, seated, kind):
+def test_a_paste_is_refused_if_the_study_says_so(page, seated, kind):
     desk = Desk(page, seated(kind, refuse_pastes=True))
     field = page.locator("[name=number], [name=text]")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -326,7 +326,7 @@ def test_a_paste_is_refused_where_the_study_says_so(page, seated, kind):
     assert (field.input_value(), desk.error) == ("3", "")
 
 
-def test_a_paste_is_taken_where_the_study_says_nothing(page, seated):
+def test_a_paste_is_accepted_by_default(page, seated):
     Desk(page, seated("short text"))
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.evaluate("navigator.clipboard.writeText('Oslo')")
@@ -335,7 +335,7 @@ def test_a_paste_is_taken_where_the_study_says_nothing(page, seated):
     assert page.locator("[name=text]").input_value() == "Oslo"
 
 
-def test_the_number_of_words_is_not_read_aloud_after_each_but_what_is_left_is(page, seated):
+def test_only_a_small_remaining_length_is_read_aloud(page, seated):
     Desk(page, seated("long text", {"longest": 20}))
     page.locator("[name=text]").fill("Nobody left.")
     expect(page.locator("[data-length]")).to_have_attribute("aria-live", "off")
@@ -347,7 +347,7 @@ def test_the_number_of_words_is_not_read_aloud_after_each_but_what_is_left_is(pa
 
 
 @pytest.mark.journey
-def test_highlights_and_typed_answers_are_one_answer_by_keys_alone(page, seated):
+def test_highlights_and_typed_answers_are_combined_by_keyboard(page, seated):
     desk = Desk(page, seated("typed"))
     page.keyboard.type("osl")
     page.keyboard.press("Enter")
@@ -359,7 +359,7 @@ def test_highlights_and_typed_answers_are_one_answer_by_keys_alone(page, seated)
     assert given(desk.seat) == RIGHT["typed"]
 
 
-def test_no_answer_and_a_typed_one_exclude_each_other(page, seated):
+def test_no_answer_and_a_typed_answer_exclude_each_other(page, seated):
     desk = Desk(page, seated("typed", {"no_answer": True}))
     typed, tick = page.locator("[name=typed]"), page.locator("[name=no_answer]")
     typed.fill("Village 0")
@@ -375,7 +375,7 @@ def test_no_answer_and_a_typed_one_exclude_each_other(page, seated):
 
 
 @pytest.mark.parametrize("kind", BESIDE)
-def test_an_arabic_page_keeps_submit_in_its_place(phone, seated, kind):
+def test_an_arabic_page_does_not_move_submit(phone, seated, kind):
     desk = Desk(phone, seated(kind))
     Study.objects.update(interface_language="ar")
     desk.reload()

@@ -30,7 +30,7 @@ def live(desk: Desk):
     return desk.page.locator("[data-live]")
 
 
-def test_what_happens_to_a_highlight_is_told_in_the_language(foreign):
+def test_changes_of_highlights_are_announced_in_the_language(foreign):
     desk = foreign("de", "Oslo and Rome and Bonn.", gold=["Oslo"])
     desk.word("Oslo").click()
     bar = desk.page.locator("[data-pending-text]")
@@ -51,7 +51,7 @@ def test_what_happens_to_a_highlight_is_told_in_the_language(foreign):
     expect(live(desk)).to_have_text("⟦Undone.⟧")
 
 
-def test_a_missing_answer_is_told_in_the_language(foreign):
+def test_a_missing_answer_is_reported_in_the_language(foreign):
     desk = foreign("de", "Oslo and Rome.", gold=["Oslo"])
     desk.submit()
     assert desk.error == "⟦Highlight at least one answer, or choose “No answer”.⟧"
@@ -62,7 +62,7 @@ def test_a_missing_answer_is_told_in_the_language(foreign):
     assert desk.nothing_is_stored()
 
 
-def test_a_missing_label_is_told_in_the_language(open_browser, put):
+def test_a_missing_label_is_reported_in_the_language(open_browser, put):
     """The message is the server's sentence, which the page contains from the start."""
     seat = put("A film.", gold=[factories.LABELS[0]["name"]], labels=factories.LABELS)
     Study.objects.update(interface_language="de")
@@ -73,7 +73,7 @@ def test_a_missing_label_is_told_in_the_language(open_browser, put):
     assert desk.error == said != "Choose one of the labels."
 
 
-def test_a_network_that_fails_is_told_in_the_language(foreign):
+def test_a_network_failure_is_reported_in_the_language(foreign):
     desk = foreign("de", "Oslo and Rome.", "Rome.", gold=["Oslo"])
     desk.page.route("**/answer/", lambda route: route.abort())
     desk.word("Oslo").dblclick()
@@ -89,7 +89,7 @@ def test_a_network_that_fails_is_told_in_the_language(foreign):
 
 
 @pytest.mark.parametrize("language", ["de", "es", "zh-hans", "ar"])
-def test_the_page_counts_on_in_the_numbers_of_the_server(foreign, language):
+def test_the_page_formats_numbers_like_the_server(foreign, language):
     """If the formats differed, the pay would change its form a second after loading."""
     desk = foreign(language, "Oslo and Rome.", gold=["Oslo"])
     earned = desk.page.locator("[data-earned]")
@@ -100,7 +100,7 @@ def test_the_page_counts_on_in_the_numbers_of_the_server(foreign, language):
     expect(earned).to_have_text(written)
 
 
-def test_a_text_within_an_arabic_sentence_keeps_its_punctuation_beside_it(foreign):
+def test_quoted_text_in_arabic_sentences_is_isolated(foreign):
     """Without isolation, the last point of U.S. would appear on its left."""
     desk = foreign("ar", "the U.S. and Rome.", gold=["Rome"])
     desk.drag(desk.word("U"), desk.word(".", 1), beyond=0)

@@ -46,7 +46,7 @@ def label(desk: Desk) -> str:
 
 
 @pytest.mark.journey
-def test_letters_enter_enter_answer_with_one_of_two_hundred_labels(listed):
+def test_a_label_of_two_hundred_is_found_and_sent_by_keyboard(listed):
     page = listed.page
     assert len(shown(page)) == 200
     page.keyboard.type("stop overd")
@@ -62,7 +62,7 @@ def test_letters_enter_enter_answer_with_one_of_two_hundred_labels(listed):
     expect(page.locator("[data-findings]")).to_contain_text("stop_overdraft is right.")
 
 
-def test_arrows_go_from_the_field_through_the_labels_that_are_left(listed):
+def test_arrow_keys_move_from_the_search_through_its_results(listed):
     page = listed.page
     page.get_by_role("searchbox").fill("LIMIT")
     for _press in range(3):
@@ -75,7 +75,7 @@ def test_arrows_go_from_the_field_through_the_labels_that_are_left(listed):
     assert label(listed) == "cancel_limit"
 
 
-def test_the_nearest_is_framed_and_escape_shows_all_again(listed):
+def test_the_nearest_label_is_marked_and_escape_shows_all(listed):
     page = listed.page
     field = page.get_by_role("searchbox")
     field.fill("card")
@@ -90,7 +90,7 @@ def test_the_nearest_is_framed_and_escape_shows_all_again(listed):
     assert len(shown(page)) == 200
 
 
-def test_what_is_chosen_stays_in_sight_whatever_is_searched(listed):
+def test_the_chosen_label_stays_visible_during_a_search(listed):
     page = listed.page
     choice(page, "find_fee").click()
     page.get_by_role("searchbox").fill("passcode")
@@ -100,7 +100,7 @@ def test_what_is_chosen_stays_in_sight_whatever_is_searched(listed):
     assert "find_fee" not in shown(page)
 
 
-def test_a_draft_comes_back_chosen_and_in_sight(listed):
+def test_a_restored_label_is_chosen_and_visible(listed):
     page = listed.page
     page.keyboard.type("transfer")
     choice(page, "renew_transfer").click()
@@ -110,7 +110,7 @@ def test_a_draft_comes_back_chosen_and_in_sight(listed):
     assert len(shown(page)) == 200
 
 
-def test_the_reveal_shows_what_was_chosen_and_what_is_right_and_nothing_moves(listed):
+def test_the_reveal_shows_chosen_and_right_labels_without_moving(listed):
     page = listed.page
     go, words = page.evaluate(GO), page.evaluate(WORDS)
     choice(page, "find_fee").click()
@@ -126,7 +126,7 @@ def test_the_reveal_shows_what_was_chosen_and_what_is_right_and_nothing_moves(li
     assert len(shown(page)) == 200
 
 
-def test_a_press_is_the_answer_where_the_study_says_so(page, put):
+def test_with_auto_advance_a_found_label_is_submitted(page, put):
     seat = put(*TEXTS, train=False, **LABEL)
     Study.objects.update(auto_advance=True)
     one = Desk(page, seat)
@@ -137,7 +137,7 @@ def test_a_press_is_the_answer_where_the_study_says_so(page, put):
 
 
 @pytest.mark.journey
-def test_by_touch_on_a_phone_submit_stays_in_sight(phone, put):
+def test_submit_stays_visible_by_touch_on_a_phone(phone, put):
     one = Desk(phone, put(*TEXTS, **LABEL))
     go = phone.evaluate(GO)
     assert go[1] + go[3] <= 844
@@ -152,7 +152,7 @@ def test_by_touch_on_a_phone_submit_stays_in_sight(phone, put):
 
 
 @pytest.mark.journey
-def test_without_scripts_it_is_the_whole_list(open_browser, put):
+def test_without_javascript_the_whole_list_is_shown(open_browser, put):
     seat = put(*TEXTS, **LABEL)
     page = open_browser(java_script_enabled=False)
     page.goto(f"/work/{seat.token}/")
@@ -173,6 +173,6 @@ def test_axe_finds_nothing_and_nothing_overflows(listed):
     is_accessible(page, "the reveal")
 
 
-def test_a_first_visit_weighs_less_than_60_kB(open_browser, put):
+def test_a_first_visit_with_many_labels_is_below_60_kb(open_browser, put):
     seat = put("I never want to see that overdraft again. " * 60, train=False, **LABEL)
     assert weigh(open_browser(), f"/work/{seat.token}/") <= MOST

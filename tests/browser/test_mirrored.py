@@ -45,7 +45,7 @@ def mark(desk: Desk, direction: str) -> None:
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("direction", TEXTS)
-def test_submit_stays_in_its_place_and_nothing_leaves_the_window(mirrored, direction, size):
+def test_submit_does_not_move_and_nothing_overflows(mirrored, direction, size):
     desk = mirrored(direction, **size)
     assert desk.page.evaluate("document.documentElement.dir") == "rtl"
     go = desk.page.evaluate(GO)
@@ -62,7 +62,7 @@ def test_submit_stays_in_its_place_and_nothing_leaves_the_window(mirrored, direc
 
 
 @pytest.mark.parametrize("direction", TEXTS)
-def test_keys_and_chips_follow_the_text_and_not_the_page(mirrored, direction):
+def test_keys_and_chips_follow_the_direction_of_the_text(mirrored, direction):
     desk = mirrored(direction)
     desk.page.locator("[data-passage] [tabindex='0']").focus()
     desk.page.keyboard.press("Shift+ArrowRight" if direction == "ltr" else "Shift+ArrowLeft")
@@ -77,7 +77,7 @@ def test_keys_and_chips_follow_the_text_and_not_the_page(mirrored, direction):
     assert (earlier["x"] < later["x"]) == (direction == "ltr")
 
 
-def test_the_first_pages_fit_into_a_phone(open_browser, researcher, settings):
+def test_the_first_pages_fit_on_a_phone(open_browser, researcher, settings):
     settings.LANGUAGES = [("en", "English"), ("ar", "العربية")]
     study = factories.make_study(researcher, factories.make_task(), interface_language="ar")
     page = open_browser(**PHONE)

@@ -157,7 +157,7 @@ def kill_a_payment(held: Held, settings, tmp_path) -> None:
 
 
 @pytest.mark.postgres
-def test_a_paid_study_is_paid_to_the_cent(
+def test_a_paid_study_pays_the_exact_amounts(
     page, open_browser, server, fake, held, paid_study, settings, tmp_path
 ):
     publish(page)

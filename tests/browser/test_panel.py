@@ -63,7 +63,7 @@ def choose(desk: Desk) -> None:
 @pytest.mark.real_data
 @pytest.mark.parametrize("size", VIEWPORTS)
 @pytest.mark.parametrize("task", ["CoNLL03", "SQuADv2", "ReCoRD", "MNLI"])
-def test_submit_continue_and_the_words_keep_their_places(open_browser, put_published, task, size):
+def test_submit_continue_and_the_words_do_not_move(open_browser, put_published, task, size):
     """Ten examples of each of four tasks, in three states and three windows."""
     phone = {"has_touch": True, "is_mobile": True} if size[0] < 900 else {}
     page = open_browser(viewport={"width": size[0], "height": size[1]}, **phone)
@@ -88,7 +88,7 @@ def test_submit_continue_and_the_words_keep_their_places(open_browser, put_publi
 
 
 @pytest.mark.parametrize("size", [*VIEWPORTS, (1280, 600), (360, 640)])
-def test_with_fourteen_highlights_submit_has_not_moved(open_browser, put, size):
+def test_fourteen_highlights_do_not_move_submit(open_browser, put, size):
     page = open_browser(viewport={"width": size[0], "height": size[1]})
     desk = Desk(page, put(MANY, gold=["Place1"]))
     before = page.evaluate(GO)
@@ -100,7 +100,7 @@ def test_with_fourteen_highlights_submit_has_not_moved(open_browser, put, size):
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
 
 
-def test_at_400_percent_nothing_sticks(open_browser, put):
+def test_at_400_percent_nothing_has_a_sticky_position(open_browser, put):
     page = open_browser(viewport={"width": 320, "height": 256})
     Desk(page, put(MANY * 3, gold=["Place1"]))
     stuck = """[...document.querySelectorAll("#turn *")].filter((element) => {
@@ -124,7 +124,7 @@ def after_the_guard(page) -> None:
 
 
 @pytest.mark.journey
-def test_a_label_is_two_keys_and_continue_one_more(labels):
+def test_a_label_needs_two_keys_and_continue_one(labels):
     page = labels.page
     page.keyboard.press("1")
     assert page.get_by_label("positive").is_checked()
@@ -142,7 +142,7 @@ def test_a_label_is_two_keys_and_continue_one_more(labels):
 
 
 @pytest.mark.journey
-def test_no_answer_is_one_key_and_enter(desk):
+def test_no_answer_needs_one_key_and_enter(desk):
     one = desk("Nobody was there.", "Nor here.")
     one.page.keyboard.press("0")
     assert one.page.locator("[name=no_answer]").is_checked()
@@ -158,7 +158,7 @@ def test_enter_with_nothing_chosen_sends_nothing(desk):
     assert one.page.locator("[data-state=question]").count() == 1
 
 
-def test_in_the_passage_digits_jump_and_choose_nothing(desk):
+def test_digits_in_the_passage_move_the_focus_only(desk):
     one = desk("In 2020 and 0 others.", gold=["2020"])
     one.page.locator("#question").focus()
     one.page.keyboard.press("Tab")
@@ -168,7 +168,7 @@ def test_in_the_passage_digits_jump_and_choose_nothing(desk):
 
 
 @pytest.mark.parametrize("closing", ["Escape", "?"])
-def test_after_a_look_at_the_instructions_the_keys_are_where_they_were(labels, closing):
+def test_closing_the_instructions_returns_the_keyboard_focus(labels, closing):
     """If the drawer's button kept the focus, Enter would open it again."""
     page = labels.page
     for key in ("1", "?", closing, "Enter"):
@@ -181,7 +181,7 @@ def test_after_a_look_at_the_instructions_the_keys_are_where_they_were(labels, c
     assert page.locator("#help[open]").count() == 0
 
 
-def test_single_keys_can_be_switched_off_for_good(labels):
+def test_single_key_shortcuts_can_be_disabled_permanently(labels):
     page = labels.page
     page.keyboard.press("?")
     assert page.locator("#help").get_attribute("open") is not None
@@ -246,13 +246,13 @@ PRESSES = """async () => {
 }"""
 
 
-def test_a_hundred_double_presses_skip_no_reveal(labels):
+def test_repeated_double_presses_skip_no_reveal(labels):
     labels.page.keyboard.press("1")
     labels.reveal()
     assert labels.page.evaluate(PRESSES) == {"skipped": [], "works": True}
 
 
-def test_a_real_double_click_on_submit_stops_at_the_reveal(labels):
+def test_a_double_click_on_submit_stops_at_the_reveal(labels):
     page = labels.page
     page.keyboard.press("1")
     x, y, width, height = page.evaluate(GO)
@@ -280,7 +280,7 @@ def test_a_key_held_down_from_submit_on_does_not_continue(labels):
 LONG = "Oslo is far away and cold in winter, as everybody knows who went there once. " * 12
 
 
-def test_on_a_phone_the_reveal_shows_the_first_mark_that_is_not_right(phone, put):
+def test_on_a_phone_the_reveal_shows_the_first_wrong_mark(phone, put):
     one = Desk(phone, put(f"{LONG} Lima.", gold=["Lima"]))
     phone.locator("[name=no_answer]").check()
     one.reveal()
@@ -301,9 +301,7 @@ GONE = "Lima is warm. " + LONG * 2
 
 
 @pytest.mark.parametrize("size", [(390, 844), (320, 568)])
-def test_on_a_phone_the_right_answer_is_in_sight_although_another_was_marked(
-    open_browser, put, size
-):
+def test_on_a_phone_a_missed_right_answer_is_visible(open_browser, put, size):
     page = open_browser(
         viewport={"width": size[0], "height": size[1]}, has_touch=True, is_mobile=True
     )
@@ -318,7 +316,7 @@ def test_on_a_phone_the_right_answer_is_in_sight_although_another_was_marked(
     assert panel["height"] <= 0.4 * size[1] + 1
 
 
-def test_a_tap_on_a_sentence_of_the_reveal_leads_to_its_mark(phone, put):
+def test_a_tap_on_a_finding_scrolls_to_its_mark(phone, put):
     one = Desk(phone, put(f"{GONE} Quito.", gold=["Quito"]))
     one.word("Lima").dblclick()
     one.reveal()
@@ -331,7 +329,7 @@ def test_a_tap_on_a_sentence_of_the_reveal_leads_to_its_mark(phone, put):
 
 
 @pytest.mark.parametrize("size", [(390, 844), (320, 568)])
-def test_on_a_phone_the_reveal_of_a_label_leaves_room_for_the_text(open_browser, put, size):
+def test_on_a_phone_the_reveal_of_a_label_leaves_room_for_text(open_browser, put, size):
     page = open_browser(
         viewport={"width": size[0], "height": size[1]}, has_touch=True, is_mobile=True
     )
@@ -344,7 +342,7 @@ def test_on_a_phone_the_reveal_of_a_label_leaves_room_for_the_text(open_browser,
     assert text["y"] + 30 <= panel["y"]
 
 
-def test_at_400_percent_the_verdict_is_whole(open_browser, put):
+def test_at_400_percent_the_verdict_is_not_cut_off(open_browser, put):
     page = open_browser(viewport={"width": 342, "height": 192})
     one = Desk(page, put("It was good.", gold=["positive"], labels=factories.LABELS))
     page.locator("[name=label]").nth(1).check(force=True)
@@ -353,7 +351,7 @@ def test_at_400_percent_the_verdict_is_whole(open_browser, put):
     assert page.locator(".turn-body").evaluate(cut) <= 1
 
 
-def test_a_folded_question_shows_its_gap(phone, researcher):
+def test_a_folded_question_still_shows_its_gap(phone, researcher):
     asked = "According to claims in the suit, " + "the town by the river " * 6
     asked += "is called @placeholder by all. What is @placeholder?"
     records = [Record("g", (LONG * 2,), asked, ("Oslo",), None)]
@@ -366,7 +364,7 @@ def test_a_folded_question_shows_its_gap(phone, researcher):
     assert gap["y"] + gap["height"] <= question["y"] + question["height"]
 
 
-def test_an_answer_in_the_gap_moves_no_word_of_the_question(page, researcher):
+def test_filling_the_gap_moves_no_word_of_the_question(page, researcher):
     asked = "The town by the river is called @placeholder by all. What is @placeholder?"
     records = [Record("g", ("Oslo and Llanfairpwllgwyngyllgogerychwyrndrobwll.",), asked, (name,))
                for name in ("Oslo", "Llanfairpwllgwyngyllgogerychwyrndrobwll")]  # fmt: skip

@@ -35,21 +35,21 @@ def at(word, share: float) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.8, 0.95])
-def test_the_pressed_word_belongs_to_the_highlight_wherever_it_was_pressed(one, share):
+def test_a_pressed_word_is_highlighted_wherever_it_is_pressed(one, share):
     end = edges(one.word("York"))
     pull(one.page, at(one.word("New"), share), (end["right"], end["middle"]))
     assert one.chips == ["New York"]
 
 
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.5, 0.95])
-def test_so_it_does_when_the_drag_goes_backwards(one, share):
+def test_a_backward_drag_includes_the_pressed_word(one, share):
     begin = edges(one.word("New"))
     pull(one.page, at(one.word("York"), share), (begin["left"], begin["middle"]))
     assert one.chips == ["New York"]
 
 
 @pytest.mark.parametrize(("into", "chosen"), [(3, "New"), (8, "New York")])
-def test_the_last_word_is_taken_from_six_pixels_on(one, into, chosen):
+def test_the_last_word_is_included_from_six_pixels_on(one, into, chosen):
     end = edges(one.word("York"))
     pull(one.page, at(one.word("New"), 0.9), (end["left"] + into, end["middle"]))
     assert one.chips == [chosen]
@@ -91,7 +91,7 @@ def names(page, researcher, clues) -> list[tuple[str, dict[str, float], dict[str
 
 @pytest.mark.real_data
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.65, 0.8])
-def test_no_name_of_several_words_loses_its_first_or_last(page, names, share):
+def test_a_drag_over_a_name_includes_its_first_and_last_word(page, names, share):
     wrong = []
     for name, first, last in names:
         begin = (first["left"] + share * first["width"], first["y"])
@@ -108,7 +108,7 @@ def test_no_name_of_several_words_loses_its_first_or_last(page, names, share):
     assert wrong == []
 
 
-def test_a_drag_from_the_margin_takes_the_words_from_the_beginning_of_the_line(one):
+def test_a_drag_from_the_margin_starts_where_the_line_begins(one):
     box = one.page.locator("[data-field=context]").bounding_box()
     word = edges(one.word("Paul"))
     pull(one.page, (box["x"] - 14, word["middle"]), at(one.word("VI"), 0.9))
@@ -117,7 +117,7 @@ def test_a_drag_from_the_margin_takes_the_words_from_the_beginning_of_the_line(o
 
 
 @pytest.mark.parametrize("where", ["question", "#turn h1"])
-def test_a_drag_from_another_text_leaves_nothing_that_looks_like_a_highlight(one, where):
+def test_a_drag_from_another_text_leaves_no_selection(one, where):
     other = one.page.locator("#question" if where == "question" else where).bounding_box()
     end = at(one.word("York"), 0.5)
     mouse = one.page.mouse
@@ -132,7 +132,7 @@ def test_a_drag_from_another_text_leaves_nothing_that_looks_like_a_highlight(one
     assert one.page.evaluate("getSelection().isCollapsed")
 
 
-def test_a_press_in_the_margin_alone_does_nothing(one):
+def test_a_press_in_the_margin_does_nothing(one):
     box = one.page.locator("[data-field=context]").bounding_box()
     one.page.mouse.click(box["x"] - 14, box["y"] + 20)
     pull(one.page, (box["x"] - 14, box["y"] + 10), (box["x"] - 14, box["y"] + 40))
@@ -145,20 +145,20 @@ def test_a_press_in_the_margin_alone_does_nothing(one):
     ["e => e.click()", "e => e.dispatchEvent(new MouseEvent('click', {bubbles: true, detail: 1}))"],
     ids=["element.click", "bare event"],
 )
-def test_clicks_without_a_press_choose_words(one, click):
+def test_synthetic_clicks_choose_words(one, click):
     one.word("New").evaluate(click)
     assert one.page.locator("[data-pending]").is_visible()
     one.word("York").evaluate(click)
     assert one.chips == ["New York"]
 
 
-def test_a_real_click_counts_once(one):
+def test_a_real_click_is_counted_once(one):
     one.word("York").click()
     assert one.page.locator("[data-pending]").is_visible()
     assert one.chips == []
 
 
-def test_a_long_press_leaves_nothing_behind(phone, put):
+def test_a_long_press_leaves_no_highlight(phone, put):
     one = Desk(phone, put(TEXT, gold=["York"]))
     finger = phone.context.new_cdp_session(phone)
     box = one.word("York").bounding_box()
@@ -171,7 +171,7 @@ def test_a_long_press_leaves_nothing_behind(phone, put):
     assert not phone.locator("[data-pending]").is_visible()
 
 
-def test_a_tap_after_a_long_press_counts_as_ever(phone, put):
+def test_two_taps_after_a_long_press_highlight_a_word(phone, put):
     one = Desk(phone, put(TEXT, gold=["York"]))
     box = one.word("York").bounding_box()
     for _ in range(2):

@@ -65,7 +65,7 @@ def by_keyboard(one: Desk, place: Span) -> None:
 
 @pytest.mark.parametrize("highlight", [by_mouse, by_keyboard])
 @pytest.mark.parametrize("name", SPAN_TASKS)
-def test_forty_gold_sets_are_stored_as_highlighted(page, put_published, name, highlight):
+def test_forty_published_gold_sets_are_stored_as_highlighted(page, put_published, name, highlight):
     seat = put_published(name, wanted=forty, train=False)
     one = Desk(page, seat)
     rule = seat.scenario.task.card.gold_rule
@@ -99,7 +99,7 @@ def examples_of(seat):
     [("CoNLL03", "883_3", "belg"), ("ReCoRD", "ReCoRD_5_6", "lago")],
     ids=["CoNLL03", "ReCoRD"],
 )
-def test_from_page_load_to_the_reveal_by_keyboard(page, put_published, name, example, typed):
+def test_a_published_example_is_answered_by_keyboard(page, put_published, name, example, typed):
     one = Desk(page, put_published(name, example))
     page.locator("#question").focus()
     page.keyboard.press("Tab")
@@ -116,7 +116,7 @@ def test_from_page_load_to_the_reveal_by_keyboard(page, put_published, name, exa
 
 
 @pytest.mark.journey
-def test_the_longest_text_is_answered_by_keyboard_with_its_last_word(page, put_published):
+def test_the_last_word_of_the_longest_text_is_marked_by_keyboard(page, put_published):
     one = Desk(page, put_published("SQuADv2", "5a668682f038b7001ab0bf51"))
     page.locator("#question").focus()
     page.keyboard.press("Tab")
@@ -131,7 +131,7 @@ def test_the_longest_text_is_answered_by_keyboard_with_its_last_word(page, put_p
     )
 
 
-def test_a_double_click_takes_the_name_and_leaves_the_apostrophe(page, put_published):
+def test_a_double_click_takes_a_name_without_the_apostrophe(page, put_published):
     def with_apostrophe(records):
         return [next(r for r in records if "Trump's" in r.context[0])]
 

@@ -8,7 +8,7 @@ from tests.factories import LABELS
 TEXT = "First line.\n\nThe <b>second</b> names Oslo."
 
 
-def test_the_text_can_be_read_plainly_before_the_words_to_highlight(desk):
+def test_the_plain_text_comes_before_the_words_to_highlight(desk):
     """It precedes the question, so keyboard users need no additional key press."""
     one = desk(TEXT, gold=["Oslo"])
     one.page.locator("#question").focus()
@@ -21,7 +21,7 @@ def test_the_text_can_be_read_plainly_before_the_words_to_highlight(desk):
     assert one.page.evaluate("document.activeElement.dataset.s") == "0"
 
 
-def test_it_takes_no_room_until_it_is_reached(desk):
+def test_the_plain_text_link_takes_no_space_until_focused(desk):
     one = desk(TEXT, gold=["Oslo"])
     text = one.page.locator("[data-field=context]")
     before = text.bounding_box()
@@ -33,7 +33,7 @@ def test_it_takes_no_room_until_it_is_reached(desk):
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_nothing_of_the_task_is_translated(open_browser, put, scripts):
+def test_task_texts_are_excluded_from_browser_translation(open_browser, put, scripts):
     page = open_browser(java_script_enabled=scripts)
     page.goto(f"/work/{put(TEXT, gold=['Oslo']).token}/")
     places = "#question", "[data-field=context]", "[data-plain] div", "[data-chips]"
@@ -42,7 +42,7 @@ def test_nothing_of_the_task_is_translated(open_browser, put, scripts):
     assert page.locator("body").evaluate("e => e.translate")
 
 
-def test_hints_name_the_gestures_of_the_device(desk, phone, put):
+def test_hints_describe_the_gestures_of_the_device(desk, phone, put):
     one = desk(TEXT, gold=["Oslo"])
     assert "Drag" in one.page.locator("[data-hint]").inner_text()
     phone_desk = Desk(phone, put(TEXT, gold=["Oslo"]))
@@ -56,7 +56,7 @@ def test_hints_name_the_gestures_of_the_device(desk, phone, put):
     assert "Esc" not in phone.locator("[data-pending]").inner_text()
 
 
-def test_a_phone_shows_no_number_keys(desk, phone, put):
+def test_number_keys_are_not_shown_on_a_phone(desk, phone, put):
     shown = 'label:has([name="label"]) kbd'
     assert desk("It was fine.", gold=["positive"], labels=LABELS).page.locator(shown).count() == 2
     one = Desk(phone, put("It was fine.", gold=["positive"], labels=LABELS))

@@ -58,7 +58,7 @@ def upload_model(page, name: str, files: list) -> None:
 @pytest.mark.long
 @pytest.mark.postgres
 @pytest.mark.real_data
-def test_a_human_evaluation_from_import_to_a_verified_bundle(page, clues, db, tmp_path):
+def test_an_evaluation_goes_from_import_to_a_verified_bundle(page, clues, db, tmp_path):
     get_user_model().objects.create_user("ada", password="right horse")
     page.goto("/sign-in/")
     page.get_by_label("Name").fill("ada")

@@ -42,7 +42,7 @@ def sign_in_elsewhere(page: Page) -> None:
 
 
 @pytest.mark.parametrize("how", ["signed in elsewhere", "cookies cleared"])
-def test_a_page_with_an_old_token_loads_itself_again_and_keeps_the_answer(shaky, how):
+def test_a_page_with_an_old_token_reloads_and_retains_the_answer(shaky, how):
     desk = shaky()
     desk.word("Oslo").dblclick()
     if how == "cookies cleared":
@@ -63,7 +63,7 @@ def test_a_page_with_an_old_token_loads_itself_again_and_keeps_the_answer(shaky,
 
 
 @pytest.mark.parametrize("size", [(1366, 657), (390, 844)])
-def test_why_a_page_was_loaded_again_is_in_sight_and_moves_no_button(shaky, size):
+def test_the_reason_of_a_reload_is_visible_and_moves_no_button(shaky, size):
     desk = shaky(f"{TWO} It is far from the one to the other. " * 12)
     desk.page.set_viewport_size({"width": size[0], "height": size[1]})
     before = desk.page.evaluate(GO)
@@ -80,7 +80,7 @@ def test_why_a_page_was_loaded_again_is_in_sight_and_moves_no_button(shaky, size
     assert desk.page.evaluate(GO) == before
 
 
-def test_whoever_withdrew_in_another_tab_is_shown_where_they_are(shaky):
+def test_a_withdrawal_in_another_tab_is_shown(shaky):
     desk = shaky()
     desk.word("Oslo").dblclick()
     other = desk.page.context.new_page()
@@ -93,7 +93,7 @@ def test_whoever_withdrew_in_another_tab_is_shown_where_they_are(shaky):
     expect(desk.page.get_by_role("alert")).to_contain_text("This is where you are now")
 
 
-def test_a_page_that_is_refused_again_is_not_loaded_for_ever(shaky):
+def test_a_page_that_is_refused_again_is_not_reloaded_again(shaky):
     desk = shaky()
     desk.page.route("**/answer/", lambda route: route.fulfill(status=403, body="no"))
     desk.word("Oslo").dblclick()
@@ -122,7 +122,7 @@ def test_a_page_that_is_refused_again_is_not_loaded_for_ever(shaky):
     ("failure", "reason"),
     [(0, "No connection."), (503, "The server has a problem."), (429, "The server is busy.")],
 )
-def test_what_another_try_may_cure_is_sent_again_by_the_page(shaky, failure, reason):
+def test_a_temporary_failure_is_retried_by_the_page(shaky, failure, reason):
     desk = shaky()
 
     def fail(route) -> None:
@@ -142,7 +142,7 @@ def test_what_another_try_may_cure_is_sent_again_by_the_page(shaky, failure, rea
     assert desk.stored == ["Oslo"]
 
 
-def test_a_button_tries_at_once_and_nothing_can_be_changed_until_then(shaky):
+def test_the_retry_button_sends_at_once_and_the_answer_is_locked(shaky):
     desk = shaky()
     desk.page.clock.install()
     desk.page.route("**/answer/", lambda route: route.abort("internetdisconnected"))
@@ -158,7 +158,7 @@ def test_a_button_tries_at_once_and_nothing_can_be_changed_until_then(shaky):
     assert desk.stored == ["Oslo"]
 
 
-def test_a_reply_that_was_lost_is_asked_for_again_and_stored_once(shaky):
+def test_a_lost_reply_is_requested_again_and_stored_once(shaky):
     desk = shaky()
 
     def lose(route) -> None:
@@ -173,7 +173,7 @@ def test_a_reply_that_was_lost_is_asked_for_again_and_stored_once(shaky):
     assert desk.page.locator(".notice").count() == 0
 
 
-def test_continue_is_sent_again_too(shaky):
+def test_continue_is_retried_too(shaky):
     desk = shaky()
     desk.word("Oslo").dblclick()
     desk.reveal()
@@ -185,7 +185,7 @@ def test_continue_is_sent_again_too(shaky):
     desk.page.wait_for_selector("[data-state=question]")
 
 
-def test_the_page_gives_up_after_some_minutes_and_the_answer_can_be_changed_again(shaky):
+def test_retries_end_after_minutes_and_the_answer_is_editable(shaky):
     desk = shaky()
     desk.page.clock.install()
     desk.page.route("**/answer/", lambda route: route.abort("internetdisconnected"))
@@ -208,7 +208,7 @@ def test_the_page_gives_up_after_some_minutes_and_the_answer_can_be_changed_agai
 # While it is sent --------------------------------------------------------------------------------
 
 
-def test_nothing_can_be_changed_while_it_is_sent_and_the_page_says_that_it_saves(shaky):
+def test_an_answer_is_locked_while_it_is_being_saved(shaky):
     desk = shaky()
     held = []
     desk.page.route("**/answer/", lambda route: held.append(route))
@@ -268,7 +268,7 @@ def closed_after(desk: Desk, status: int, *paths: str) -> BrowserContext:
 
 
 @pytest.mark.parametrize("status", [0, 500])
-def test_an_answer_that_could_not_be_sent_outlives_its_tab(shaky, status):
+def test_an_unsent_answer_survives_the_tab(shaky, status):
     desk = shaky()
     context = closed_after(desk, status, "**/answer/", "**/draft/")
     assert not Draft.objects.exists()
@@ -279,14 +279,14 @@ def test_an_answer_that_could_not_be_sent_outlives_its_tab(shaky, status):
     assert again.page.evaluate(UNSENT) == 0
 
 
-def test_the_server_keeps_the_answer_that_it_could_not_store(shaky, open_browser):
+def test_the_server_stores_an_unsent_answer_as_a_draft(shaky, open_browser):
     desk = shaky()
     closed_after(desk, 500, "**/answer/")
     another = Desk(open_browser(), desk.seat)
     assert another.chips == ["Oslo"]
 
 
-def test_after_the_last_answer_nothing_stays_in_the_browser(shaky):
+def test_after_the_last_answer_no_data_remain_in_the_browser(shaky):
     desk = shaky("Oslo.", train=False)
     desk.page.keyboard.press("0")
     desk.submit()

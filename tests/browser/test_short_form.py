@@ -20,7 +20,7 @@ def report(researcher):
     return f"/studies/{study.name}/report/"
 
 
-def test_it_is_filled_in_by_keyboard_and_an_error_leads_to_its_field(page, report):
+def test_it_is_filled_in_by_keyboard_and_errors_link_to_fields(page, report):
     signed_in(page, report)
     page.get_by_role("link", name="short form for the checklists").press("Enter")
     page.get_by_label("Did an ethics board approve or exempt the study?").focus()
@@ -41,7 +41,7 @@ def test_it_is_filled_in_by_keyboard_and_an_error_leads_to_its_field(page, repor
     expect(page.get_by_text("2.1.1 What describes that population: Age")).to_be_visible()
 
 
-def test_it_works_on_a_phone_without_javascript_and_breaks_no_rule(open_browser, report):
+def test_it_works_on_a_phone_and_without_javascript(open_browser, report):
     phone = open_browser(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True,
     )  # fmt: skip

@@ -177,7 +177,7 @@ def share_that_differs(taken: Image.Image, kept: Image.Image) -> float:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_the_page_looks_as_in_its_picture(open_browser, researcher, request, tmp_path, state):
+def test_the_page_matches_its_stored_picture(open_browser, researcher, request, tmp_path, state):
     reach, options = STATES[state]
     page = open_browser(**{"color_scheme": "light"} | options | LOOK)
     reach(page, researcher)
@@ -200,7 +200,7 @@ def test_the_page_looks_as_in_its_picture(open_browser, researcher, request, tmp
         ".hl-chip { visibility: hidden }",
     ],
 )
-def test_a_page_that_looks_otherwise_is_told_apart(open_browser, researcher, change):
+def test_a_changed_page_differs_from_its_picture(open_browser, researcher, change):
     page = open_browser(**{"color_scheme": "light"} | DESKTOP | LOOK)
     question(page, researcher)
     before = take(page)

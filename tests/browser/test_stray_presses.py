@@ -47,9 +47,7 @@ def key_of(page) -> str:
 
 
 @pytest.mark.parametrize("size", WINDOWS)
-def test_submit_is_where_it_was_on_the_first_and_the_fifty_first_example(
-    open_browser, researcher, size
-):
+def test_submit_does_not_move_between_the_first_and_51st_example(open_browser, researcher, size):
     page = open_browser(viewport={"width": size[0], "height": size[1]})
     desk = Desk(page, sentences(researcher, 1, train=True))
     trained = page.evaluate(GO)
@@ -65,7 +63,7 @@ def test_submit_is_where_it_was_on_the_first_and_the_fifty_first_example(
     assert page.evaluate(GO) == trained
 
 
-def test_an_answer_from_another_tab_moves_no_button(page, researcher):
+def test_an_answer_from_another_tab_does_not_move_a_button(page, researcher):
     desk = Desk(page, sentences(researcher, 2, train=True))
     before = page.evaluate(GO)
     other = Desk(page.context.new_page(), desk.seat)
@@ -82,7 +80,7 @@ def test_an_answer_from_another_tab_moves_no_button(page, researcher):
 
 @pytest.mark.parametrize("gap", GAPS)
 @pytest.mark.parametrize("slow", [False, True])
-def test_a_double_click_on_submit_says_nothing_about_the_next_example(page, researcher, gap, slow):
+def test_a_double_click_on_submit_leaves_the_next_example_alone(page, researcher, gap, slow):
     desk = Desk(page, sentences(researcher, 3))
     before = key_of(page)
     desk.word("Oslo").dblclick()
@@ -95,7 +93,7 @@ def test_a_double_click_on_submit_says_nothing_about_the_next_example(page, rese
 
 
 @pytest.mark.parametrize("gap", [120, 200, 300, 480])
-def test_with_auto_advance_a_double_click_on_a_label_answers_one_example(page, researcher, gap):
+def test_with_auto_advance_a_double_click_answers_one_example(page, researcher, gap):
     seat = seat_by_labels(researcher, train=False, auto_advance=True)
     desk = Desk(page, seat)
     before = key_of(page)
@@ -128,7 +126,7 @@ def test_with_auto_advance_a_double_key_answers_one_example(page, researcher, ga
 # A click that begins a highlight ------------------------------------------------------------------
 
 
-def test_the_press_that_closes_the_instructions_does_nothing_else(page, researcher):
+def test_the_press_that_closes_the_instructions_is_not_used(page, researcher):
     desk = Desk(page, sentences(researcher, 2, train=True))
     page.keyboard.press("?")
     desk.word("Lima").click()
@@ -147,7 +145,7 @@ def test_the_press_that_closes_the_instructions_does_nothing_else(page, research
 
 
 @pytest.mark.parametrize("other", ["a highlight", "no answer"])
-def test_a_word_that_was_begun_beside_another_answer_is_asked_about(page, researcher, other):
+def test_a_pending_word_with_another_answer_is_asked_about(page, researcher, other):
     desk = Desk(page, sentences(researcher, 2, train=True))
     if other == "a highlight":
         desk.word("Oslo").dblclick()
@@ -162,7 +160,7 @@ def test_a_word_that_was_begun_beside_another_answer_is_asked_about(page, resear
     assert desk.stored == (["Oslo"] if other == "a highlight" else [])
 
 
-def test_a_word_that_was_begun_and_nothing_else_is_the_answer(page, researcher):
+def test_a_single_pending_word_is_submitted_as_the_answer(page, researcher):
     desk = Desk(page, sentences(researcher, 2, train=True))
     desk.word("Lima").click()
     desk.reveal()
@@ -177,7 +175,7 @@ def place(page, researcher):
     return Desk(page, sentences(researcher, 2, train=True))
 
 
-def test_0_is_no_answer_after_a_hand_has_touched_the_text(place):
+def test_0_chooses_no_answer_after_a_click_in_the_text(place):
     page = place.page
     place.word("Oslo").dblclick()
     page.keyboard.press("0")
@@ -188,7 +186,7 @@ def test_0_is_no_answer_after_a_hand_has_touched_the_text(place):
     assert place.stored == []
 
 
-def test_the_error_that_asks_for_no_answer_leaves_the_keys_alive(place):
+def test_shortcuts_work_after_the_error_of_a_missing_answer(place):
     page = place.page
     page.wait_for_timeout(700)  # an earlier Enter is taken as meant for the previous screen
     page.keyboard.press("Enter")
@@ -199,7 +197,7 @@ def test_the_error_that_asks_for_no_answer_leaves_the_keys_alive(place):
     assert place.stored == []
 
 
-def test_the_instructions_open_by_their_key_from_the_text(place):
+def test_the_help_key_works_from_the_text(place):
     page = place.page
     place.word("Oslo").dblclick()
     page.keyboard.press("?")
@@ -209,7 +207,7 @@ def test_the_instructions_open_by_their_key_from_the_text(place):
     assert place.focused == "Oslo"
 
 
-def test_escape_leads_out_of_the_text_when_nothing_is_begun(place):
+def test_escape_leaves_the_text_if_nothing_is_pending(place):
     page = place.page
     place.word("Oslo").dblclick()
     page.keyboard.press("Escape")
@@ -223,7 +221,7 @@ def test_escape_leads_out_of_the_text_when_nothing_is_begun(place):
 
 
 @pytest.mark.parametrize("how", ["replaced", "removed", "no answer"])
-def test_a_highlight_that_a_tap_took_away_comes_back_by_another(phone, researcher, how):
+def test_a_highlight_replaced_by_a_tap_can_be_restored(phone, researcher, how):
     desk = Desk(phone, sentences(researcher, 2, train=True))
     lost = phone.locator("[data-lost]")
     desk.word("Oslo").tap()

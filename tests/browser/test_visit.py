@@ -55,7 +55,7 @@ def wrong_at_first(turn) -> list[str]:
     return [] if gold else [turn.example.context[0].split()[0]]
 
 
-def test_a_first_visit_of_any_page_stays_under_60_kB(open_browser, study, put_published):
+def test_a_first_visit_of_any_page_is_below_60_kb(open_browser, study, put_published):
     """Covers the longest published texts of the tasks, one of them in Arabic too."""
     seat = factories.join(study)
     pages = {"landing": f"/join/{study.link_code}/", "consent": f"/work/{seat.token}/"}
@@ -79,7 +79,7 @@ def test_a_first_visit_of_any_page_stays_under_60_kB(open_browser, study, put_pu
     assert {name: size for name, size in weights.items() if size > MOST} == {}
 
 
-def test_the_landing_says_how_many_examples_and_what_each_is(page, study):
+def test_the_landing_page_states_examples_and_their_length(page, study):
     page.goto(f"/join/{study.link_code}/")
     trained = study.scenarios.get().task.train_split(10, 1).examples.count()
     main = page.locator("main")
@@ -93,7 +93,7 @@ def test_the_landing_says_how_many_examples_and_what_each_is(page, study):
     expect(main).to_contain_text("a computer, tablet or phone")
 
 
-def test_back_after_no_shows_a_page_that_knows_what_may_have_happened(open_browser, study):
+def test_back_after_declining_explains_the_missing_page(open_browser, study):
     page = open_browser(tolerate="status of 404")
     page.goto(f"/join/{study.link_code}/")
     page.get_by_role("button", name="Start").click()
@@ -105,7 +105,7 @@ def test_back_after_no_shows_a_page_that_knows_what_may_have_happened(open_brows
     assert Participation.objects.count() == 0
 
 
-def test_withdrawing_takes_three_presses_and_does_not_look_like_going_on(page, put):
+def test_withdrawing_takes_three_presses_and_looks_distinct(page, put):
     desk = Desk(page, put("Oslo and Rome.", "Rome.", gold=["Oslo"]))
     factories.work_through(desk.seat, limit=1)
     desk.reload()
@@ -124,7 +124,7 @@ def test_withdrawing_takes_three_presses_and_does_not_look_like_going_on(page, p
     assert Answer.objects.count() == 0
 
 
-def test_the_end_says_what_was_done_and_the_code_before_anything_else(page, study):
+def test_the_last_page_shows_the_result_and_the_code_first(page, study):
     seat = factories.seat(study.scenarios.get())
     number = factories.work_through(seat, wrong_at_first)
     page.goto(f"/work/{seat.token}/")

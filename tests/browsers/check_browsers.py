@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = "Rodrigo Duterte met Trump's aides at Mar-a-Lago."
 
 
-def test_a_drag_from_word_to_word_is_one_highlight_to_the_character(sit):
+def test_a_drag_from_word_to_word_is_one_exact_highlight(sit):
     page = sit(TEXT, gold=["Rodrigo Duterte"])
     page.drag("Rodrigo", "Duterte")
     assert page.chips == ["Rodrigo Duterte"]
@@ -23,7 +23,7 @@ def test_a_drag_from_word_to_word_is_one_highlight_to_the_character(sit):
     assert page.stored == ["Rodrigo Duterte"]
 
 
-def test_two_clicks_choose_the_first_and_the_last_word_in_either_order(sit):
+def test_two_clicks_choose_first_and_last_word_in_either_order(sit):
     page = sit(TEXT, gold=["Rodrigo Duterte"])
     page.click(page.word("Duterte"))
     page.click(page.word("Rodrigo"))
@@ -33,7 +33,7 @@ def test_two_clicks_choose_the_first_and_the_last_word_in_either_order(sit):
     assert page.stored == ["Rodrigo Duterte"]
 
 
-def test_the_keyboard_alone_reaches_a_word_marks_it_and_submits(sit):
+def test_a_word_is_reached_highlighted_and_sent_by_keyboard(sit):
     page = sit(TEXT, gold=["Lago"])
     page.js("() => document.querySelector('[data-text] [tabindex=\"0\"]').focus()")
     page.press("L", "a", "Enter")
@@ -43,7 +43,7 @@ def test_the_keyboard_alone_reaches_a_word_marks_it_and_submits(sit):
     assert page.stored == ["Lago"]
 
 
-def test_shift_and_arrows_mark_several_words_and_undo_takes_them_back(sit):
+def test_shift_and_arrows_mark_words_and_undo_removes_them(sit):
     page = sit(TEXT, gold=["Rodrigo Duterte"])
     page.js("() => document.querySelector('[data-text] [tabindex=\"0\"]').focus()")
     page.press("Home", "Shift+ArrowRight", "Enter")
@@ -75,7 +75,7 @@ def test_a_label_is_chosen_submitted_and_revealed(sit):
     assert Answer.objects.get().label == "positive"
 
 
-def test_back_and_forward_never_bring_an_answered_question_to_life(sit, server):
+def test_back_and_forward_never_restore_an_answered_question(sit, server):
     page = sit(TEXT, "Rome.", gold=["Lago"])
     page.click(page.word("Lago"))
     page.click(page.word("Lago"))
@@ -96,7 +96,7 @@ def test_a_reload_brings_the_highlights_back(sit, server):
     assert page.chips == ["Rodrigo Duterte"]
 
 
-def test_a_narrow_window_has_no_sideways_scroll_and_submit_is_in_reach(sit):
+def test_a_narrow_window_does_not_scroll_sideways(sit):
     page = sit(TEXT * 20, gold=["Lago"])
     assert page.js("() => document.documentElement.scrollWidth <= innerWidth")
     at = page.place("[data-submit]")

@@ -15,7 +15,7 @@ DEMO = Path(__file__).parents[2] / "tasks" / "demo"
 TEST = "sentiment_test.jsonl"
 
 
-def test_studies_are_listed_and_looked_at(client):
+def test_studies_are_listed_and_looked_up(client):
     assert "pilot" in [row["name"] for row in client.studies.list()]
     study = client.studies["pilot"]
     assert (study.status, study.data["shots"]) == ("open", [0, 10])
@@ -23,7 +23,7 @@ def test_studies_are_listed_and_looked_at(client):
         client.studies["nobody"]
 
 
-def test_tables_are_rows_and_data_frames(client):
+def test_tables_can_be_read_as_rows_or_data_frames(client):
     table = client.studies["pilot"].human_performance()
     rows = list(table)
     assert {row["kind"] for row in rows} >= {"simulated"}
@@ -33,20 +33,20 @@ def test_tables_are_rows_and_data_frames(client):
     assert "demo-sentiment" in table.as_text("task", "shots", "kind", "mean")
 
 
-def test_the_joint_table_says_who_each_row_is(client):
+def test_the_joint_table_names_the_kind_of_each_row(client):
     rows = list(client.studies["pilot"].joint_table())
     studied = [row for row in rows if row["source"] == "study"]
     assert {row["kind"] for row in studied} >= {"simulated"}
     assert {row["task"] for row in studied} == {"demo-sentiment", "demo-questions"}
 
 
-def test_a_wrong_token_is_said(served):
+def test_a_wrong_token_is_an_error(served):
     with handful.Client(served[0], "wrong") as client, pytest.raises(ApiError) as refused:
         list(client.studies.list())
     assert refused.value.status == 401
 
 
-def test_nobody_at_that_address(home):
+def test_an_unreachable_server_is_reported(home):
     with (
         handful.Client("http://127.0.0.1:9", "x", attempts=1) as client,
         pytest.raises(handful.NotReachable, match="does not answer"),
@@ -74,7 +74,7 @@ class _Line:
         return f"{self.line}\n"
 
 
-def test_login_keeps_a_token_that_works_and_no_other(served, home, monkeypatch, capsys):
+def test_login_stores_only_a_token_that_works(served, home, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", _Line("wrong"))
     assert main(["login", served[0]]) == 1
     assert not list(home.rglob("logins.json"))
@@ -92,14 +92,14 @@ def test_the_console_script_lists_studies(logged_in, capfd):
     assert "pilot" in capfd.readouterr().out
 
 
-def test_an_unknown_study_is_a_sentence_and_no_traceback(logged_in, capsys):
+def test_an_unknown_study_is_an_error_message_without_traceback(logged_in, capsys):
     assert main(["export", "nobody", str(logged_in / "out")]) == 1
     assert capsys.readouterr().err == (
         "handful: There is no study 'nobody' that this token may see.\n"
     )
 
 
-def test_a_task_and_a_study_from_the_terminal(logged_in, client, capsys):
+def test_a_task_and_a_study_are_run_from_the_terminal(logged_in, client, capsys):
     """Import, design, open, watch to the end, score, export and verify."""
     assert main(["tasks", "import", str(DEMO / "inference")]) == 0
     assert "demo-inference v1: imported" in capsys.readouterr().out
@@ -149,7 +149,7 @@ def test_predictions_are_scored(logged_in, client, capsys):
         client.models.get("gold")
 
 
-def test_a_design_that_does_not_fit_names_its_keys(client):
+def test_an_invalid_design_names_its_keys(client):
     told = client.studies.validate({"name": "x", "tasks": ["nobody"], "shots": [0]})
     assert not told["valid"]
     with pytest.raises(ApiError) as refused:
@@ -158,7 +158,7 @@ def test_a_design_that_does_not_fit_names_its_keys(client):
     assert "seats" in str(refused.value)
 
 
-def test_lists_come_page_after_page(client):
+def test_lists_are_read_from_every_page(client):
     study = client.studies["pilot"]
     some = list(client.connection.rows("studies/pilot/answers/", page_size=7))
     assert len(some) == len(list(study.answers())) > 7
@@ -166,12 +166,12 @@ def test_lists_come_page_after_page(client):
     assert list(study.answers(kind="person")) == []
 
 
-def test_nothing_is_paid_by_a_dry_run_and_it_takes_a_token_that_may(client):
+def test_a_dry_run_of_pay_needs_a_token_with_the_pay_scope(client):
     with pytest.raises(ApiError) as refused:
         client.studies["pilot"].pay()
     assert refused.value.status == 403
 
 
-def test_a_file_that_is_not_there_is_a_sentence(client, tmp_path):
+def test_a_missing_file_is_an_error(client, tmp_path):
     with pytest.raises(HandfulError, match="there is no such file or folder"):
         client.tasks.import_files(tmp_path / "nowhere")

@@ -34,7 +34,7 @@ def ok(data):
     return httpx.Response(200, json=data)
 
 
-def test_the_token_is_sent_in_the_header_alone():
+def test_the_token_is_sent_only_in_the_header():
     server = Server(ok({}))
     server.connection().get("studies/", status="open", kind=None)
     (request,) = server.asked
@@ -42,7 +42,7 @@ def test_the_token_is_sent_in_the_header_alone():
     assert str(request.url) == "https://handful.example/api/v1/studies/?status=open"
 
 
-def test_retry_after_is_honoured_in_both_of_its_forms():
+def test_retry_after_is_respected_as_seconds_or_date():
     date = formatdate(time.time() + 30, usegmt=True)
     server = Server(
         httpx.Response(429, headers={"Retry-After": "17"}),
@@ -54,7 +54,7 @@ def test_retry_after_is_honoured_in_both_of_its_forms():
     assert 25 < server.pauses[1] <= 30
 
 
-def test_pauses_double_and_the_last_failure_is_told():
+def test_pauses_double_and_the_last_failure_is_reported():
     server = Server(*(httpx.ConnectError("refused") for _ in range(4)))
     with pytest.raises(NotReachable, match=r"https://handful\.example does not answer \(refused\)"):
         server.connection(attempts=4).get("studies/")
@@ -63,7 +63,7 @@ def test_pauses_double_and_the_last_failure_is_told():
         assert 0.75 * wanted <= seconds <= 1.25 * wanted
 
 
-def test_what_may_have_been_done_is_not_done_twice():
+def test_an_uncertain_request_is_not_repeated():
     server = Server(httpx.ReadTimeout("late"))
     with pytest.raises(NotReachable):
         server.connection().post("studies/", {"name": "a"})
@@ -83,7 +83,7 @@ def test_what_may_have_been_done_is_not_done_twice():
         server.connection().post("studies/", {"name": "a"})
 
 
-def test_pages_are_asked_for_as_they_are_needed():
+def test_pages_are_requested_lazily():
     first = "https://handful.example/api/v1/studies/s/answers/?cursor=b"
     server = Server(
         ok({"next": first, "results": [{"n": 1}, {"n": 2}]}),
@@ -109,7 +109,7 @@ def test_the_token_goes_to_no_other_host():
     assert len(server.asked) == 1
 
 
-def test_a_refusal_says_what_is_wrong_with_which_field():
+def test_an_error_names_the_invalid_field():
     problem = {
         "status": 422, "code": "invalid", "detail": "Some values are invalid.",
         "fields": {"shots": ["Write a list."]},
@@ -122,7 +122,7 @@ def test_a_refusal_says_what_is_wrong_with_which_field():
     assert str(refused.value) == "Some values are invalid.\n  shots: Write a list."
 
 
-def test_a_download_is_there_whole_or_not_at_all(tmp_path):
+def test_an_interrupted_download_leaves_no_file(tmp_path):
     def broken():
         yield b"half"
         raise httpx.ReadError("gone")
@@ -143,12 +143,12 @@ def test_a_download_is_there_whole_or_not_at_all(tmp_path):
 @pytest.mark.parametrize(
     "address", ["handful.example", "ftp://handful.example", "https://me:token@handful.example"]
 )
-def test_what_is_no_address_is_refused(address):
+def test_an_invalid_address_is_refused(address):
     with pytest.raises(HandfulError):
         Connection(address, "secret")
 
 
-def test_a_token_is_kept_for_its_owner_alone_and_for_its_server(home):
+def test_a_token_is_stored_for_its_owner_and_its_server_only(home):
     file = store_token("https://a.example/", "token-a")
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.parent.stat().st_mode & 0o777 == 0o700
@@ -159,13 +159,13 @@ def test_a_token_is_kept_for_its_owner_alone_and_for_its_server(home):
         known("https://c.example", None)
 
 
-def test_the_environment_goes_before_what_is_stored(home, monkeypatch):
+def test_the_environment_overrides_the_stored_login(home, monkeypatch):
     store_token("https://a.example", "token-a")
     monkeypatch.setenv("HANDFUL_SERVER", "https://b.example")
     monkeypatch.setenv("HANDFUL_TOKEN", "token-b")
     assert known(None, None) == ("https://b.example", "token-b")
 
 
-def test_without_a_login_it_says_what_to_do(home):
+def test_a_missing_login_is_an_error_that_says_what_to_run(home):
     with pytest.raises(HandfulError, match="run `handful login"):
         known(None, None)

@@ -28,7 +28,7 @@ def go_through(seat):
     raise AssertionError("it does not end")
 
 
-def test_a_participation_from_consent_to_its_end(served, link):
+def test_a_participation_goes_from_consent_to_its_end(served, link):
     with Participation.join(served[0], link) as seat:
         steps = go_through(seat)
         assert steps[:2] == ["consent", "instructions"]
@@ -37,7 +37,7 @@ def test_a_participation_from_consent_to_its_end(served, link):
         assert len(told) == steps.count("question")
 
 
-def test_the_same_answer_twice_counts_once_and_another_is_refused(served, link):
+def test_an_equal_answer_counts_once_and_another_is_refused(served, link):
     with Participation.join(served[0], link) as seat:
         seat.consent()
         seat.begin()
@@ -58,13 +58,13 @@ def test_the_same_answer_twice_counts_once_and_another_is_refused(served, link):
         assert seat.withdraw()["step"] == "gone"
 
 
-def test_a_link_that_nobody_gave_out_is_refused(served):
+def test_an_unknown_link_is_refused(served):
     with pytest.raises(ApiError) as refused:
         Participation.join(served[0], "nobody")
     assert refused.value.status == 404
 
 
-def test_a_program_takes_no_seat_of_a_person_where_the_design_does_not_allow_it(client):
+def test_a_program_gets_no_persons_seat_unless_allowed(client):
     design = {"name": "people-only", "tasks": ["demo-sentiment"], "shots": [0], "annotators": 1}
     study = client.studies.create(design).open()
     with pytest.raises(ApiError) as refused:

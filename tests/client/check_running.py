@@ -20,7 +20,7 @@ def study(payer, draft, request):
     return payer.studies.create({**draft, "name": name}).open()
 
 
-def test_seats_are_added(study):
+def test_seats_can_be_added(study):
     (before,) = study.scenarios()
     study.add_seats(before["id"], 2)
     (after,) = study.scenarios()
@@ -44,7 +44,7 @@ def test_seats_added_after_results_are_confirmed(server, study):
     assert [row["seats"] for row in study.scenarios()] == [scenario["seats"] + 1]
 
 
-def test_the_team_changes(study):
+def test_team_members_can_be_added_changed_and_removed(study):
     study.add_member("bob", "analyst")
     study.change_role("bob", "payer")
     assert {row["username"]: row["role"] for row in study.team()} == {
@@ -55,7 +55,7 @@ def test_the_team_changes(study):
     assert [row["username"] for row in study.team()] == ["ada"]
 
 
-def test_entries_of_the_lists(study):
+def test_list_entries_can_be_added_and_ended(study):
     study.add_entry("deny", "study", "pilot")
     (entry,) = study.lists()
     assert (entry["effect"], entry["value"], entry["ended_at"]) == ("deny", "pilot", None)
@@ -63,7 +63,7 @@ def test_entries_of_the_lists(study):
     assert [row["ended_at"] is None for row in study.lists()] == [False]
 
 
-def test_personal_links(study, client):
+def test_personal_links_can_be_made_and_listed(study, client):
     made = study.make_links(["Ada L.", "Grace H."])
     assert [row["name"] for row in made] == ["Ada L.", "Grace H."]
     assert {row["link"] for row in study.links()} == {row["link"] for row in made}
@@ -72,7 +72,7 @@ def test_personal_links(study, client):
     assert refused.value.status == 403
 
 
-def test_webhooks(study):
+def test_webhooks_can_be_made_listed_and_ended(study):
     made = study.make_webhook("https://93.184.216.34/hook", ["study.paused"])
     assert made["secret"].startswith("whsec_")
     (listed,) = study.webhooks()
@@ -86,7 +86,7 @@ def test_webhooks(study):
     assert "events" in refused.value.fields
 
 
-def test_a_bonus_takes_a_token_that_may_pay_and_a_reason(server, study, client):
+def test_a_bonus_needs_a_token_with_the_pay_scope_and_a_reason(server, study, client):
     someone = somebody_finishes(server, study)
     with pytest.raises(ApiError) as refused:
         client.studies[study.name].bonus(someone, "1.50", "A thorough comment.")

@@ -45,7 +45,7 @@ def choose(browser, zone: str):
     return browser.post(reverse("your_account"), {"time_zone": zone})
 
 
-def test_times_on_pages_are_in_the_zone_that_was_chosen_and_name_it(signed_in, arrived):
+def test_times_on_pages_are_in_the_chosen_zone_and_name_it(signed_in, arrived):
     people = reverse("people", args=[arrived.study.name])
     assert "2026-07-01 20:30 UTC</time>" in signed_in.get(people).content.decode()
     assert choose(signed_in, "Asia/Tokyo")["Location"] == reverse("your_account")
@@ -54,7 +54,7 @@ def test_times_on_pages_are_in_the_zone_that_was_chosen_and_name_it(signed_in, a
     assert "20:30 UTC" not in shown
 
 
-def test_files_the_api_and_annotators_keep_utc(signed_in, arrived, client):
+def test_files_the_api_and_annotator_pages_stay_in_utc(signed_in, arrived, client):
     choose(signed_in, "Asia/Tokyo")
     name = arrived.study.name
     listed = signed_in.get(reverse("people", args=[name]) + "?format=csv").content.decode()
@@ -66,7 +66,7 @@ def test_files_the_api_and_annotators_keep_utc(signed_in, arrived, client):
     assert Preferences.objects.get().time_zone == "Asia/Tokyo"
 
 
-def test_the_zone_comes_along_to_another_browser(signed_in, arrived):
+def test_the_time_zone_applies_in_another_browser_too(signed_in, arrived):
     choose(signed_in, "America/New_York")
     other = Client()
     other.post(reverse("login"), {"login": "ada", "password": "right horse"})
@@ -74,7 +74,7 @@ def test_the_zone_comes_along_to_another_browser(signed_in, arrived):
     assert "2026-07-01 16:30 EDT" in shown
 
 
-def test_the_zone_reaches_a_browser_that_is_signed_in_already_within_the_hour(signed_in, arrived):
+def test_a_new_zone_reaches_signed_in_browsers_within_an_hour(signed_in, arrived):
     other = Client()
     other.post(reverse("login"), {"login": "ada", "password": "right horse"})
     choose(signed_in, "America/New_York")
@@ -87,7 +87,7 @@ def test_the_zone_reaches_a_browser_that_is_signed_in_already_within_the_hour(si
 
 
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../etc/passwd", "Etc/GMT+3"])
-def test_what_is_no_zone_is_refused_and_changes_nothing(signed_in, zone):
+def test_an_unknown_zone_is_refused(signed_in, zone):
     reply = choose(signed_in, zone)
     assert reply.status_code == 422
     assert "time_zone" in reply.context["form"].errors
@@ -98,9 +98,7 @@ def change(browser, address: str):
     return browser.post(reverse("your_address"), {"email": address}, follow=True)
 
 
-def test_a_new_address_counts_once_its_link_is_followed_and_the_old_one_is_told(
-    signed_in, sends_mail, researcher
-):
+def test_a_new_address_counts_after_confirmation_by_its_link(signed_in, sends_mail, researcher):
     change(signed_in, "Ada@New.example")
     (sent,) = mail.outbox
     assert sent.to == [NEW]
@@ -125,7 +123,7 @@ def test_a_new_address_counts_once_its_link_is_followed_and_the_old_one_is_told(
         assert "was used" in reply.content.decode()
 
 
-def test_an_earlier_link_is_dead_once_another_one_was_followed(signed_in, sends_mail, researcher):
+def test_following_one_link_invalidates_an_earlier_one(signed_in, sends_mail, researcher):
     for address in ("first@example.org", "second@example.org"):
         change(signed_in, address)
     first, second = (re.findall(r"http://testserver(\S+)", m.body)[0] for m in mail.outbox)
@@ -135,13 +133,13 @@ def test_an_earlier_link_is_dead_once_another_one_was_followed(signed_in, sends_
     assert researcher.email == "second@example.org"
 
 
-def test_a_link_that_was_changed_says_so(signed_in, sends_mail):
+def test_an_altered_link_is_not_found(signed_in, sends_mail):
     change(signed_in, NEW)
     (link,) = re.findall(r"http://testserver(\S+)", mail.outbox[0].body)
     assert signed_in.get(link.replace("/confirm/", "/confirm/x")).status_code == 404
 
 
-def test_without_mail_the_address_is_stored_at_once(signed_in, researcher):
+def test_without_mail_the_address_is_stored_immediately(signed_in, researcher):
     assert "sends no mail" in signed_in.get(reverse("your_address")).content.decode()
     change(signed_in, NEW)
     researcher.refresh_from_db()
@@ -149,14 +147,14 @@ def test_without_mail_the_address_is_stored_at_once(signed_in, researcher):
     assert mail.outbox == []
 
 
-def test_what_is_no_address_is_said_at_the_field(signed_in, sends_mail, researcher):
+def test_an_invalid_address_has_its_error_at_the_field(signed_in, sends_mail, researcher):
     reply = signed_in.post(reverse("your_address"), {"email": "ada at home"})
     assert reply.status_code == 422
     assert "email" in reply.context["form"].errors
     assert mail.outbox == []
 
 
-def test_whoever_finds_the_browser_open_has_to_know_the_password(ada, researcher):
+def test_changing_the_address_needs_the_password(ada, researcher):
     """`ada` is signed in without a password typed in this session."""
     reply = ada.post(reverse("your_address"), {"email": "thief@example.org"})
     assert reply["Location"].startswith(reverse("account_reauthenticate"))

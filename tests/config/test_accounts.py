@@ -44,7 +44,7 @@ def root(db) -> Client:
 # An open session ---------------------------------------------------------------------------------
 
 
-def test_an_open_browser_is_not_enough_for_a_token(ada):
+def test_making_a_token_needs_the_password(ada):
     reply = ada.post(reverse("tokens"), TOKEN)
     assert reply["Location"].startswith(reverse("account_reauthenticate"))
     assert not ApiToken.objects.exists()
@@ -56,9 +56,7 @@ def test_an_open_browser_is_not_enough_for_a_token(ada):
 
 
 @pytest.mark.parametrize("action", ["link", "no_code", "close", "delete"])
-def test_an_open_browser_of_an_administrator_is_not_enough_to_change_accounts(
-    root, researcher, action
-):
+def test_changing_accounts_needs_the_administrators_password(root, researcher, action):
     Authenticator.objects.create(user=researcher, type=Authenticator.Type.TOTP, data={})
     reply = root.post(reverse("users"), {"user": researcher.pk, "action": action, "typed": "ada"})
     assert reply["Location"].startswith(reverse("account_reauthenticate"))
@@ -67,7 +65,7 @@ def test_an_open_browser_of_an_administrator_is_not_enough_to_change_accounts(
     assert Authenticator.objects.exists()
 
 
-def test_accounts_are_told_by_mail_what_is_done_to_them(ada, root, researcher, settings):
+def test_accounts_are_notified_by_mail_of_changes_to_them(ada, root, researcher, settings):
     settings.EMAIL_HOST = "mail.example"
     User.objects.filter(pk=researcher.pk).update(email="ada@example.org")
     factories.confirm_password(ada)
@@ -83,7 +81,7 @@ def test_accounts_are_told_by_mail_what_is_done_to_them(ada, root, researcher, s
 
 
 @pytest.mark.parametrize("how", ["changed", "by a link"])
-def test_a_new_password_ends_the_tokens_of_the_account(ada, root, researcher, how):
+def test_a_new_password_revokes_the_tokens_of_the_account(ada, root, researcher, how):
     program = Program(researcher)
     assert program.get("/studies/").status_code == 200
     new = {"password1": "an-other-1-pw", "password2": "an-other-1-pw"}
@@ -166,7 +164,7 @@ def rows_with(text: str) -> list[str]:
 
 
 @pytest.mark.engines
-def test_a_deleted_account_leaves_its_name_nowhere(everywhere, root):
+def test_the_name_of_a_deleted_account_is_removed_everywhere(everywhere, root):
     user = everywhere
     assert {"auth.User", "annotation.AuditEntry", "admin.LogEntry"} <= set(rows_with(NAME))
     entries = AuditEntry.objects.count()
@@ -200,7 +198,7 @@ def test_a_deleted_account_leaves_its_name_nowhere(everywhere, root):
 
 
 @pytest.mark.engines
-def test_the_log_lets_nothing_but_that_name_go(everywhere):
+def test_the_audit_log_allows_only_the_replacement_of_that_name(everywhere):
     entry = AuditEntry.objects.filter(topic=Topic.TEAM, about=NAME).first()
     name = f"deleted-{everywhere.pk}"
     renamed = {"about": name, "what": entry.what.replace(NAME, name)}
@@ -223,7 +221,7 @@ def test_the_log_lets_nothing_but_that_name_go(everywhere):
     assert change(**renamed)
 
 
-def test_nobody_takes_the_name_of_a_deleted_account(root):
+def test_the_name_of_a_deleted_account_cannot_be_taken(root):
     token, _row = team.invite(None, None, "", User.objects.get(username="root"))
     fields = {"username": "Deleted-7", "password1": "right horse", "password2": "right horse"}
     assert Client().post(reverse("invitation", args=[token]), fields).status_code == 422

@@ -111,7 +111,7 @@ def exported(environment: dict[str, str], folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_what_is_restored_exports_the_same_bytes_and_is_guarded(running, empty, tmp_path):
+def test_a_restored_backup_exports_the_same_bytes_with_guards(running, empty, tmp_path):
     told = done(running, "backup", tmp_path / "handful.backup")
     assert "WORKER_KEY (fingerprint " in told
     with tarfile.open(tmp_path / "handful.backup") as tar:
@@ -135,7 +135,7 @@ def test_what_is_restored_exports_the_same_bytes_and_is_guarded(running, empty, 
 
 
 @pytest.mark.timeout(400)  # nine commands, each a process
-def test_what_is_backed_up_while_people_work_is_one_moment(running, empty, tmp_path):
+def test_a_backup_during_work_is_a_consistent_snapshot(running, empty, tmp_path):
     command = [sys.executable, "manage.py", "shell", "-v0", "-c", WORK]
     working = subprocess.Popen(
         command, cwd=ROOT, env=os.environ | running, stdout=subprocess.PIPE, text=True
@@ -164,7 +164,7 @@ def test_what_is_backed_up_while_people_work_is_one_moment(running, empty, tmp_p
     done(empty, "check", "--database", "default")
 
 
-def test_nothing_is_restored_over_what_is_there(running, tmp_path):
+def test_a_restore_never_overwrites(running, tmp_path):
     path = tmp_path / "handful.backup"
     done(running, "backup", path)
     before = look(running)
@@ -173,7 +173,7 @@ def test_nothing_is_restored_over_what_is_there(running, tmp_path):
     assert "is there already" in refused(running, "backup", path)
 
 
-def test_other_keys_are_named_before_anything_is_restored(running, empty, tmp_path):
+def test_other_keys_are_reported_before_a_restore(running, empty, tmp_path):
     path = tmp_path / "handful.backup"
     done(running, "backup", path)
     other = empty | {"IDENTITY_KEY": "another one, as long as a key has to be"}
@@ -181,7 +181,7 @@ def test_other_keys_are_named_before_anything_is_restored(running, empty, tmp_pa
     done(empty, "restore", path)  # the place is still empty
 
 
-def test_what_is_cut_off_or_altered_is_no_backup(running, empty, tmp_path):
+def test_a_truncated_or_altered_backup_is_refused(running, empty, tmp_path):
     path = tmp_path / "handful.backup"
     done(running, "backup", path)
     content = path.read_bytes()
@@ -196,7 +196,7 @@ def test_what_is_cut_off_or_altered_is_no_backup(running, empty, tmp_path):
     done(empty, "restore", path)
 
 
-def test_an_encrypted_backup_opens_with_its_identity_alone(running, empty, tmp_path):
+def test_an_encrypted_backup_needs_its_identity(running, empty, tmp_path):
     own, other = pyrage.x25519.Identity.generate(), pyrage.x25519.Identity.generate()
     for name, identity in (("own", own), ("other", other)):
         (tmp_path / name).write_text(f"# created today\n{identity}\n")
@@ -216,7 +216,7 @@ def test_an_encrypted_backup_opens_with_its_identity_alone(running, empty, tmp_p
 
 
 @pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.SYMTYPE])
-def test_a_file_that_leads_out_of_its_folder_is_no_backup(kind, tmp_path):
+def test_a_backup_with_a_file_outside_its_folder_is_refused(kind, tmp_path):
     """A path or a link outside the folder, on every supported version of Python."""
     path = tmp_path / "crafted.handful"
     with tarfile.open(path, "w") as tar:

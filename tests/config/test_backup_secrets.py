@@ -14,7 +14,7 @@ pytestmark = pytest.mark.engines
 
 
 @pytest.mark.django_db(transaction=True)
-def test_no_session_and_no_count_is_in_a_backup(ada, researcher, tmp_path):
+def test_a_backup_has_no_session_and_no_counter(ada, researcher, tmp_path):
     assert ada.get(reverse("studies")).status_code == 200
     cache.set("attempts-of-somebody", "a count")
     key = Session.objects.get().session_key

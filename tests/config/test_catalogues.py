@@ -86,7 +86,7 @@ def test_a_stale_binary_is_found(catalogues, code, german):
     assert "django.mo" in line
 
 
-def test_renewing_keeps_what_is_unchanged_and_empties_what_is_not(catalogues, code, german):
+def test_renewing_retains_unchanged_entries_and_empties_others(catalogues, code, german):
     changed = {
         catalogues.key(entry): entry
         for entry in (

@@ -72,7 +72,7 @@ EVERYTHING = ("check", "--deploy", "--database", "default")
 
 @pytest.mark.long
 @pytest.mark.sqlite
-def test_it_ends_with_1_where_something_fails_and_with_0_once_that_is_fixed(tmp_path):
+def test_check_exits_with_1_on_a_failure_and_0_once_it_is_fixed(tmp_path):
     environment = WHOLE | {
         "HANDFUL_VAR": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path / 'own.sqlite3'}",
     }  # fmt: skip
@@ -89,7 +89,7 @@ def test_it_ends_with_1_where_something_fails_and_with_0_once_that_is_fixed(tmp_
     assert not any(key in well.stderr for key in WHOLE.values())
 
 
-def test_a_database_that_is_away_is_named_without_a_traceback(tmp_path, refusing_port):
+def test_an_unreachable_database_is_reported_without_traceback(tmp_path, refusing_port):
     url = f"postgresql://127.0.0.1:{refusing_port}/x"
     ran = run({"HANDFUL_VAR": str(tmp_path), "DATABASE_URL": url}, *EVERYTHING)
     assert ran.returncode == 1
@@ -97,7 +97,7 @@ def test_a_database_that_is_away_is_named_without_a_traceback(tmp_path, refusing
     assert "Traceback" not in ran.stderr
 
 
-def test_settings_that_harm(settings):
+def test_harmful_settings_are_reported(settings):
     settings.HTTPS, settings.TRUSTED_PROXIES, settings.SITE_URL = True, 1, "https://a.example.org"
     settings.ALLOWED_HOSTS = [".example.org"]
     assert found(checks.addresses_fit) == []
@@ -113,7 +113,7 @@ def test_settings_that_harm(settings):
     assert ids(checks.proxies_are_counted) == ["W001"]
 
 
-def test_keys_that_are_the_same_or_from_files(settings, monkeypatch):
+def test_equal_keys_and_keys_from_files_are_reported(settings, monkeypatch):
     for name, value in WHOLE.items():
         monkeypatch.setenv(name, value)
     assert found(checks.keys_are_set) == []
@@ -126,7 +126,7 @@ def test_keys_that_are_the_same_or_from_files(settings, monkeypatch):
     assert ids(checks.keys_are_set) == ["W002"]
 
 
-def test_a_folder_and_keys_that_others_can_read(settings, tmp_path):
+def test_readable_folders_and_keys_are_reported(settings, tmp_path):
     settings.VAR_DIR = tmp_path
     tmp_path.chmod(0o700)
     key = tmp_path / "worker_key.txt"
@@ -140,7 +140,7 @@ def test_a_folder_and_keys_that_others_can_read(settings, tmp_path):
 
 
 @pytest.mark.small_disk  # run by root, as a file of another user needs
-def test_a_disk_that_is_full_and_files_of_another_user(settings, tmp_path):
+def test_a_full_disk_and_foreign_files_are_reported(settings, tmp_path):
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", str(folder)]
@@ -158,7 +158,7 @@ def test_a_disk_that_is_full_and_files_of_another_user(settings, tmp_path):
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-def test_static_files_that_were_not_collected_or_are_old(settings, tmp_path):
+def test_missing_or_outdated_static_files_are_reported(settings, tmp_path):
     settings.STATIC_ROOT = tmp_path
     assert ids(checks.static_files_are_collected) == ["I013"]
     names = [p.relative_to(ROOT / "static").as_posix() for p in (ROOT / "static").rglob("*")]
@@ -174,7 +174,7 @@ def test_static_files_that_were_not_collected_or_are_old(settings, tmp_path):
     ]
 
 
-def test_a_clock_that_was_set_back(researcher):
+def test_a_clock_that_was_set_back_is_reported(researcher):
     later = database_now() + timedelta(hours=3)
     AuditEntry.objects.record("x", by=researcher)
     assert found(running_checks.clocks) == []
@@ -185,7 +185,7 @@ def test_a_clock_that_was_set_back(researcher):
 
 
 @pytest.mark.postgres
-def test_a_clock_that_is_not_the_databases(monkeypatch):
+def test_a_clock_that_differs_from_the_database_is_reported(monkeypatch):
     now, seconds = timezone.now, time.time
     monkeypatch.setattr(timezone, "now", lambda: now() - timedelta(minutes=5))
     monkeypatch.setattr(time, "time", lambda: seconds() - 300)
@@ -194,7 +194,7 @@ def test_a_clock_that_is_not_the_databases(monkeypatch):
     )  # fmt: skip
 
 
-def test_a_backup_that_never_ran_or_long_ago(settings, tmp_path):
+def test_a_missing_or_old_backup_is_reported(settings, tmp_path):
     settings.VAR_DIR = tmp_path
     assert found(checks.backups_are_written) == [
         ("I014", "manage.py backup has never run with this folder.")
@@ -204,7 +204,7 @@ def test_a_backup_that_never_ran_or_long_ago(settings, tmp_path):
     assert found(checks.backups_are_written) == [("W014", "The last backup is 9 days old.")]
 
 
-def test_a_guard_and_a_migration_that_are_missing():
+def test_a_missing_guard_and_an_unapplied_migration_are_reported():
     assert (guards.answers_are_guarded(databases=["default"]), found(running_checks.schema)) == (
         [],
         [],
@@ -224,7 +224,7 @@ def test_a_guard_and_a_migration_that_are_missing():
 
 
 @pytest.mark.postgres
-def test_a_database_that_may_lose_answers_or_has_no_limits():
+def test_a_database_without_durability_or_limits_is_reported():
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL synchronous_commit = off")
         for name in running_checks.LIMITS:
@@ -239,7 +239,7 @@ def test_a_database_that_may_lose_answers_or_has_no_limits():
 @pytest.mark.postgres
 @pytest.mark.long  # takes Debian's PgBouncer
 @pytest.mark.django_db(transaction=True)  # removes what another process stores
-def test_pgbouncer_with_server_side_cursors(tmp_path):
+def test_pgbouncer_with_server_side_cursors_is_reported(tmp_path):
     place = connection.get_connection_params()
     sockets = Path(place["host"])
     with tempfile.TemporaryDirectory() as folder:
@@ -269,14 +269,14 @@ def test_pgbouncer_with_server_side_cursors(tmp_path):
             bouncer.wait(30)
 
 
-def test_sqlite_in_a_network_folder():
+def test_sqlite_in_a_network_folder_is_recognised():
     mounts = "/dev/sda1 / ext4 rw 0 0\nhost:/x /srv nfs4 rw 0 0\ntmpfs /srv/local tmpfs rw 0 0\n"
     assert running_checks.network_of(Path("/srv/handful/var/own.sqlite3"), mounts) == "nfs4"
     assert running_checks.network_of(Path("/srv/local/own.sqlite3"), mounts) == ""
     assert running_checks.network_of(Path("/home/own.sqlite3"), mounts) == ""
 
 
-def test_cron_that_never_ran_or_has_stopped_or_fails():
+def test_cron_that_never_ran_stopped_or_fails_is_reported():
     assert found(running_checks.cron)[0][1].startswith("tick has never run")
     call_command("tick", stdout=open(os.devnull, "w"))  # noqa: SIM115
     assert found(running_checks.cron) == []
@@ -286,7 +286,7 @@ def test_cron_that_never_ran_or_has_stopped_or_fails():
     assert ids(running_checks.cron) == ["E027"]
 
 
-def test_a_shared_cache_that_is_away(settings, db):
+def test_an_unreachable_shared_cache_is_reported(settings, db):
     assert found(running_checks.shared_cache) == []
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE shared_cache RENAME TO elsewhere")
@@ -320,7 +320,7 @@ def served(server: socketserver.BaseServer) -> Iterator[int]:
         server.server_close()
 
 
-def test_a_mail_server_that_is_not_there_or_not_set(settings, researcher, refusing_port):
+def test_an_unset_or_unreachable_mail_server_is_reported(settings, researcher, refusing_port):
     assert found(running_checks.mail) == [("I029", "No mail is sent: EMAIL_HOST is not set.")]
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_USE_TLS = "127.0.0.1", False
@@ -360,7 +360,7 @@ def proxy_of(target: str, headers: dict[str, str]) -> ThreadingHTTPServer:
 
 
 @pytest.mark.long
-def test_proxies_that_do_not_fit_what_is_set(live_server, settings, refusing_port):
+def test_proxies_that_do_not_match_the_settings_are_reported(live_server, settings, refusing_port):
     settings.ALLOWED_HOSTS = ["localhost", "127.0.0.1"]
     assert ids(running_checks.proxies) == ["I032"]
     settings.SITE_URL = live_server.url
@@ -392,7 +392,7 @@ def test_proxies_that_do_not_fit_what_is_set(live_server, settings, refusing_por
         )
 
 
-def test_a_proxy_that_does_not_tell_that_it_speaks_tls(live_server, settings):
+def test_a_proxy_that_does_not_forward_tls_is_reported(live_server, settings):
     settings.SITE_URL = live_server.url
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     with served(proxy_of(live_server.url, {"X-Forwarded-Proto": "https"})) as port:

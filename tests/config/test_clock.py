@@ -42,9 +42,7 @@ def seat(study):
     return factories.seat(study.scenarios.get())
 
 
-def test_an_answer_after_the_clock_was_set_back_leaves_the_study_releasable(
-    seat, study, set_clock, tmp_path
-):
+def test_answers_after_the_clock_was_set_back_can_be_released(seat, study, set_clock, tmp_path):
     for seconds in (0, -10, -3600, -2, -86400):
         set_clock(timedelta(seconds=seconds))
         factories.work_through(seat, limit=1)
@@ -57,7 +55,7 @@ def test_an_answer_after_the_clock_was_set_back_leaves_the_study_releasable(
     assert verify.main(tmp_path / "export") == 0
 
 
-def test_a_clock_that_is_set_back_expires_nobody(seat, study, set_clock):
+def test_a_clock_that_was_set_back_expires_no_seat(seat, study, set_clock):
     set_clock(timedelta(days=-30))
     factories.join(study)
     factories.join(study)
@@ -67,7 +65,7 @@ def test_a_clock_that_is_set_back_expires_nobody(seat, study, set_clock):
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("days", [3, -3], ids=["ahead", "behind"])
-def test_a_machine_whose_clock_is_wrong_expires_nobody(seat, study, set_clock, days):
+def test_a_machine_with_a_wrong_clock_expires_no_seat(seat, study, set_clock, days):
     arrived = factories.join(study)
     set_clock(timedelta(days=days))
     Client().post(reverse("start", args=[study.link_code]))
@@ -100,7 +98,7 @@ def begun(fake, researcher):
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("hours", [2, -2], ids=["ahead", "behind"])
-def test_a_machine_whose_clock_is_wrong_repeats_no_payment(begun, fake, set_clock, hours):
+def test_a_machine_with_a_wrong_clock_repeats_no_payment(begun, fake, set_clock, hours):
     fake.mode(fail_next=1)
     with pytest.raises(ProlificError, match="503"):
         payout.pay_batch(begun)
@@ -115,7 +113,7 @@ def test_a_machine_whose_clock_is_wrong_repeats_no_payment(begun, fake, set_cloc
 
 
 @pytest.mark.postgres
-def test_a_batch_started_by_a_machine_with_a_fast_clock_can_be_set_up_again(begun, set_clock, fake):
+def test_a_batch_begun_by_a_machine_with_a_fast_clock_is_retried(begun, set_clock, fake):
     fake.mode(fail_next=1)
     set_clock(timedelta(hours=2))
     with pytest.raises(ProlificError, match="503"):
@@ -126,7 +124,7 @@ def test_a_batch_started_by_a_machine_with_a_fast_clock_can_be_set_up_again(begu
 
 
 @pytest.mark.postgres
-def test_a_machine_ahead_takes_no_chunk_that_another_is_at(db, set_clock, monkeypatch):
+def test_a_machine_with_a_fast_clock_takes_no_claimed_chunk(db, set_clock, monkeypatch):
     ran = []
 
     def chunk(job, number):

@@ -49,7 +49,7 @@ def cut(process: int) -> bool:
 
 
 @pytest.mark.parametrize("checked", [True, False], ids=["as configured", "control: unchecked"])
-def test_a_restarted_database_costs_no_annotator_an_error(researcher, checked):
+def test_a_restarted_database_causes_no_error_for_annotators(researcher, checked):
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
     seat = factories.seat(study.scenarios.get())
     turn = seat.latest_turn()
@@ -82,7 +82,7 @@ def test_a_restarted_database_costs_no_annotator_an_error(researcher, checked):
     assert Answer.objects.count() == int(checked)
 
 
-def test_a_kept_connection_is_asked_only_where_the_server_has_said_something(monkeypatch):
+def test_a_persistent_connection_is_checked_only_after_a_message(monkeypatch):
     asked: list[int] = []
     ask = base.DatabaseWrapper.is_usable
     monkeypatch.setattr(
@@ -100,7 +100,7 @@ def test_a_kept_connection_is_asked_only_where_the_server_has_said_something(mon
     own.close()
 
 
-def test_a_connection_whose_transaction_failed_is_as_little_usable_as_by_django():
+def test_a_connection_with_a_failed_transaction_is_not_usable():
     """Callers rely on this, such as Django's checks of constraints at the end of a test."""
     own = connections["default"]
 
@@ -128,7 +128,7 @@ def test_server_side_cursors_are_switched_off_by_a_variable(value, off):
     assert done.stdout.strip() == str(off)
 
 
-def test_the_limits_that_the_docs_give_to_the_role_are_taken_and_end_a_wait():
+def test_the_documented_role_limits_are_valid_and_end_a_wait():
     (block,) = re.findall(r"```sql\n(.*?)```", OPERATING, re.S)
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_user")

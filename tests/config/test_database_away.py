@@ -50,7 +50,7 @@ def answer_to(seat) -> dict[str, str]:
     return {"turn": turn.pk, "no_answer": "1"}
 
 
-def test_an_answer_is_not_lost_but_sent_again(seat):
+def test_an_answer_during_a_database_outage_gets_503_to_retry(seat):
     address, sent = reverse("answer", args=[seat.token]), answer_to(seat)
     before = Answer.objects.count()
     with read_only():
@@ -63,7 +63,7 @@ def test_an_answer_is_not_lost_but_sent_again(seat):
     assert Answer.objects.count() == before + 1
 
 
-def test_a_program_is_told_by_a_code(seat):
+def test_a_program_gets_an_error_code(seat):
     header = {"Authorization": f"Bearer {seat.token}"}
     address, turn = reverse("api_answer"), seat.turns.get(answer=None)
     with read_only():
@@ -75,7 +75,7 @@ def test_a_program_is_told_by_a_code(seat):
     assert reply.json()["request"] == reply["X-Request-ID"]
 
 
-def test_a_mistake_of_ours_is_no_database_that_is_away(seat):
+def test_a_programming_error_is_not_reported_as_database_away(seat):
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE annotation_draft RENAME TO gone")
     try:

@@ -60,7 +60,7 @@ def links(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name)
-def test_every_link_of_a_document_leads_somewhere(path):
+def test_every_link_of_a_document_has_a_target(path):
     for target in links(path):
         if re.match(r"[a-z]+:", target):
             continue
@@ -72,11 +72,11 @@ def test_every_link_of_a_document_leads_somewhere(path):
             assert anchor in anchors(text(linked)), target
 
 
-def test_a_broken_anchor_would_be_noticed():
+def test_anchors_are_derived_from_headings():
     assert anchors("# One\n\n## S1, and more\n\n## One\n") == ["one", "s1-and-more", "one-1"]
 
 
-def test_every_document_that_the_code_cites_is_there_with_its_anchor():
+def test_every_cited_document_exists_with_its_anchor():
     cited = 0
     for path in code_files():
         for file, anchor in re.findall(r"\b(docs/[\w/-]+\.md)(?:#([\w-]+))?", text(path)):
@@ -87,7 +87,7 @@ def test_every_document_that_the_code_cites_is_there_with_its_anchor():
     assert cited > 20
 
 
-def test_no_comment_cites_a_document_that_is_not_in_the_repository():
+def test_no_comment_cites_a_document_outside_the_repository():
     elsewhere = re.compile(
         r"\b(?:DESIGN|FACTS|HIGHLIGHTER|STYLE|HOUSE)(?:\.md\b|,? sections? |:? \d|'s \d|: )"
         r"|\breview of (?:security|reliability|rigour|aesthetics|prolific)"
@@ -97,7 +97,7 @@ def test_no_comment_cites_a_document_that_is_not_in_the_repository():
         assert not citation, f"{name(path)}: {citation and citation[0]}"
 
 
-def test_every_file_that_a_document_names_is_there():
+def test_every_file_that_a_document_names_exists():
     named = re.compile(
         r"`((?:annotation|tasks|analysis|tests|static|deploy|benchmarks|config)/[\w./-]*)`"
     )
@@ -112,7 +112,7 @@ def our_commands() -> set[str]:
     return {command for command, app in get_commands().items() if app in ours}
 
 
-def test_every_command_of_ours_is_documented():
+def test_every_management_command_is_documented():
     documented = set(re.findall(r"`(\w+)`", OPERATING.split("## Commands")[1].split("\n## ")[0]))
     missing = our_commands() - documented
     assert not missing
@@ -159,7 +159,7 @@ def test_the_data_dictionary_is_that_of_the_exports():
     assert text(ROOT / "docs" / "data-dictionary.md") == page(), "run make dictionary"
 
 
-def test_the_readme_is_short():
+def test_the_readme_has_at_most_130_lines():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 130
 
 
@@ -171,7 +171,7 @@ def test_every_page_of_help_opens(client, db, page):
 
 
 @pytest.mark.parametrize("page", pages())
-def test_every_link_on_a_page_of_help_leads_somewhere(client, db, page):
+def test_every_link_on_a_page_of_help_has_a_target(client, db, page):
     html = client.get(f"/help/{page}").content.decode()
     article = html.split('<article class="prose')[1].split("</article>")[0]
     for target in re.findall(r'(?:href|src)="([^"]*)"', article):
@@ -181,7 +181,7 @@ def test_every_link_on_a_page_of_help_leads_somewhere(client, db, page):
             assert target.startswith(("https://", "#")), target
 
 
-def test_the_drawing_of_the_rooms_is_that_of_the_contracts():
+def test_the_drawing_of_the_rooms_matches_the_contracts():
     contracts = tomllib.loads(text(ROOT / "pyproject.toml"))["tool"]["importlinter"]["contracts"]
     packages, annotation, analysis, core = contracts[:4]
     svg = "{http://www.w3.org/2000/svg}"
@@ -198,7 +198,7 @@ def test_the_drawing_of_the_rooms_is_that_of_the_contracts():
     assert pure == set(core["source_modules"])
 
 
-def test_the_drawing_of_the_rooms_is_shown_as_a_picture_that_runs_nothing(client, db):
+def test_the_drawing_of_the_rooms_is_served_as_an_inert_picture(client, db):
     assert '<img src="/help/rooms.svg"' in client.get("/help/architecture/").content.decode()
     reply = client.get("/help/rooms.svg")
     assert reply["Content-Type"] == "image/svg+xml"
@@ -208,18 +208,18 @@ def test_the_drawing_of_the_rooms_is_shown_as_a_picture_that_runs_nothing(client
 @pytest.mark.parametrize(
     "page", ["../README/", "nothing/", "operating.md", "dictionary.py", "%00/"]
 )
-def test_help_shows_nothing_but_the_documents(client, db, page):
+def test_help_serves_only_the_documents(client, db, page):
     assert client.get(f"/help/{page}").status_code == 404
 
 
-def test_cron_has_every_command_that_has_to_be_run_again_and_no_other():
+def test_cron_has_exactly_the_commands_that_must_be_repeated():
     commands = re.findall(r"^[*/\d]+ .*manage\.py ([^#\n]*)", OPERATING, re.M)
     assert sorted(command.strip() for command in commands) == [
         "backup /srv/backups/$(date +\\%F-\\%H\\%M\\%S).handful", "tick",
     ]  # fmt: skip
 
 
-def test_the_proxy_takes_large_bodies_where_files_are_taken_alone():
+def test_the_proxy_takes_large_bodies_only_where_files_are_sent():
     (folders,) = re.findall(r"location ~ \^/\((.*)\)/ ", (ROOT / "deploy/nginx.conf").read_text())
     # A demographic export fits into the request limit of every address.
     assert LARGEST_EXPORT < 2_500_000
@@ -227,7 +227,7 @@ def test_the_proxy_takes_large_bodies_where_files_are_taken_alone():
     assert set(folders.split("|")) == pages | {f"api/v1/{name}" for name in pages}
 
 
-def test_what_the_server_needs_is_locked_without_what_only_benchmarks_use():
+def test_the_server_lock_has_no_packages_of_benchmarks():
     assert "gunicorn" not in (ROOT / "requirements.lock").read_text()
     assert "gunicorn" in (ROOT / "requirements-dev.lock").read_text()
 
@@ -254,7 +254,7 @@ def test_a_pin_is_the_same_in_every_lock(lock):
     assert [pin for pin in pins if f"{pin.split()[0]} " not in everything] == []
 
 
-def test_each_vendored_file_is_the_one_on_the_list():
+def test_each_vendored_file_matches_its_listed_hash():
     folder = ROOT / "static" / "vendor"
     listed = dict(
         re.findall(
@@ -265,7 +265,7 @@ def test_each_vendored_file_is_the_one_on_the_list():
     assert {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files} == listed
 
 
-def test_every_vendored_file_is_listed_with_the_licence_that_lies_beside_it():
+def test_every_vendored_file_is_listed_with_its_licence_file():
     folder = ROOT / "static" / "vendor"
     listed = re.findall(
         r"^\| `([^`]+)` \|.*\| `([^`]+)` \|$", (ROOT / "THIRD-PARTY.md").read_text(), re.M
@@ -276,7 +276,7 @@ def test_every_vendored_file_is_listed_with_the_licence_that_lies_beside_it():
     }
 
 
-def test_the_version_is_the_same_wherever_it_has_to_be_written():
+def test_the_version_is_the_same_everywhere():
     newest = re.search(
         r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M
     )
@@ -305,7 +305,7 @@ def test_no_document_has_the_same_heading_twice(path):
     assert [each for each in set(headings) if headings.count(each) > 1] == []
 
 
-def test_nothing_tells_readers_to_install_a_package_name_that_is_not_ours():
+def test_no_text_installs_an_unregistered_package_name():
     """`handful` and `handful-server` are not on PyPI, so any user could register them."""
     from_an_index = re.compile(
         r"pip install [^\n]*?(?<![\w./-])handful(-server)?(?!\S* @ )(?![\w./-])"
@@ -322,11 +322,11 @@ def test_nothing_tells_readers_to_install_a_package_name_that_is_not_ours():
     assert [name(path) for path in sources if from_an_index.search(text(path))] == []
 
 
-def test_the_citation_names_authors_version_and_a_placeholder_for_the_repository():
+def test_the_citation_names_authors_version_and_placeholder():
     citation = (ROOT / "CITATION.cff").read_text()
     assert "name: The Handful developers" in citation
     assert "# A placeholder:" in citation.split("repository-code:")[0].splitlines()[-1]
 
 
-def test_the_client_does_not_call_another_repository_its_own():
+def test_the_client_readme_names_no_github_repository():
     assert "github.com" not in text(ROOT / "client" / "README.md")

@@ -38,7 +38,7 @@ def test_an_annotator_sees_the_id_of_the_request(seat, caplog):
     assert other["X-Request-ID"] not in reply.content.decode()
 
 
-def test_a_script_gets_one_line_with_it(seat):
+def test_a_script_gets_one_line_with_the_request_id(seat):
     reply = browser().post(reverse("continue", args=[seat.token]), headers={"HX-Request": "true"})
     assert reply.status_code == 500
     assert reply["Content-Type"].startswith("text/plain")
@@ -50,7 +50,7 @@ def away(*_args):
     raise OperationalError("connection refused")
 
 
-def test_a_researcher_sees_it_while_the_database_is_away(researcher):
+def test_a_researcher_sees_the_request_id_without_a_database(researcher):
     client = browser()
     client.force_login(researcher)
     with connection.execute_wrapper(away):
@@ -59,7 +59,7 @@ def test_a_researcher_sees_it_while_the_database_is_away(researcher):
     assert reply["X-Request-ID"] in reply.content.decode()
 
 
-def test_a_program_gets_problem_json_with_it_while_the_database_is_away(researcher):
+def test_a_program_gets_problem_json_while_the_database_is_away(researcher):
     token, row = ApiToken.draw()
     row.owner, row.name, row.expires_at = researcher, "x", database_now() + timedelta(days=1)
     row.save()
@@ -71,7 +71,7 @@ def test_a_program_gets_problem_json_with_it_while_the_database_is_away(research
     assert (told["status"], told["code"]) == (503, "database_away")
 
 
-def test_the_id_is_shown_even_if_pages_cannot_be_made(seat, settings):
+def test_the_request_id_is_shown_even_without_templates(seat, settings):
     templates = settings.TEMPLATES[0]
     settings.TEMPLATES = [templates | {"DIRS": [], "APP_DIRS": False}]
     reply = browser().post(reverse("continue", args=[seat.token]))

@@ -19,13 +19,13 @@ def fields(**changed) -> dict[str, str]:
     return typed | {"password1": "right horse", "password2": "right horse"} | changed
 
 
-def test_signing_in_on_an_empty_server_leads_to_the_first_account(client, db):
+def test_an_empty_server_leads_to_the_first_account(client, db):
     reply = client.get(reverse("studies"), follow=True)
     assert reply.redirect_chain[-1][0] == ADDRESS
     assert "Nobody has an account on this server yet." in reply.content.decode()
 
 
-def test_the_code_makes_one_account_that_may_do_everything(client, db):
+def test_the_code_makes_one_account_with_all_permissions(client, db):
     typed = users.first_owner_code().lower().replace("-", " ")
     reply = client.post(ADDRESS, fields(code=typed))
     assert reply["Location"] == reverse("studies")
@@ -37,7 +37,7 @@ def test_the_code_makes_one_account_that_may_do_everything(client, db):
 
 
 @pytest.mark.parametrize("wrong", [{"code": "ABCD-EFGH-IJKL-MNOP"}, {"password2": "another"}])
-def test_a_wrong_code_or_password_makes_none(client, db, wrong):
+def test_a_wrong_code_or_password_makes_no_account(client, db, wrong):
     reply = client.post(ADDRESS, fields(**wrong))
     assert reply.status_code == 422
     (field,) = wrong
@@ -45,7 +45,7 @@ def test_a_wrong_code_or_password_makes_none(client, db, wrong):
     assert not User.objects.exists()
 
 
-def test_the_code_works_once_even_when_that_account_is_gone(client, db):
+def test_the_code_works_once_even_if_the_account_is_deleted(client, db):
     users.create_first_owner(User(username="ada"))
     assert client.get(ADDRESS).status_code == 404
     User.objects.all().delete()
@@ -53,13 +53,13 @@ def test_the_code_works_once_even_when_that_account_is_gone(client, db):
     assert Client().get(reverse("login")).status_code == 200
 
 
-def test_where_somebody_has_an_account_there_is_no_first_one(client, researcher):
+def test_with_an_account_the_first_account_page_is_not_found(client, researcher):
     assert client.get(ADDRESS).status_code == 404
     assert client.post(ADDRESS, fields(username="eve")).status_code == 404
     assert User.objects.count() == 1
 
 
-def test_every_worker_prints_the_same_code_until_it_was_used(client, db, capsys):
+def test_every_worker_prints_the_same_code_until_it_is_used(client, db, capsys):
     users.say_first_owner_code()
     users.say_first_owner_code()
     printed = capsys.readouterr().err
@@ -69,7 +69,7 @@ def test_every_worker_prints_the_same_code_until_it_was_used(client, db, capsys)
     assert capsys.readouterr().err == ""
 
 
-def test_the_code_is_not_stored(db):
+def test_the_first_owner_code_is_not_stored(db):
     stored = str(Installation.objects.values().get())
     assert users.first_owner_code() not in stored
     assert users.first_owner_code().replace("-", "") not in stored
@@ -97,7 +97,7 @@ def test_two_first_visits_at_once_make_one_account():
 
 
 @pytest.mark.sqlite
-def test_before_migrate_a_page_says_what_to_do(db):
+def test_before_migrate_a_page_explains_what_to_do(db):
     """On SQLite: in PostgreSQL, a failed statement ends the transaction of the test."""
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE auth_user RENAME TO auth_user_gone")
@@ -108,6 +108,6 @@ def test_before_migrate_a_page_says_what_to_do(db):
     assert "python manage.py migrate" in reply.content.decode()
 
 
-def test_an_error_on_a_migrated_server_stays_an_error(client, db, monkeypatch):
+def test_an_error_on_a_migrated_server_is_500(client, db, monkeypatch):
     monkeypatch.setattr(users, "awaits_first_owner", lambda: 1 / 0)
     assert Client(raise_request_exception=False).get(reverse("login")).status_code == 500

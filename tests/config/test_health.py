@@ -16,13 +16,13 @@ def wrong(client) -> list[str]:
     return reply.json()["wrong"]
 
 
-def test_a_process_is_alive_without_asking_the_database(client):
+def test_the_live_check_does_not_use_the_database(client):
     """This test has no access to the database."""
     reply = client.get(reverse("health_live"))
     assert (reply.status_code, reply.json()) == (200, {"status": "live"})
 
 
-def test_an_installation_that_lacks_nothing_is_ready(client, db):
+def test_a_complete_installation_is_ready(client, db):
     assert wrong(client) == []
 
 
@@ -38,7 +38,7 @@ def test_a_missing_guard_is_named_and_the_log_says_what_to_do(client, db, caplog
     assert wrong(client) == []
 
 
-def test_a_migration_that_waits_is_named(client, db, caplog):
+def test_an_unapplied_migration_is_named(client, db, caplog):
     (newest,) = MigrationLoader(connection).graph.leaf_nodes("annotation")
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_migrations WHERE app = %s AND name = %s", newest)
@@ -46,18 +46,18 @@ def test_a_migration_that_waits_is_named(client, db, caplog):
     assert f"not applied: {'.'.join(newest)}; run manage.py migrate" in caplog.text
 
 
-def test_another_key_is_named_and_not_shown(client, db, settings):
+def test_a_changed_key_is_named_and_not_shown(client, db, settings):
     settings.WORKER_KEY = "another one, as long as a key has to be"
     reply = client.get(reverse("health_ready"))
     assert reply.json() == {"status": "not ready", "wrong": ["keys"]}
 
 
-def test_a_full_folder_is_named(client, db, monkeypatch):
+def test_a_full_folder_is_reported(client, db, monkeypatch):
     monkeypatch.setattr(health, "LEAST_SPACE", 10**18)
     assert wrong(client) == ["folder"]
 
 
-def test_a_database_that_does_not_answer_is_503_and_no_error_page(client, db):
+def test_a_database_that_does_not_answer_is_503(client, db):
     def away(*_args):
         raise OperationalError("connection refused")
 
@@ -65,7 +65,7 @@ def test_a_database_that_does_not_answer_is_503_and_no_error_page(client, db):
         assert wrong(client) == ["database"]
 
 
-def test_a_monitor_beside_the_server_is_not_sent_to_https(client, settings):
+def test_a_local_health_check_is_not_redirected_to_https(client, settings):
     settings.SECURE_SSL_REDIRECT = True
     assert client.get(reverse("health_live")).status_code == 200
     assert client.get("/sign-in/").status_code == 301

@@ -42,7 +42,7 @@ def names(patterns=None, before="/"):
             yield pattern.name
 
 
-def test_each_page_of_researchers_has_its_place():
+def test_each_page_of_researchers_has_a_help_address():
     """A new page needs a place in the documents, or an entry in the lists of non-pages."""
     pages = {name for name in names() if not name.endswith("_file")}
     assert set(POSTS) >= POST_ALONE
@@ -51,14 +51,14 @@ def test_each_page_of_researchers_has_its_place():
 
 
 @pytest.mark.parametrize("place", sorted(set(PLACES.values())))
-def test_each_place_is_in_the_documents(place):
+def test_each_help_address_exists_in_the_documents(place):
     address, _hash, anchor = place.partition("#")
     assert address in documents()
     text = (DOCS / documents()[address]).read_text(encoding="utf-8")
     assert not anchor or anchor in anchors(text)
 
 
-def test_help_leads_there_from_a_page(ada, researcher):
+def test_pages_link_to_their_help_address(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
     for name, place in (
         ("people", "researchers/designs/#watching-it"),

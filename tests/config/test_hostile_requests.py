@@ -122,7 +122,7 @@ def requests(address: str) -> Iterator[tuple[str, dict]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("route", ADDRESSES)
-def test_nothing_that_is_sent_to_any_address_is_a_server_error(route, values, researcher):
+def test_no_request_to_any_address_is_a_server_error(route, values, researcher):
     address = filled(route, values)
     for signed_in in (False, True):
         client = Client(raise_request_exception=False)
@@ -134,7 +134,7 @@ def test_nothing_that_is_sent_to_any_address_is_a_server_error(route, values, re
             assert reply.status_code < 500, (what, signed_in, reply.status_code)
 
 
-def test_head_is_what_get_says_without_the_body(client, db):
+def test_head_equals_get_without_the_body(client, db):
     got, head = client.get("/"), client.head("/")
     assert (head.status_code, head.content) == (200, b"")
     assert head["Content-Type"] == got["Content-Type"]
@@ -142,7 +142,7 @@ def test_head_is_what_get_says_without_the_body(client, db):
 
 
 @pytest.mark.parametrize("route", one_in(12, ADDRESSES))
-def test_head_is_answered_wherever_get_is(route, values, researcher):
+def test_head_is_answered_wherever_get_is_answered(route, values, researcher):
     address = filled(route, values)
     for signed_in in (False, True):
         client = Client(raise_request_exception=False)
@@ -152,7 +152,7 @@ def test_head_is_answered_wherever_get_is(route, values, researcher):
         assert (head.status_code, head.getvalue()) == (got.status_code, b""), signed_in
 
 
-def test_head_of_a_page_with_a_form_is_its_page_and_sends_no_form(ada):
+def test_head_of_a_page_with_a_form_is_answered(ada):
     assert ada.head(reverse("task_import")).status_code == 200
     assert ada.head(reverse("study_new")).status_code == 200
 
@@ -165,7 +165,7 @@ def test_another_charset_than_utf_8_is_refused_in_a_sentence(client, db, charset
     assert "Only UTF-8 is accepted" in reply.content.decode()
 
 
-def test_a_name_that_nobody_can_have_is_an_ordinary_failure_to_sign_in(client, db):
+def test_an_impossible_user_name_is_an_ordinary_sign_in_failure(client, db):
     reply = client.post(reverse("login"), {"login": LONG, "password": "wrong"})
     assert reply.status_code == 200
     assert "Location" not in reply
@@ -212,11 +212,11 @@ TWINS = {f"/api/v1{route}" for route in ("/tasks/", "/models/", "/tasks/datasets
          "/tasks/<str:name>/<int:version>/checks/", "/studies/<str:name>/sample/")}  # fmt: skip
 
 
-def test_seven_addresses_take_files_and_six_of_the_api():
+def test_the_addresses_that_take_files_are_as_listed():
     assert set(marked(get_resolver().url_patterns)) == TAKE_FILES | TWINS
 
 
-def test_a_program_sends_files_by_a_token_that_holds(researcher):
+def test_a_program_needs_a_valid_token_to_send_files(researcher):
     headers = factories.bearer(researcher, "run")
     with pytest.raises(AssertionError, match="the body was read"):
         large(Client(), "/api/v1/tasks/", 3_000_000, **headers)
@@ -225,27 +225,27 @@ def test_a_program_sends_files_by_a_token_that_holds(researcher):
 
 
 @pytest.mark.parametrize("route", [route for route in ADDRESSES if not route.startswith("/admin")])
-def test_a_large_body_of_a_stranger_is_refused_before_it_is_read(route, values, db):
+def test_a_large_anonymous_body_is_refused_unread(route, values, db):
     reply = large(Client(enforce_csrf_checks=True), filled(route, values), 190_000_000)
     assert reply.status_code in (413, 404)
     if reply.status_code == 413:
         assert "Nothing was accepted" in reply.content.decode()
 
 
-def test_who_is_signed_in_sends_large_bodies_where_files_are_taken_alone(ada, values):
+def test_signed_in_users_send_large_bodies_only_where_files_go(ada, values):
     assert large(ada, reverse("study_new"), 2_500_001).status_code == 413
     assert large(ada, reverse("task_import"), 300_000_000).status_code == 413
     with pytest.raises(AssertionError, match="the body was read"):
         large(ada, reverse("task_import"), 190_000_000)
 
 
-def test_a_script_gets_the_sentence_alone(client, db):
+def test_a_script_gets_only_the_error_sentence(client, db):
     reply = large(client, reverse("task_import"), 190_000_000, **{"HX-Request": "true"})
     assert reply.content.decode() == "Nothing was accepted: sign in first, then send the files."
 
 
 @pytest.mark.parametrize("length", ["abc", "-1", "1.5", "٣", "1_0", "+5", "9" * 5000])
-def test_a_length_that_is_no_number_is_refused_in_a_sentence(client, db, length):
+def test_a_length_that_is_not_a_number_is_refused(client, db, length):
     reply = large(client, reverse("login"), length)
     assert reply.status_code == 400
     assert "Content-Length is not a number" in reply.content.decode()

@@ -56,12 +56,12 @@ def is_private(name: object) -> bool:
     )
 
 
-def test_no_module_takes_a_private_name_of_another():
+def test_no_module_uses_a_private_name_of_another():
     taken = {path: private_names(source) for path, source in sources().items()}
     assert {path: names for path, names in taken.items() if names} == {}
 
 
-def test_a_private_name_is_seen_however_it_is_taken():
+def test_private_names_are_found_however_they_are_used():
     assert private_names("from tasks.jobs import _root") == ["_root"]
     assert private_names("from tasks import jobs\njobs._root()") == ["jobs._root"]
     assert private_names("from tasks import jobs\nset(jobs, '_root', 1)") == ["jobs._root"]
@@ -69,7 +69,7 @@ def test_a_private_name_is_seen_however_it_is_taken():
     assert private_names("import os\nos._exit(1)") == []
 
 
-def test_every_kind_of_job_is_known_as_soon_as_the_apps_are_ready():
+def test_every_kind_of_job_is_known_once_the_apps_are_ready():
     """`run_jobs` imports no pages, so it could not run jobs that a page registers."""
     code = (
         "import sys, django; django.setup(); from tasks import jobs;"
@@ -91,7 +91,7 @@ def test_every_kind_of_job_is_known_as_soon_as_the_apps_are_ready():
     ]
 
 
-def test_who_counts_is_said_once():
+def test_the_condition_of_the_analysis_is_written_once():
     """Queries use `Participation.objects.analysed()`, or filter by ANALYSED."""
     completed = r"status=(Status\.COMPLETED|\"completed\")"
     pair = re.compile(rf"{completed},\s*\w*in_analysis=True|in_analysis=True,\s*\w*{completed}")

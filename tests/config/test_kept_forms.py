@@ -85,11 +85,11 @@ LEADS = [
 
 
 @pytest.mark.parametrize(("name", "args", "page"), LEADS, ids=[case[0] for case in LEADS])
-def test_an_address_that_takes_post_alone_leads_to_its_page(ada, study, name, args, page):
+def test_an_address_for_posts_only_redirects_to_its_page(ada, study, name, args, page):
     assert ada.get(reverse(name, args=args))["Location"] == page
 
 
-def test_after_signing_in_again_such_an_address_shows_the_study(client, study):
+def test_signing_in_at_an_address_for_posts_shows_the_study(client, study):
     reply = client.get(reverse("study_status", args=["pilot"]))
     fields = {"login": "ada", "password": "right horse"}
     reply = client.post(reply["Location"], fields, follow=True)
@@ -100,7 +100,7 @@ def test_after_signing_in_again_such_an_address_shows_the_study(client, study):
 # A form after the end of the session --------------------------------------------------------------
 
 
-def test_a_button_after_the_night_does_nothing_and_is_asked_for_again(ada, study):
+def test_a_button_after_session_expiry_is_offered_again(ada, study):
     forget(ada)
     reply = ada.post(reverse("study_status", args=["pilot"]), {"action": "pause"})
     assert reply.status_code == 401
@@ -116,7 +116,7 @@ def test_a_button_after_the_night_does_nothing_and_is_asked_for_again(ada, study
     assert study.status == "paused"
 
 
-def test_a_design_typed_through_the_night_is_in_its_form_again(ada, draft):
+def test_a_design_form_is_restored_at_the_next_sign_in(ada, draft):
     edit = reverse("study_edit", args=["draft"])
     typed = "First line\r\n\r\n<b>Second</b> & third"
     version = ada.get(edit).context["form"].initial["version"]
@@ -136,7 +136,7 @@ def test_a_design_typed_through_the_night_is_in_its_form_again(ada, draft):
     assert "<b>Second</b> & third" in Study.objects.get().consent_text
 
 
-def test_a_design_typed_through_the_night_cannot_overwrite_another(ada, draft):
+def test_a_restored_design_form_cannot_overwrite_a_newer_one(ada, draft):
     edit = reverse("study_edit", args=["draft"])
     sent = fields(draft.tasks.get(), name="draft", shots="2", title="Late", version="old")
     forget(ada)
@@ -146,7 +146,7 @@ def test_a_design_typed_through_the_night_cannot_overwrite_another(ada, draft):
     assert Study.objects.get().title == draft.title
 
 
-def test_answers_of_the_report_are_in_their_form_again(ada, study):
+def test_report_answers_are_restored_at_the_next_sign_in(ada, study):
     address = reverse("report", args=["pilot"])
     versions = ada.get(address).context["answers_versions"]
     forget(ada)
@@ -160,7 +160,7 @@ def test_answers_of_the_report_are_in_their_form_again(ada, study):
     assert study.report_answers.get().text == "Board 7"
 
 
-def test_money_never_moves_by_signing_in(ada, researcher, study):
+def test_signing_in_never_moves_money(ada, researcher, study):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
     (batch,) = batches.prepare(study, researcher)
@@ -175,7 +175,7 @@ def test_money_never_moves_by_signing_in(ada, researcher, study):
     assert batch.state == "paid"
 
 
-def test_a_wrong_password_and_a_refusal_keep_the_form(ada, study):
+def test_a_wrong_password_or_a_refusal_does_not_lose_the_form(ada, study):
     forget(ada)
     first = ada.post(reverse("study_status", args=["pilot"]), {"action": "pause"})
     reply = first
@@ -187,7 +187,7 @@ def test_a_wrong_password_and_a_refusal_keep_the_form(ada, study):
     assert form_of(reply, "password")[1]["kept"] == form_of(first, "password")[1]["kept"]
 
 
-def test_files_are_named_and_not_kept(ada, study):
+def test_files_are_named_and_not_stored(ada, study):
     forget(ada)
     address = reverse("task_checks", args=["toy-places", 1])
     reply = ada.post(address, {"checks": SimpleUploadedFile("secret.jsonl", b"the gold")})
@@ -197,30 +197,30 @@ def test_files_are_named_and_not_kept(ada, study):
     assert "the gold" not in page
 
 
-def test_passwords_and_tokens_are_not_kept(ada, study):
+def test_passwords_and_tokens_are_not_stored(ada, study):
     forget(ada)
     sent = {"old_password": "right horse", "new_password1": "x", "csrfmiddlewaretoken": "y"}
     reply = ada.post(reverse("password_change"), sent)
     assert reply["Location"].startswith(reverse("login"))
 
 
-def test_more_than_a_form_holds_is_not_kept(ada, study):
+def test_a_body_larger_than_the_limit_is_not_stored(ada, study):
     forget(ada)
     reply = ada.post(reverse("study_new"), {"consent_text": "x" * 200_001})
     assert reply.status_code == 302
 
 
-def test_what_this_server_has_not_signed_is_not_shown(client, researcher):
+def test_a_stored_form_with_a_wrong_signature_is_ignored(client, researcher):
     fields = {"login": "ada", "password": "right horse", "kept": "eyJhIjoxfQ:1:x"}
     assert client.post(reverse("login"), fields)["Location"] == reverse("studies")
 
 
-def test_nothing_of_strangers_is_stored(client, study):
+def test_a_form_of_an_anonymous_visitor_is_not_stored(client, study):
     client.post(reverse("study_new"), {"consent_text": "spam"})
     assert not Session.objects.exists()
 
 
-def test_a_part_of_a_page_sends_the_whole_page_to_sign_in(ada, study):
+def test_a_partial_request_redirects_the_whole_page_to_sign_in(ada, study):
     forget(ada)
     headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/studies/pilot/"}
     reply = ada.get(reverse("study_progress", args=["pilot"]), headers=headers)
@@ -242,7 +242,7 @@ def strict(researcher):
 OLD = {"csrfmiddlewaretoken": "o" * 64}
 
 
-def test_a_form_from_before_signing_in_again_is_shown_again(strict, study):
+def test_a_form_with_an_old_token_is_shown_again(strict, study):
     address = reverse("study_status", args=["pilot"])
     reply = strict.post(address, {"action": "pause"} | OLD, headers=ORIGIN)
     assert reply.status_code == 403
@@ -255,7 +255,7 @@ def test_a_form_from_before_signing_in_again_is_shown_again(strict, study):
     assert study.status == "paused"
 
 
-def test_a_form_from_another_site_is_refused_and_not_offered_again(strict, study):
+def test_a_form_from_another_site_is_refused_and_not_restored(strict, study):
     address = reverse("study_status", args=["pilot"])
     for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {}):
         reply = strict.post(address, {"action": "close"} | OLD, headers=headers)
@@ -284,7 +284,7 @@ def sign_in_strictly(client, reply):
     return client.post(address, sent, headers=ORIGIN)
 
 
-def test_a_field_called_next_is_kept_like_any_other(study):
+def test_a_field_called_next_is_stored_like_any_other(study):
     for browser in (Client(), Client(enforce_csrf_checks=True)):
         address = reverse("study_status", args=["pilot"])
         reply = browser.post(address, {"action": "pause", "next": "/x/"} | OLD, headers=ORIGIN)
@@ -292,7 +292,7 @@ def test_a_field_called_next_is_kept_like_any_other(study):
         assert form_of(reply, "password")[1]["kept"]
 
 
-def test_annotators_keep_their_own_page_for_it(study):
+def test_annotators_get_their_csrf_page_instead(study):
     browser = Client(enforce_csrf_checks=True)
     reply = browser.post(reverse("start", args=[study.link_code]), {"a": "b"}, headers=ORIGIN)
     assert reply.status_code == 403
@@ -314,19 +314,19 @@ def hours_left() -> float:
     return (Session.objects.get().expire_date - timezone.now()) / timedelta(hours=1)
 
 
-def test_a_session_lasts_from_its_last_use(ada, study):
+def test_a_session_is_extended_by_use(ada, study):
     used(ada, 7200)
     ada.get(reverse("studies"))
     assert hours_left() > 11
 
 
-def test_it_is_written_once_an_hour_at_most(ada, study):
+def test_a_session_is_extended_at_most_once_an_hour(ada, study):
     used(ada, 1800)
     ada.get(reverse("studies"))
     assert hours_left() < 2
 
 
-def test_a_page_that_lies_open_and_a_page_of_annotators_do_not_renew_it(ada, study):
+def test_polling_and_annotators_pages_do_not_renew_the_session(ada, study):
     used(ada, 7200)
     progress = reverse("study_progress", args=["pilot"])
     ada.get(progress, headers={"HX-Request": "true"})
@@ -334,14 +334,14 @@ def test_a_page_that_lies_open_and_a_page_of_annotators_do_not_renew_it(ada, stu
     assert hours_left() < 2
 
 
-def test_the_session_of_a_closed_account_leads_to_the_sign_in(ada, researcher):
+def test_the_session_of_a_closed_account_is_sent_to_sign_in(ada, researcher):
     researcher.is_active = False
     researcher.save()
     used(ada, 7200)
     assert ada.get(reverse("studies")).url.startswith(reverse("login"))
 
 
-def test_a_program_with_a_token_gets_no_session(researcher):
+def test_a_program_with_a_token_gets_no_session_cookie(researcher):
     reply = Client().get(reverse("api_studies"), headers=factories.bearer(researcher))
     assert reply.status_code == 200
     assert not Session.objects.exists()

@@ -58,7 +58,7 @@ def migrated(tmp_path_factory) -> Path:
     return var
 
 
-def test_processes_that_start_at_once_agree_on_whole_keys(tmp_path):
+def test_processes_started_together_agree_on_complete_keys(tmp_path):
     with ThreadPoolExecutor(8) as pool:
         shown = list(pool.map(lambda _n: process(tmp_path / "var", "-c", SHOW), range(8)))
     assert [result.returncode for result in shown] == [0] * 8
@@ -89,7 +89,7 @@ def test_no_process_starts_with_an_empty_key(tmp_path):
     assert "worker_key.txt holds 0 characters" in reply.stderr
 
 
-def test_a_key_that_could_not_be_written_leaves_nothing_that_is_believed(tmp_path):
+def test_a_key_that_could_not_be_written_leaves_no_file(tmp_path):
     """Simulates a first start on a full disk by a limit on the size of files."""
     code = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
@@ -100,7 +100,7 @@ def test_a_key_that_could_not_be_written_leaves_nothing_that_is_believed(tmp_pat
     assert process(tmp_path, "-c", SHOW).returncode == 0
 
 
-def test_nobody_else_can_read_what_lies_in_var(tmp_path, migrated):
+def test_other_users_cannot_read_files_in_var(tmp_path, migrated):
     fresh = tmp_path / "fresh"
     process(fresh, "-c", SHOW)
     for var in (migrated, fresh):
@@ -109,7 +109,7 @@ def test_nobody_else_can_read_what_lies_in_var(tmp_path, migrated):
         assert modes["handful.sqlite3"] == modes["worker_key.txt"] == 0o600
 
 
-def test_migrate_makes_all_that_a_start_needs(migrated):
+def test_migrate_creates_the_shared_cache(migrated):
     """Django's test runner creates the table of the shared cache; a server has only `migrate`."""
     code = (
         "import django; django.setup(); from annotation.recruitment import start_limit;"
@@ -120,7 +120,7 @@ def test_migrate_makes_all_that_a_start_needs(migrated):
 
 
 @pytest.mark.long
-def test_a_server_does_not_start_with_keys_that_do_not_fit_its_data(tmp_path, migrated):
+def test_a_server_does_not_start_with_keys_that_do_not_fit(tmp_path, migrated):
     start = ("-c", "import config.wsgi")
     var = shutil.copytree(migrated, tmp_path / "var")
     assert process(var, *start).returncode == 0
@@ -133,7 +133,7 @@ def test_a_server_does_not_start_with_keys_that_do_not_fit_its_data(tmp_path, mi
     assert process(var, *start).returncode == 0
 
 
-def test_a_server_says_at_its_start_which_guard_is_missing(tmp_path, migrated):
+def test_a_server_names_missing_guards_when_it_starts(tmp_path, migrated):
     var = shutil.copytree(migrated, tmp_path / "var")
     with contextlib.closing(sqlite3.connect(var / "handful.sqlite3")) as database:
         database.execute("DROP TRIGGER annotation_answer_no_update")
@@ -152,7 +152,7 @@ def test_a_server_says_at_its_start_which_guard_is_missing(tmp_path, migrated):
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_a_command_that_uses_keys_or_moves_money_refuses_another_key(settings, command, name):
+def test_a_command_that_uses_keys_or_pays_refuses_another_key(settings, command, name):
     setattr(settings, name, "another key, and as long as a key has to be")
     with pytest.raises(CommandError, match=f"{name}: not the key with which this database's ids"):
         call_command(*command)
@@ -160,7 +160,7 @@ def test_a_command_that_uses_keys_or_moves_money_refuses_another_key(settings, c
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", key_check.NAMES)
-def test_the_check_names_the_key_that_is_another(settings, name):
+def test_the_check_names_the_changed_key(settings, name):
     assert not key_check.wrong()
     setattr(settings, name, "another key, and as long as a key has to be")
     assert key_check.wrong().startswith(f"{name}: not the key")
@@ -176,7 +176,7 @@ def test_the_check_names_the_key_that_is_another(settings, name):
 
 
 @pytest.mark.django_db
-def test_what_is_stored_does_not_tell_a_key(settings):
+def test_the_stored_check_does_not_reveal_a_key(settings):
     stored = str(list(KeyCheck.objects.values_list("name", "value")))
     assert KeyCheck.objects.count() == 2
     assert settings.WORKER_KEY not in stored

@@ -56,7 +56,7 @@ def browser(**options) -> Client:
     return Client(raise_request_exception=False, **options)
 
 
-def test_a_form_without_a_token_is_logged_without_the_link(log, seat):
+def test_a_form_without_a_csrf_token_is_logged_without_the_link(log, seat):
     strict = browser(enforce_csrf_checks=True)
     reply = strict.post(reverse("answer", args=[seat.token]), {"turn": "1"})
     assert reply.status_code == 403
@@ -65,7 +65,7 @@ def test_a_form_without_a_token_is_logged_without_the_link(log, seat):
     assert "django.security.csrf: Forbidden (CSRF cookie not set.): /work/…/answer/" in line
 
 
-def test_each_line_has_time_level_and_the_id_that_the_reply_has(log, seat):
+def test_each_line_has_time_level_and_request_id(log, seat):
     strict = browser(enforce_csrf_checks=True)
     reply = strict.post(reverse("answer", args=[seat.token]))
     moment, level, request, _rest = log.getvalue().split(" ", 3)
@@ -75,7 +75,7 @@ def test_each_line_has_time_level_and_the_id_that_the_reply_has(log, seat):
     assert other["X-Request-ID"] != reply["X-Request-ID"]
 
 
-def test_a_page_that_is_not_there_is_logged_without_link_and_query(log, everything, seat):
+def test_a_missing_page_is_logged_without_link_and_query(log, everything, seat):
     code = seat.study.link_code
     for path in (f"/work/{seat.token}/nothing/", f"/join/{code}/nothing/?PROLIFIC_PID=abc123"):
         reply = browser().get(path)
@@ -86,7 +86,7 @@ def test_a_page_that_is_not_there_is_logged_without_link_and_query(log, everythi
         assert secret not in log.getvalue()
 
 
-def test_an_error_is_logged_with_its_traceback_and_without_the_link(log, seat):
+def test_an_error_is_logged_with_traceback_and_without_the_link(log, seat):
     factories.work_through(seat, limit=1)
     Participation.objects.update(training_order=5)  # instead of a list of examples
     reply = browser().post(reverse("continue", args=[seat.token]))
@@ -100,13 +100,13 @@ def test_an_error_is_logged_with_its_traceback_and_without_the_link(log, seat):
     assert seat.token not in text
 
 
-def test_a_row_of_the_database_in_an_error_is_cut():
+def test_database_rows_in_an_error_message_are_cut():
     error = f'new row violates "x"\nDETAIL:  Failing row contains (7, {"t" * 24}, working).'
     assert without_secrets(error) == 'new row violates "x"\nDETAIL: …'
 
 
 @pytest.mark.sqlite
-def test_a_database_that_fails_costs_a_line_a_request_and_no_traceback(log, seat):
+def test_a_failing_database_logs_one_line_without_a_traceback(log, seat):
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE annotation_participation RENAME TO elsewhere")
     try:
@@ -140,7 +140,7 @@ def test_a_database_that_fails_costs_a_line_a_request_and_no_traceback(log, seat
         ('  File "/work/app/x.py", line 3', '  File "/work/app/x.py", line 3'),
     ],
 )
-def test_links_and_queries_are_cut_wherever_they_stand(message, logged):
+def test_links_and_queries_are_cut_anywhere_in_a_message(message, logged):
     assert without_secrets(message) == logged
 
 
@@ -159,7 +159,7 @@ def routes(patterns: list, before: str = "") -> Iterator[str]:
             yield "/" + re.sub(r"<[^>]*>", "1", path)
 
 
-def test_no_log_holds_a_credential_of_any_route():
+def test_no_log_has_a_credential_of_any_route():
     """Checks Handful's log and the proxy's, with the shipped configuration."""
     nginx = (django_settings.BASE_DIR / "deploy/nginx.conf").read_text()
     (pattern,) = re.findall(r"~(\^\(\?<handful_door>\S+) \$handful_door", nginx)
@@ -174,7 +174,7 @@ def test_no_log_holds_a_credential_of_any_route():
         assert "S3cret" not in cut["handful_door"], address
 
 
-def test_no_other_handler_of_django_writes_them(handler):
+def test_django_loggers_have_no_handlers(handler):
     for name in ("django", "django.request", "django.server", "django.security.csrf"):
         assert logging.getLogger(name).handlers == []
 
@@ -193,7 +193,7 @@ print(fail.apply().id)
 """
 
 
-def test_a_task_of_celery_that_fails_is_logged_under_its_id_and_without_links():
+def test_a_failed_celery_task_is_logged_under_its_id():
     ran = subprocess.run(
         [sys.executable, "-c", FAILING], cwd=django_settings.BASE_DIR, capture_output=True,
         text=True, check=True, timeout=60,
@@ -209,7 +209,7 @@ def test_a_task_of_celery_that_fails_is_logged_under_its_id_and_without_links():
     assert "ada" not in ran.stderr
 
 
-def test_json_lines_by_a_variable():
+def test_a_variable_switches_to_json_lines():
     code = (
         "import django, logging; django.setup();"
         "logging.getLogger('x').warning('GET %s', '/work/abc/')"

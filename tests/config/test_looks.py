@@ -30,7 +30,7 @@ def test_researchers_pages_have_five_sizes_of_type(path):
     assert set(re.findall(r"font-size:\s*([^;]+);", rules(path))) <= SIZES
 
 
-def test_what_is_typed_into_has_16_px_on_a_phone():
+def test_fields_have_16_px_on_a_phone():
     """Phones zoom in on smaller text; the rule of each field takes its size from --text-md."""
     (frame,) = (rules(path) for path in CSS if path.stem == "frame")
     fields = r"@media \(pointer: coarse\) \{\s*:is\(input, select, textarea\) \{\s*--text-md: 1rem"
@@ -38,7 +38,7 @@ def test_what_is_typed_into_has_16_px_on_a_phone():
     assert re.search(r":is\(input, select, textarea[^{]*\{\s*font-size: var\(--text-md\)", frame)
 
 
-def test_the_page_of_the_api_is_dark_in_the_dark(ada):
+def test_the_api_documentation_supports_dark_mode(ada):
     shown = ada.get("/api/v1/docs/").content.decode()
     assert "css/api-docs" in shown
     assert 'name="color-scheme" content="light dark"' in shown

@@ -60,9 +60,7 @@ def test_sync_names_lost_ids_and_continues_with_the_others(ada, fake, study, pub
     assert study.prolific_studies.get().blocklist_size == 1
 
 
-def test_everybody_else_is_paid_and_whoever_is_lost_by_hash_or_by_hand(
-    fake, study, published, lose
-):
+def test_only_people_with_a_lost_id_need_manual_payment(fake, study, published, lose):
     ida = complete(fake, published, IDA)
     lose()
     bo = complete(fake, published, BO)
@@ -78,7 +76,7 @@ def test_everybody_else_is_paid_and_whoever_is_lost_by_hash_or_by_hand(
     assert payout.LOST in payout.batch_csv(by_hand)
 
 
-def test_a_prepared_bonus_of_somebody_lost_says_what_to_do_on_each_page(ada, study, batch, lose):
+def test_a_bonus_of_a_lost_id_explains_what_to_do(ada, study, batch, lose):
     lose()
     address = reverse("pay", args=[study.name])
     for reply in (
@@ -93,7 +91,7 @@ def test_a_prepared_bonus_of_somebody_lost_says_what_to_do_on_each_page(ada, stu
     assert PaymentBatch.objects.latest("pk").method == "hand"
 
 
-def test_a_payment_that_broke_off_is_looked_up_by_hash(fake, batch, lose):
+def test_an_interrupted_payment_is_looked_up_by_hash(fake, batch, lose):
     payout.pay_batch(batch)
     PaymentBatch.objects.update(state="paying", paid_at=None)
     lose()
@@ -102,7 +100,7 @@ def test_a_payment_that_broke_off_is_looked_up_by_hash(fake, batch, lose):
     assert paid(fake) == {IDA: 100}
 
 
-def test_what_nobody_can_look_up_is_told_in_a_sentence(ada, fake, study, batch, lose):
+def test_a_payment_that_cannot_be_looked_up_is_reported(ada, fake, study, batch, lose):
     PaymentBatch.objects.update(state="paying", paying_since=batch.created_at)
     lose("IDENTITY_KEY", "WORKER_KEY")
     for unpaid in PaymentBatch.objects.filter(method__in=["approval", "bonus"]):
@@ -111,7 +109,7 @@ def test_what_nobody_can_look_up_is_told_in_a_sentence(ada, fake, study, batch, 
         assert "cannot be found on Prolific" in reply.content.decode()
 
 
-def test_a_review_of_somebody_lost_is_refused_in_a_sentence(ada, fake, study, published, lose):
+def test_a_review_of_a_lost_id_is_refused(ada, fake, study, published, lose):
     seat = complete(fake, published)
     sync.sync(study)
     lose()

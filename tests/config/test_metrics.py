@@ -57,13 +57,13 @@ def samples(text: str) -> dict[str, float]:
     return {name: float(number) for name, number in (line.rsplit(" ", 1) for line in lines)}
 
 
-def test_without_a_token_there_are_no_metrics(client, db):
+def test_without_a_token_metrics_are_not_found(client, db):
     assert django_settings.METRICS_TOKEN == ""
     for sent in ("", "Bearer ", "Bearer x"):
         assert client.get("/metrics", headers={"Authorization": sent}).status_code == 404
 
 
-def test_only_who_has_the_token_reads_them(metered):
+def test_metrics_need_the_token(metered):
     for sent in ("", "Bearer ", "Bearer another", TOKEN, "Bearer ä"):
         reply = metered.get("/metrics", headers={"Authorization": sent})
         assert reply.status_code == 401
@@ -71,7 +71,7 @@ def test_only_who_has_the_token_reads_them(metered):
     assert metered.post("/metrics").status_code in (403, 405)
 
 
-def test_answers_and_replies_are_counted_by_route_and_without_links(
+def test_answers_and_replies_are_counted_by_route_without_links(
     metered, researcher, django_capture_on_commit_callbacks
 ):
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
@@ -97,7 +97,7 @@ def test_answers_and_replies_are_counted_by_route_and_without_links(
     assert seat.study.link_code not in text
 
 
-def test_what_the_database_knows_is_read_with_few_statements(
+def test_metrics_of_the_database_need_few_queries(
     metered, researcher, django_assert_max_num_queries
 ):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=3)
@@ -126,7 +126,7 @@ def test_what_the_database_knows_is_read_with_few_statements(
     assert found["handful_folder_free_bytes"] > 0
 
 
-def test_money_is_told_by_its_state(metered, researcher):
+def test_money_is_reported_by_state(metered, researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], hourly_rate=10, max_paid_hours=1
     )
@@ -134,7 +134,7 @@ def test_money_is_told_by_its_state(metered, researcher):
     assert read(metered)['handful_money_cents{currency="USD",state="committed"}'] == 1000
 
 
-def test_a_scrape_while_the_database_is_away_says_so_and_fails_not(metered):
+def test_metrics_report_a_database_that_is_away(metered):
     def away(*_args):
         raise OperationalError("connection refused")
 
@@ -145,7 +145,7 @@ def test_a_scrape_while_the_database_is_away_says_so_and_fails_not(metered):
 
 
 @pytest.mark.long
-def test_the_workers_of_a_server_are_added_up_and_one_that_was_killed_is_not_forgotten(
+def test_metrics_are_summed_over_workers_including_killed_ones(
     port,  # noqa: F811
     tmp_path,
 ):

@@ -32,7 +32,7 @@ def views(patterns: list) -> Iterator[type]:
                 yield view
 
 
-def test_every_view_of_the_api_reads_json_by_the_one_parser():
+def test_every_api_view_uses_the_same_json_parser():
     found = set(views(get_resolver().url_patterns))
     ours = [
         view
@@ -51,7 +51,7 @@ def study(researcher):
 
 
 @pytest.mark.parametrize("body", [NESTED, '{"a": NaN}', '{"a": "\\u0000"}', "[" + "9" * 5000 + "]"])
-def test_a_body_that_is_no_json_is_400_for_people_as_for_programs(study, body):
+def test_a_body_that_is_not_json_is_400_for_participants_too(study, body):
     seat = factories.seat(study.scenarios.get())
     token = {"Authorization": f"Bearer {seat.token}"}
     for address, headers in [
@@ -70,7 +70,7 @@ def test_a_body_that_is_no_json_is_400_for_people_as_for_programs(study, body):
         ("questionnaire", {"\ud800": 1}),
     ],
 )  # fmt: skip
-def test_half_of_a_character_is_400(study, name, body):
+def test_a_lone_surrogate_is_400(study, name, body):
     seat = factories.seat(study.scenarios.get())
     headers = {"Authorization": f"Bearer {seat.token}"}
     address = reverse(f"api_{name}")
@@ -78,7 +78,7 @@ def test_half_of_a_character_is_400(study, name, body):
     assert reply.status_code == 400
 
 
-def test_the_link_of_a_platform_is_refused_to_programs_with_a_sentence(study):
+def test_a_platform_link_is_refused_to_programs(study):
     panel = Panel.objects.create(study=study, name="sona", id_parameter="id")
     address = reverse("api_join", args=[panel.code])
     for reply in (Client().get(address), Client().post(address, {}, "application/json")):
@@ -87,7 +87,7 @@ def test_the_link_of_a_platform_is_refused_to_programs_with_a_sentence(study):
 
 
 @pytest.mark.parametrize("page", ["login", "password_change", "account_reauthenticate"])
-def test_a_next_that_is_no_address_leads_nowhere(ada, db, page):
+def test_an_invalid_next_address_is_ignored(ada, db, page):
     for client in (Client(), ada):
         for method in (client.get, client.post):
             reply = method(f"{reverse(page)}?next=https://[::1", {"next": "https://[::1"})
@@ -96,12 +96,12 @@ def test_a_next_that_is_no_address_leads_nowhere(ada, db, page):
 
 
 @pytest.mark.parametrize("text", ["x=" + "[" * 100_000, "name = " + "9" * 5000])
-def test_toml_without_end_is_400(researcher, text):
+def test_unterminated_toml_is_400(researcher, text):
     reply = Program(researcher).post("/studies/", text, "application/toml")
     assert reply.status_code == 400
 
 
-def test_a_number_that_is_none_is_refused_at_its_field(researcher):
+def test_a_number_that_is_too_large_is_refused_at_its_field(researcher):
     factories.make_task()
     qualification = {"rule": "minimum", "threshold": HUGE}
     program = Program(researcher)
@@ -115,16 +115,14 @@ def test_a_number_that_is_none_is_refused_at_its_field(researcher):
     ("field", "value"),
     [("title", "Two\nlines"), ("title", "a\rb"), ("consent_text", "[" * 20_001)],
 )
-def test_a_text_that_breaks_headers_or_takes_minutes_is_refused_at_its_field(
-    researcher, field, value
-):
+def test_a_text_unsafe_for_headers_or_too_slow_is_refused(researcher, field, value):
     factories.make_task()
     reply = Program(researcher).post("/studies/", DESIGN | {field: value})
     assert reply.status_code == 422
     assert list(reply.json()["fields"]) == [field]
 
 
-def test_a_line_break_in_a_title_that_is_stored_breaks_no_mail(ada, study, settings):
+def test_a_line_break_in_a_stored_title_does_not_break_a_mail(ada, study, settings):
     settings.EMAIL_HOST = "mail.example"
     Study.objects.update(title="Two\nlines")
     fields = {"action": "invite", "email": "eve@example.org", "role": "analyst"}
@@ -141,7 +139,7 @@ def test_an_address_without_an_account_gets_no_mail(db, settings):
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-Host", "Forwarded", "X-Original-Host"])
-def test_no_header_of_a_client_names_the_host_of_a_link_in_a_mail(researcher, settings, header):
+def test_no_client_header_sets_the_host_of_a_link_in_a_mail(researcher, settings, header):
     settings.EMAIL_HOST = "mail.example"
     researcher.email = "ada@example.org"
     researcher.save()

@@ -63,14 +63,14 @@ def labels(text: str) -> list[str]:
     return [name if "." in name else f"annotation.{name}" for name in text.split()]
 
 
-def test_every_table_is_in_the_privacy_record_or_is_about_nobody():
+def test_every_table_is_in_the_privacy_record_or_impersonal():
     written = [label for names in [*TOLD.values(), OF_NOBODY] for label in labels(names)]
     tables = {model._meta.label for model in apps.get_models(include_auto_created=True)}
     assert len(written) == len(set(written))
     assert set(written) == tables
 
 
-def test_every_row_that_a_table_is_told_by_is_in_the_record():
+def test_every_mapped_row_is_in_the_privacy_record():
     for start in TOLD:
         assert [row for row in ROWS if row.startswith(start)], start
     # Data outside the tables: in browsers, in the cache, in backups.
@@ -79,7 +79,7 @@ def test_every_row_that_a_table_is_told_by_is_in_the_record():
     assert untold == []
 
 
-def test_a_table_of_nobody_refers_to_no_worker_and_no_account():
+def test_an_impersonal_table_refers_to_no_worker_or_account():
     people = {"auth.User", "annotation.Worker", "annotation.Participation", "annotation.Turn"}
     known = {  # authors of content that is public in the installation
         ("annotation.ModelAnnotator", "worker"), ("annotation.ModelRun", "participation"),
@@ -97,7 +97,7 @@ def rows_of_cache() -> int:
 
 
 @pytest.mark.engines
-def test_what_is_left_of_signing_in_goes_on_its_day(researcher):
+def test_sign_in_data_are_deleted_on_their_day(researcher):
     now = database_now()
     cache.set("fresh", 1, timeout=900)
     cache.set("over", 1, timeout=900)
@@ -123,7 +123,7 @@ def test_what_is_left_of_signing_in_goes_on_its_day(researcher):
     assert sessions.prune() == "0 counts and 0 invitations deleted, 0 events emptied"
 
 
-def test_owners_are_told_a_week_before_and_the_log_says_what_was_deleted(researcher):
+def test_owners_are_notified_a_week_before_a_logged_deletion(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], status="draft")
     study.personal_links.create(name="Ida Example")
     today = timezone.now().date()

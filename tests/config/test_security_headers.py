@@ -98,7 +98,7 @@ def is_of_this_host(cookie: Morsel) -> bool:
     )
 
 
-def test_a_bare_reply_has_every_fault():
+def test_a_bare_reply_has_every_security_fault():
     bare = HttpResponse()
     bare.set_cookie("sessionid", "x")
     bare["Access-Control-Allow-Origin"] = "*"
@@ -138,7 +138,7 @@ def test_files_and_errors_are_protected(address, status, https, db):
 
 
 @pytest.mark.parametrize("file", ["css/base.css", "js/work.js"])
-def test_parts_of_a_page_have_what_browsers_heed_on_them(file, https, db):
+def test_static_files_have_the_headers_that_apply_to_them(file, https, db):
     """Headers for documents would be larger than some of these files."""
     reply = https.get(f"/static/{file}", secure=True)
     of_documents = {"X-Frame-Options", "COOP", "Permissions-Policy", "Referrer-Policy"}
@@ -171,7 +171,7 @@ def test_a_failing_server_is_protected(https, researcher, monkeypatch):
     assert (stale.status_code, faults(stale)) == (503, [])
 
 
-def test_who_comes_without_tls_is_sent_to_it_and_told_nothing_else(https, db):
+def test_a_request_without_tls_is_only_redirected(https, db):
     reply = https.get("/")
     assert (reply.status_code, reply["Location"]) == (301, "https://testserver/")
     assert faults(reply) == ["HSTS"]  # browsers accept it only over TLS
@@ -196,7 +196,7 @@ def test_an_annotator_and_a_researcher_get_cookies_of_this_host(https, researche
     assert all(is_of_this_host(cookie) for cookie in https.cookies.values())
 
 
-def test_a_cookie_that_a_sibling_name_can_plant_is_not_believed(https, rf):
+def test_a_cookie_without_the_host_prefix_is_ignored(https, rf):
     """A cookie named without __Host-."""
     reply = HttpResponse()
     reply.set_signed_cookie("handful_worker", "somebody", salt=links.COOKIE_SALT)

@@ -72,7 +72,7 @@ def wait_for(what, process: subprocess.Popen) -> None:
 
 
 @pytest.mark.long
-def test_the_server_outlives_a_killed_worker_and_starts_another(server, port):
+def test_the_server_replaces_a_killed_worker(server, port):
     wait_for(lambda: answers(port), server)
     before = workers(server)
     assert len(before) == 2
@@ -82,7 +82,7 @@ def test_the_server_outlives_a_killed_worker_and_starts_another(server, port):
     wait_for(lambda: answers(port), server)
 
 
-def test_every_place_that_starts_the_server_restarts_workers_and_listens_at_home():
+def test_every_server_command_restarts_workers_and_binds_locally():
     demo = (ROOT / "annotation/management/commands/demo.py").read_text()
     benchmark = (ROOT / "benchmarks/run.py").read_text()
     unit = (ROOT / "deploy/handful@.service").read_text()
@@ -93,7 +93,7 @@ def test_every_place_that_starts_the_server_restarts_workers_and_listens_at_home
 
 
 @pytest.mark.long
-def test_a_deployment_with_the_variables_of_the_readme_passes_every_check(tmp_path):
+def test_a_deployment_with_the_readme_settings_passes_all_checks(tmp_path):
     secrets = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
     # The browser tests set this variable for the whole run.
     variables = {k: v for k, v in os.environ.items() if k != "DJANGO_ALLOW_ASYNC_UNSAFE"}
@@ -112,7 +112,7 @@ def test_a_deployment_with_the_variables_of_the_readme_passes_every_check(tmp_pa
     assert "(1 silenced)" in done.stdout + done.stderr
 
 
-def test_no_host_but_this_machine_is_answered_unless_it_is_named(client):
+def test_only_named_hosts_and_localhost_are_answered(client):
     assert client.get("/", headers={"host": "localhost"}).status_code == 200
     assert client.get("/", headers={"host": "0.0.0.0"}).status_code == 400
 
@@ -133,7 +133,7 @@ def test_the_demo_refuses_a_port_that_is_taken(port):
 
 @pytest.mark.long
 @pytest.mark.timeout(400)  # 24 simulated annotators finish before a link is printed
-def test_the_links_of_the_demo_lead_somewhere_once_they_are_printed(port, tmp_path):
+def test_the_links_that_the_demo_prints_work(port, tmp_path):
     places = {"HANDFUL_VAR": str(tmp_path), "STATIC_ROOT": str(tmp_path / "static")}
     environment = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"} | places
     command = [sys.executable, "manage.py", "demo", "--port", str(port)]

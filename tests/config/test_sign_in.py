@@ -45,7 +45,7 @@ def let_pass(**time) -> None:
 # Limits -------------------------------------------------------------------------------------------
 
 
-def test_eight_wrong_passwords_refuse_the_right_one_at_that_address_and_nowhere_else(researcher):
+def test_eight_wrong_passwords_lock_out_only_that_address(researcher):
     assert sign_in(times=8).status_code == 200
     refused = sign_in(password=RIGHT)
     assert refused.status_code == 429
@@ -56,7 +56,7 @@ def test_eight_wrong_passwords_refuse_the_right_one_at_that_address_and_nowhere_
     assert sign_in(password=RIGHT, address=ELSEWHERE).status_code == 302
 
 
-def test_the_admin_is_entered_by_the_same_page(client, researcher):
+def test_the_admin_uses_the_same_sign_in_page(client, researcher):
     reply = client.get(reverse("admin:index"), follow=True)
     assert reply.redirect_chain[-1][0].startswith(reverse("login"))
     fields = {"username": "ada", "password": RIGHT}
@@ -65,7 +65,7 @@ def test_the_admin_is_entered_by_the_same_page(client, researcher):
     assert "_auth_user_id" not in client.session
 
 
-def test_attempts_while_refused_do_not_prolong_it(researcher):
+def test_attempts_during_a_lockout_do_not_prolong_it(researcher):
     sign_in(times=8)
     let_pass(minutes=14, seconds=30)
     before = attempts()
@@ -75,7 +75,7 @@ def test_attempts_while_refused_do_not_prolong_it(researcher):
     assert sign_in(password=RIGHT).status_code == 302
 
 
-def test_the_right_password_does_not_count_and_takes_no_failure_back(researcher):
+def test_a_right_password_does_not_reset_the_failures(researcher):
     sign_in(times=7)
     for _ in range(9):
         assert sign_in(password=RIGHT).status_code == 302
@@ -83,14 +83,14 @@ def test_the_right_password_does_not_count_and_takes_no_failure_back(researcher)
     assert sign_in(password=RIGHT).status_code == 429
 
 
-def test_one_password_on_many_names_is_refused_and_only_at_its_address(researcher):
+def test_one_password_for_many_names_locks_out_only_its_address(researcher):
     for number in range(40):
         assert sign_in(name=f"name-{number}").status_code == 200
     assert sign_in(password=RIGHT).status_code == 429
     assert sign_in(password=RIGHT, address=ELSEWHERE).status_code == 302
 
 
-def test_a_name_that_is_tried_from_everywhere_is_slowed_down_and_never_locked(researcher):
+def test_a_name_tried_from_many_addresses_is_delayed_not_locked(researcher):
     for number in range(5):
         sign_in(address=f"10.1.0.{number}", times=6)
     refused = sign_in(password=RIGHT, address=ELSEWHERE)
@@ -114,7 +114,7 @@ def test_a_wrong_name_and_a_wrong_password_get_the_same_reply(researcher):
     assert known == unknown
 
 
-def test_a_closed_account_is_a_wrong_name(researcher):
+def test_a_closed_account_is_refused_like_a_wrong_name(researcher):
     researcher.is_active = False
     researcher.save()
     reply = sign_in(password=RIGHT)
@@ -128,7 +128,7 @@ def test_behind_a_proxy_each_client_has_its_own_limit(researcher, settings):
     assert sign_in(password=RIGHT, x_forwarded_for="10.0.0.3").status_code == 302
 
 
-def test_a_client_cannot_write_itself_another_address(researcher, settings):
+def test_a_forwarded_header_does_not_change_the_client_address(researcher, settings):
     for number in range(8):
         sign_in(x_forwarded_for=f"10.2.0.{number}")
     assert sign_in(x_forwarded_for="10.2.0.99").status_code == 429
@@ -153,7 +153,7 @@ def test_a_client_cannot_write_itself_another_address(researcher, settings):
         (0, "", "", None),
     ],
 )
-def test_as_many_addresses_are_believed_as_there_are_proxies(
+def test_as_many_forwarded_addresses_count_as_there_are_proxies(
     settings, proxies, forwarded, sender, expected
 ):
     settings.TRUSTED_PROXIES = proxies
@@ -161,7 +161,7 @@ def test_as_many_addresses_are_believed_as_there_are_proxies(
     assert client_address(RequestFactory().get("/", **meta)) == expected
 
 
-def test_a_server_behind_an_uncounted_proxy_is_warned_of(settings):
+def test_an_uncounted_proxy_is_warned_about(settings):
     settings.HTTPS, settings.TRUSTED_PROXIES = True, 0
     assert [warning.id for warning in proxies_are_counted()] == ["config.W001"]
     settings.TRUSTED_PROXIES = 1
@@ -169,7 +169,7 @@ def test_a_server_behind_an_uncounted_proxy_is_warned_of(settings):
 
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 400])
-def test_a_name_that_nobody_can_have_is_a_wrong_name(db, name):
+def test_an_impossible_name_is_a_wrong_name(db, name):
     assert sign_in(name=name).status_code == 200
 
 
@@ -216,12 +216,12 @@ def busy(argon2, researcher, monkeypatch):
     assert max(at_once) == 2
 
 
-def test_two_passwords_are_hashed_at_once_one_waits_and_more_are_refused(busy):
+def test_at_most_two_passwords_are_hashed_and_one_waits(busy):
     with pytest.raises(TooManyAttempts):
         make_password("a fourth")
 
 
-def test_whoever_comes_then_is_told_to_come_again(busy):
+def test_a_sign_in_during_hashing_is_asked_to_retry(busy):
     for name in ("ada", "nobody"):
         reply = sign_in(name=name, password=RIGHT)
         assert (reply.status_code, reply["Retry-After"]) == (429, "1")
@@ -232,7 +232,7 @@ def test_whoever_comes_then_is_told_to_come_again(busy):
 # What is kept -------------------------------------------------------------------------------------
 
 
-def test_no_address_is_stored_not_even_of_a_failure(researcher):
+def test_addresses_are_not_stored_even_after_a_failure(researcher):
     sign_in()
     sign_in(password=RIGHT)
     with connection.cursor() as cursor:
@@ -242,7 +242,7 @@ def test_no_address_is_stored_not_even_of_a_failure(researcher):
     assert HERE not in stored
 
 
-def test_sessions_that_have_ended_are_cleared_at_the_next_sign_in(researcher):
+def test_expired_sessions_are_deleted_at_the_next_sign_in(researcher):
     sign_in(password=RIGHT)
     Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
     sign_in(password=RIGHT)
@@ -252,7 +252,7 @@ def test_sessions_that_have_ended_are_cleared_at_the_next_sign_in(researcher):
 # The password -------------------------------------------------------------------------------------
 
 
-def test_a_researcher_who_is_not_staff_changes_the_password_by_a_link(ada, researcher):
+def test_a_researcher_without_staff_rights_changes_the_password(ada, researcher):
     address = reverse("password_change")
     assert f'href="{address}"' in ada.get(reverse("studies")).content.decode()
     assert ada.get(address).status_code == 200
@@ -266,5 +266,5 @@ def test_a_researcher_who_is_not_staff_changes_the_password_by_a_link(ada, resea
     assert researcher.check_password(new)
 
 
-def test_nobody_changes_a_password_without_signing_in(client, db):
+def test_changing_a_password_needs_a_sign_in(client, db):
     assert client.get(reverse("password_change"))["Location"].startswith(reverse("login"))

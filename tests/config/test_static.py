@@ -12,7 +12,7 @@ PICO = next((ROOT / "static/vendor").glob("pico-*.css")).read_text()
 PAGES = [*(ROOT / "templates").rglob("*.html"), *(ROOT / "static/js").glob("*.js")]
 
 
-def test_only_whole_rules_for_what_no_page_uses_are_left_out():
+def test_only_whole_unused_css_rules_are_removed():
     css = (
         "a:is(b,c),dialog{x:y}@media print{dialog{x:y}}@media print{p{x:'}'}dialog,q{x:y}}"
         "@font-face{src:url(dialog)}.grid{x:y}input:not([type=range],[type=file]){x:y}"
@@ -23,13 +23,13 @@ def test_only_whole_rules_for_what_no_page_uses_are_left_out():
     )
 
 
-def test_what_is_left_of_pico_is_two_thirds_with_every_rule_closed():
+def test_the_reduced_pico_is_smaller_and_has_balanced_braces():
     left = without_unused(PICO)
     assert len(left) < 0.75 * len(PICO)
     assert left.count("{") == left.count("}")
 
 
-def test_no_page_uses_what_is_left_out():
+def test_no_page_uses_a_removed_css_rule():
     names = re.compile(
         r"<dialog|<hgroup|data-tooltip|data-placement|aria-busy|data-theme|role=\"(?:switch|search)"
         r"|type=\"(?:range|color|date|time|month|week|search)"

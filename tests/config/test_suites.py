@@ -48,11 +48,11 @@ def test_every_test_is_in_a_suite(request):
     assert left_out(request.config.stash[COLLECTED]) == []
 
 
-def test_a_test_that_no_suite_holds_is_named():
+def test_a_test_outside_every_suite_is_named():
     assert left_out({"a": {"browser"}, "b": {"browser", "sqlite"}}) == ["b"]
 
 
-def test_suites_that_use_these_tests_know_their_markers():
+def test_other_suites_declare_the_markers_they_use():
     """A suite stops before its first test at a marker that it does not know."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         options = tomllib.load(file)["tool"]["pytest"]["ini_options"]
@@ -65,7 +65,7 @@ def test_suites_that_use_these_tests_know_their_markers():
     assert told == dict.fromkeys(["browsers", "r", "tools", "workers"], known)
 
 
-def test_what_is_not_for_the_browser_runs_on_both_databases():
+def test_tests_outside_the_browser_run_on_both_databases():
     databases = {
         database for _target, database, chosen in suites() if runs(set(), database, chosen)
     }
@@ -83,7 +83,7 @@ def test_all_suites_run_before_a_release_and_each_night():
 
 
 @pytest.mark.parametrize("pattern", ["test_*.py", "check_*.py"])
-def test_no_test_lies_where_nothing_collects_it(pattern):
+def test_every_test_file_is_collected(pattern):
     """pytest collects test_*.py; other suites of `make test-all` run check_*.py."""
     files = {path.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").rglob(pattern)}
     here = {"analysis", "annotation", "browser", "config", "tasks"}
@@ -91,7 +91,7 @@ def test_no_test_lies_where_nothing_collects_it(pattern):
     assert files <= (here if pattern == "test_*.py" else others)
 
 
-def test_the_public_ci_runs_every_test_but_those_on_published_files(request):
+def test_public_ci_runs_every_test_except_real_data(request):
     """Its jobs on both databases deselect `real_data`."""
     jobs = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]
     chosen = {

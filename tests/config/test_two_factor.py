@@ -55,7 +55,7 @@ def is_signed_in(browser) -> bool:
     return browser.get(reverse("studies")).status_code == 200
 
 
-def test_the_password_alone_opens_nothing(secret):
+def test_a_password_alone_does_not_sign_in(secret):
     browser = with_password()
     assert not is_signed_in(browser)
     reply = browser.post(reverse("mfa_authenticate"), {"code": "000000"})
@@ -110,13 +110,13 @@ def test_the_page_shows_a_qr_code_and_the_key(ada):
     assert re.search(r'<code class="secret">[A-Z2-7]{32}</code>', page)
 
 
-def test_it_is_switched_off_and_the_recovery_codes_end(ada, secret):
+def test_switching_it_off_deletes_the_recovery_codes(ada, secret):
     ada.post(reverse("mfa_deactivate_totp"))
     assert not Authenticator.objects.exists()
     assert Client().post(reverse("login"), RIGHT)["Location"] == reverse("studies")
 
 
-def test_a_form_is_kept_over_both_steps(ada, secret, researcher):
+def test_a_form_survives_both_steps_of_signing_in(ada, secret, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], name="pilot")
     forget(ada)
     reply = ada.post(reverse("study_status", args=["pilot"]), {"action": "pause"})
@@ -156,7 +156,7 @@ def test_a_link_by_mail_sets_a_new_password_once(client, sends_mail, researcher)
     assert "This link was used before" in Client().get(link).content.decode()
 
 
-def test_an_unknown_address_gets_the_same_page_and_no_mail(client, sends_mail):
+def test_an_unknown_address_gets_the_same_page_without_a_mail(client, sends_mail):
     pages = [
         client.post(reverse("account_reset_password"), {"email": email}, follow=True).content
         for email in ("ada@example.org", "eve@example.org")
@@ -165,7 +165,7 @@ def test_an_unknown_address_gets_the_same_page_and_no_mail(client, sends_mail):
     assert [message.to for message in mail.outbox] == [["ada@example.org"]]
 
 
-def test_a_new_password_does_not_pass_by_the_second_step(client, sends_mail, researcher):
+def test_a_new_password_does_not_bypass_the_second_step(client, sends_mail, researcher):
     client.force_login(researcher)
     switch_on(client)
     browser = Client()
@@ -178,12 +178,12 @@ def test_a_new_password_does_not_pass_by_the_second_step(client, sends_mail, res
     assert reply["Location"] == reverse("mfa_authenticate")
 
 
-def test_a_server_without_mail_says_whom_to_ask(client, db):
+def test_a_server_without_mail_refers_to_an_administrator(client, db):
     page = client.get(reverse("account_reset_password")).content.decode()
     assert "Ask an administrator" in page
     assert 'name="email"' not in page
 
 
-def test_nobody_signs_up_alone(client, db):
+def test_sign_up_needs_an_invitation(client, db):
     assert "by invitation" in client.get(reverse("account_signup")).content.decode()
     assert client.post(reverse("account_signup"), {"username": "eve"}).status_code == 405

@@ -127,21 +127,21 @@ def answered(prepared, tmp_path) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.parametrize("how", ["kill", "fail"])
-def test_an_upgrade_that_breaks_off_leaves_answers_guarded_and_is_simply_run_again(answered, how):
+def test_a_broken_upgrade_leaves_answers_guarded_and_can_rerun(answered, how):
     broken = manage(answered | NEXT_RELEASE | {"BREAK": how}, "migrate", "-v0")
     assert broken.returncode == (-signal.SIGKILL if how == "kill" else 1), broken.stderr
     assert asked(answered) == "0 False True 4"
     assert asked(answered | NEXT_RELEASE, MIGRATE) == "next 0 True True 4"
 
 
-def test_migrate_puts_missing_guards_back_though_the_check_of_guards_fails(answered):
+def test_migrate_restores_missing_guards_that_the_check_reports(answered):
     check = manage(answered, "shell", "-v0", "-c", LIFT + CHECK)
     assert check.returncode == 1
     assert "annotation_answer_no_update is missing or altered" in check.stderr
     assert asked(answered, MIGRATE) == "0 False True 4"
 
 
-def test_migrating_backwards_is_refused_with_a_sentence_before_anything_changes(answered):
+def test_migrating_backwards_is_refused_before_any_change(answered):
     back = manage(answered, "migrate", "-v0", "annotation", "zero")
     assert back.returncode == 1
     assert back.stderr.strip() == f"CommandError: {guards_in_migrations.NO_WAY_BACK}"
@@ -176,7 +176,7 @@ OLD = [f"CREATE TABLE {retired.TABLE} (id integer)", *map(APPLIED.format, retire
 
 
 @pytest.mark.parametrize("statement", OLD, ids=["0.1.0", "before it", "after it"])
-def test_a_database_from_before_0_2_0_is_refused_by_migrate_and_at_start(answered, statement):
+def test_a_database_before_0_2_0_is_refused_by_migrate_and_start(answered, statement):
     told = asked(answered | NEXT_RELEASE, RETIRE.format(statement=statement))
     assert told.splitlines() == [retired.SENTENCE, "0 False True 4"]
     start = subprocess.run(

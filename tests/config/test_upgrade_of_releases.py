@@ -54,7 +54,7 @@ def look(environment: dict[str, str]) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_there_is_a_database_of_each_engine_for_every_release():
+def test_every_release_has_a_database_of_each_engine():
     assert RELEASES
     for release in RELEASES:
         assert (FOLDER / f"{release}.sqlite3.xz").exists()
@@ -62,7 +62,7 @@ def test_there_is_a_database_of_each_engine_for_every_release():
 
 
 @pytest.mark.parametrize("released", RELEASES, indirect=True)
-def test_a_release_is_upgraded_with_its_answers_and_stays_guarded(released, tmp_path):
+def test_a_release_is_upgraded_with_its_answers_and_guards(released, tmp_path):
     upgrade = manage(released, "migrate", "-v0")
     assert upgrade.returncode == 0, upgrade.stderr
     assert look(released) == [

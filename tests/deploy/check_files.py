@@ -48,7 +48,7 @@ def test_the_compose_file_fits_the_specification():
     assert lost(given, read.model_dump(by_alias=True, exclude_unset=True)) == []
 
 
-def test_a_key_that_the_specification_does_not_know_is_found():
+def test_an_unknown_compose_key_is_found():
     given = compose()
     given["services"]["web"]["read_onyl"] = True
     read = ComposeSpecification.model_validate(given)
@@ -56,7 +56,7 @@ def test_a_key_that_the_specification_does_not_know_is_found():
     assert lost(given, dumped) == ["services.web.read_onyl"]
 
 
-def test_every_service_is_there_and_what_it_names():
+def test_every_service_exists_and_is_read_only():
     given = compose()
     services = given["services"]
     assert {"db", "pgbouncer", "redis", "web", "worker", "beat", "migrate", "nginx"} <= set(
@@ -126,13 +126,13 @@ def nginx_takes(text: str, folder: Path) -> None:
     machine.run(["nginx", "-t", "-c", str(folder / "nginx.conf"), "-p", str(folder)])
 
 
-def test_nginx_takes_its_file(certificate):
+def test_nginx_accepts_its_configuration(certificate):
     text = (DEPLOY / "nginx.conf").read_text()
     text = re.sub(r"/etc/letsencrypt/live/[^/]*|/var/log/nginx", str(certificate), text)
     nginx_takes(text, certificate)
 
 
-def test_nginx_takes_its_file_as_the_compose_file_makes_it(certificate):
+def test_nginx_accepts_the_configuration_of_the_compose_file(certificate):
     """The command edits the file with sed; container names are replaced by known hosts."""
     script = compose()["services"]["nginx"]["command"][2].replace("$$", "$")
     written = certificate / "written.conf"

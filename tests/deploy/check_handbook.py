@@ -107,7 +107,7 @@ def empty(tmp_path) -> Path:
     return root
 
 
-def test_the_handbook_leads_from_an_empty_machine_to_an_upgrade(empty, tmp_path):
+def test_the_handbook_works_from_an_empty_machine_to_an_upgrade(empty, tmp_path):
     log = tmp_path / "log"
     command = machine.inside(empty, ["bash", "-c", script()], waits_for_network=True)
     with (

@@ -64,14 +64,14 @@ def server(made, migrated, tmp_path) -> Iterator[subprocess.Popen]:
         machine.stop(process)
 
 
-def test_its_user_is_not_root_and_owns_nothing_of_the_program(made):
+def test_the_user_is_not_root_and_owns_no_program_file(made):
     assert made.user == "10001:10001"
     owners = {path.stat().st_uid for path in (made.root / "srv/handful").rglob("*")}
     assert owners == {0}
     assert (made.root / "var/lib/handful").stat().st_uid == 10001
 
 
-def test_it_holds_no_key_and_no_tests(made):
+def test_the_image_has_no_key_and_no_tests(made):
     assert not list(made.root.glob("srv/handful/**/*_key.txt"))
     assert not list(made.root.glob("var/lib/handful/*"))
     assert not (made.root / "srv/handful/tests").exists()
@@ -95,13 +95,13 @@ def test_every_check_of_a_deployment_passes(made, migrated):
     )
 
 
-def test_its_root_cannot_be_written_to(made, migrated):
+def test_the_root_file_system_is_read_only(made, migrated):
     for place in ("/srv/handful/x", "/opt/venv/x", "/etc/x", "/var/lib/x"):
         done = subprocess.run(contained(made, migrated, "touch", place), capture_output=True)
         assert done.returncode != 0, place
 
 
-def test_it_serves_and_its_health_check_says_so(made, migrated, server):
+def test_the_health_check_succeeds_while_it_serves(made, migrated, server):
     for _second in range(60):
         health = subprocess.run(contained(made, migrated, *made.health), capture_output=True)
         if health.returncode == 0:
@@ -113,12 +113,12 @@ def test_it_serves_and_its_health_check_says_so(made, migrated, server):
     assert Path(f"/proc/{first}").stat().st_uid == 10001
 
 
-def test_its_health_check_fails_where_nothing_serves(made, migrated):
+def test_the_health_check_fails_without_a_server(made, migrated):
     health = subprocess.run(contained(made, migrated, *made.health), capture_output=True)
     assert health.returncode == 1
 
 
-def test_the_image_of_pgbouncer_runs_as_a_user_of_its_own(tmp_path):
+def test_the_pgbouncer_image_runs_as_an_unprivileged_user(tmp_path):
     tmp_path.chmod(0o755)
     made = image.build(ROOT / "deploy/Containerfile.pgbouncer", ROOT, tmp_path)
     assert made.user == "10002:10002"

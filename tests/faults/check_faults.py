@@ -20,7 +20,7 @@ def broken(*arguments: str) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.parametrize("name", ["killed_server", "killed_database", "deploy", "clock"])
-def test_no_acknowledged_answer_is_lost_or_doubled_and_everybody_goes_on(name):
+def test_no_acknowledged_answer_is_lost_or_stored_twice(name):
     done = broken(name, *SIZE)
     assert done.returncode == 0, done.stdout + done.stderr
     stored, acknowledged = re.search(

@@ -44,7 +44,7 @@ def statuses(port: int, path: str) -> list[int]:
     return told
 
 
-def test_a_file_of_the_other_release_is_found_and_a_page_is_asked_once(tmp_path):
+def test_a_static_file_is_looked_up_on_both_releases(tmp_path):
     (tmp_path / "nginx").mkdir()
     with (
         serving("/static/site.new.css") as (new, asked_new),

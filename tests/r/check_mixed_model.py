@@ -87,7 +87,7 @@ def labels(researcher) -> Study:
     return study
 
 
-def test_the_model_gives_the_means_and_the_standard_error_of_the_difference(labels, tmp_path):
+def test_the_mixed_model_reproduces_means_and_standard_error(labels, tmp_path):
     """Both estimators agree in a balanced layout without negative variances."""
     rows = table(labels, tmp_path / "bundle")
     found, contexts = matrices(labels)
@@ -104,7 +104,7 @@ def test_the_model_gives_the_means_and_the_standard_error_of_the_difference(labe
 
 
 @pytest.mark.real_data
-def test_questions_on_one_text_are_nested_in_it(researcher, clues, tmp_path):
+def test_questions_on_one_text_are_nested_in_the_model(researcher, clues, tmp_path):
     """Uses fifteen published sentences with three questions each."""
     card, files = read_clues(clues, "CoNLL03")
     tested = next(file.records for file in files if file.kind == "test")[:45]
@@ -120,7 +120,7 @@ def test_questions_on_one_text_are_nested_in_it(researcher, clues, tmp_path):
         assert rows[f"{shots} shots"]["estimate"] == pytest.approx(matrix.mean(), abs=1e-4)
 
 
-def test_a_study_without_results_says_so(researcher, tmp_path):
+def test_a_study_without_results_is_an_error(researcher, tmp_path):
     study = factories.make_study(researcher, factories.make_task())
     write_data(study, tmp_path)
     done = run(tmp_path)
@@ -128,7 +128,7 @@ def test_a_study_without_results_says_so(researcher, tmp_path):
     assert "no annotator of this kind has completed" in done.stderr
 
 
-def test_one_number_of_shots_and_another_kind(researcher, tmp_path):
+def test_a_zero_shot_study_of_simulated_annotators_is_accepted(researcher, tmp_path):
     task = factories.make_task(labels=factories.LABELS, test_size=12)
     study = factories.make_study(researcher, task, shots=[0], annotators=2)
     draw = random.Random(3)

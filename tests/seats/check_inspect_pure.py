@@ -56,18 +56,18 @@ def test_a_reply_becomes_an_answer(kind, reply, answer):
 
 
 @pytest.mark.parametrize(("kind", "reply"), REFUSED)
-def test_what_is_no_answer_is_invalid(kind, reply):
+def test_a_reply_without_an_answer_is_invalid(kind, reply):
     with pytest.raises(conversation.Invalid):
         conversation.parse(task(kind), asked("Oslo", "Lima"), reply)
 
 
 @pytest.mark.parametrize("reply", ["Answer: null", "Answer: []", "Answer: None.", "Answer:"])
-def test_no_answer_is_one_where_the_task_has_it(reply):
+def test_no_answer_is_parsed_if_the_task_allows_it(reply):
     assert conversation.parse(task("spans", no_answer=True), asked(), reply) == {"no_answer": True}
 
 
 @pytest.mark.parametrize("kind", ["label", "option", "options", "number", "short text", "spans"])
-def test_the_line_of_a_stored_answer_reads_back_as_it(kind):
+def test_the_line_of_a_stored_answer_is_parsed_to_the_same(kind):
     texts = {"label": ["no"], "number": ["2.5"]}.get(kind, ["Lima"])
     question = asked("Oslo", "Lima")
     line = conversation.answer_line(kind, question, texts)
@@ -87,7 +87,7 @@ def past(step: str, given: list[str], gold: list[str] | None = None):
     return told if gold is None else told | {"reveal": revealed}
 
 
-def test_the_declared_options_decide_what_is_in_context():
+def test_the_declared_options_determine_the_context():
     lead = {"task": task("spans"), "training_total": 1, "test_total": 2}
     history = [past("training", ["home"], ["Oslo"]), past("annotation", ["Lima"])]
     now = {"question": asked(step="annotation", text="We left Riga.")}
@@ -106,7 +106,7 @@ def test_the_declared_options_decide_what_is_in_context():
     assert texts["answered", "all"][4] == 'Answer: ["Lima"]'
 
 
-def test_each_declared_option_makes_another_prompt():
+def test_each_declared_option_changes_the_prompt_hash():
     hashes = {
         Declared(examples, context, retries).hash
         for examples in ("answered", "shown")

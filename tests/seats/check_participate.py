@@ -14,7 +14,7 @@ def of_models(files, name):
     return [row for row in files[name] if row.get("kind") == "model"]
 
 
-def test_a_model_that_is_right_takes_every_seat_in_every_kind_of_task(serve):
+def test_a_perfect_model_takes_every_seat_in_every_kind_of_task(serve):
     served = serve(*KINDS)
     options = ("--seed", "3", "--temperature", "0")
     assert served.annotate("mockllm/model", *options, custom_outputs=served.right_answer) == 0
@@ -33,7 +33,7 @@ def test_a_model_that_is_right_takes_every_seat_in_every_kind_of_task(serve):
     assert {row["n"] for row in people} == {"0"}
 
 
-def test_half_a_reply_is_asked_for_again_and_invalid_outputs_are_a_rate(serve):
+def test_a_broken_reply_is_retried_and_invalid_output_is_counted(serve):
     served = serve("label", "spans")
     cut_off = set()
 
@@ -61,7 +61,7 @@ def test_half_a_reply_is_asked_for_again_and_invalid_outputs_are_a_rate(serve):
     assert {row["s1"] for row in given_up} == {"0.0"}
 
 
-def test_a_run_that_broke_off_goes_on_without_a_second_answer(serve):
+def test_an_interrupted_run_continues_without_a_second_answer(serve):
     served = serve("spans")
     breaks = iter(range(1, 10))
 
@@ -99,7 +99,7 @@ def test_a_run_that_broke_off_goes_on_without_a_second_answer(serve):
     assert served.exported()["answers.csv"] == files["answers.csv"]
 
 
-def test_what_the_model_reads_is_what_people_see_and_no_gold_before_its_answer(serve):
+def test_a_model_reads_what_people_see_and_no_gold_in_advance(serve):
     served = serve("label")
     seen: list[list[dict[str, str]]] = []
 
@@ -122,7 +122,7 @@ def test_what_the_model_reads_is_what_people_see_and_no_gold_before_its_answer(s
     assert all("right answer is" not in said[-1]["text"].split("\n\n")[-1] for said in tested)
 
 
-def test_the_log_of_inspect_says_how_it_ended_and_holds_no_token(serve):
+def test_the_inspect_log_has_the_last_step_and_no_token(serve):
     served = serve("label")
     options = ("--shots", "0")
     assert served.annotate("mockllm/model", *options, custom_outputs=served.right_answer) == 0

@@ -32,7 +32,7 @@ def served(tmp_path):
         process.communicate(timeout=120)
 
 
-def test_the_script_has_forty_lines_at_most_and_prints_the_joint_table(served, tmp_path):
+def test_the_script_has_at_most_forty_lines_and_prints_the_table(served, tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```$", DOCUMENT.read_text("utf-8"), re.M | re.S)
     (script,) = (block for block in blocks if block.startswith("# rehearsal.py\n"))
     assert len(script.splitlines()) <= 40

@@ -50,7 +50,7 @@ def test_an_option_is_stored_as_its_text():
 
 
 @pytest.mark.parametrize("place", ["4", "-1", "01", "1.0", "Oslo", "\u0661", "\0", "9" * 5000])
-def test_an_option_that_is_not_there_is_refused(place):
+def test_an_unknown_option_is_refused(place):
     assert refusal("option", {"option": place}) == "unknown_option"
     assert refusal("options", {f"option-{place}": "1"}) == "unknown_option"
 
@@ -60,7 +60,7 @@ def test_several_options_are_a_set_in_the_order_of_the_example():
     assert values("options", given) == ("Lima", "Riga")
 
 
-def test_no_option_and_all_options_are_refused_where_the_card_does_not_allow_them():
+def test_choosing_none_or_all_options_must_be_allowed_by_a_card():
     everything = {f"option-{place}": "1" for place in range(4)}
     assert refusal("options", {}) == "nothing_chosen"
     assert refusal("options", everything) == "all_options"
@@ -74,7 +74,7 @@ def test_no_option_and_all_options_are_refused_where_the_card_does_not_allow_the
     ("typed", "stored"),
     [("3", "3"), (" 3.50 ", "3.5"), ("+.5", "0.5"), ("-0", "0"), ("005", "5"), ("2.", "2")],
 )
-def test_a_number_has_one_spelling(typed, stored):
+def test_a_number_is_stored_in_one_spelling(typed, stored):
     assert values("number", {"number": typed}) == (stored,)
 
 
@@ -96,11 +96,11 @@ def test_a_number_has_one_spelling(typed, stored):
         "4" * 31,
     ],
 )
-def test_what_is_no_number_in_plain_digits_is_refused(typed):
+def test_a_number_not_in_plain_digits_is_refused(typed):
     assert refusal("number", {"number": typed}) == "not_a_number"
 
 
-def test_a_number_keeps_to_range_and_step():
+def test_a_number_respects_range_and_step():
     assert refusal("number", {"number": "5.5"}) == "out_of_range"
     assert refusal("number", {"number": "-0.5"}) == "out_of_range"
     assert refusal("number", {"number": "5.5"}, lowest=None) == "out_of_range"
@@ -115,7 +115,7 @@ def test_a_number_keeps_to_range_and_step():
 
 
 @pytest.mark.parametrize(("kind", "longest"), [("short text", 40), ("long text", 300)])
-def test_a_text_has_at_most_its_characters(kind, longest):
+def test_the_length_of_a_text_is_limited_in_characters(kind, longest):
     # Characters, not bytes or halves of surrogate pairs.
     text = "\U0001f469" * longest
     assert values(kind, {"text": text}) == (text,)
@@ -124,13 +124,13 @@ def test_a_text_has_at_most_its_characters(kind, longest):
     assert values(kind, {"text": "  a  b "}) == ("a  b",)
 
 
-def test_a_short_text_is_one_line_and_a_long_one_keeps_its_lines():
+def test_a_short_text_is_one_line_and_a_long_one_has_several():
     assert refusal("short text", {"text": "a\r\nb"}) == "several_lines"
     assert values("long text", {"text": "a\r\nb\rc\n"}) == ("a\nb\nc",)
 
 
 @pytest.mark.parametrize("kind", factories.KINDS)
-def test_what_cannot_be_stored_is_refused(kind):
+def test_characters_that_cannot_be_stored_are_refused(kind):
     fields = {"label": "x\0", "option": "\0", "option-\0": "1", "number": "1\0", "text": "a\0b"}
     fields["typed"] = "Lima\0"
     assert refusal(kind, fields) in ("bad_characters", "unknown_option")
@@ -138,7 +138,7 @@ def test_what_cannot_be_stored_is_refused(kind):
     assert refusal(kind, {**half, "option-9": "1"}) in ("bad_characters", "unknown_option")
 
 
-def test_typed_answers_stand_in_the_text_or_beside_it():
+def test_typed_answers_may_be_outside_the_text():
     given = read(card("typed"), Asked(), {"typed": "Peru\nOslo\nPeru"})
     assert [span.text for span in given.spans] == ["Oslo"]
     assert given.values == ("Peru",)
@@ -152,7 +152,7 @@ def test_typed_answers_stand_in_the_text_or_beside_it():
     assert refusal("typed", {}) == "nothing_chosen"
 
 
-def test_without_that_word_of_the_card_typed_answers_stand_in_the_text():
+def test_without_the_typed_key_answers_must_be_in_the_text():
     assert refusal("spans", {"typed": "Peru"}) == "not_in_text"
 
 
@@ -176,7 +176,7 @@ GOLD = [
 
 
 @pytest.mark.parametrize(("kind", "gold", "changes", "expected"), GOLD)
-def test_gold_is_what_could_be_answered(kind, gold, changes, expected):
+def test_gold_must_be_a_possible_answer(kind, gold, changes, expected):
     if isinstance(expected, tuple):
         assert check_gold(card(kind, **changes), Asked.options, gold) == expected
         return
@@ -204,23 +204,23 @@ BAD_KEYS = [
 
 
 @pytest.mark.parametrize(("changes", "sentence"), BAD_KEYS)
-def test_a_card_is_read_strictly(changes, sentence):
+def test_an_invalid_card_is_refused(changes, sentence):
     with pytest.raises(CardError, match=sentence):
         parse_card(factories.card_data(**changes), "card")
 
 
-def test_a_card_that_says_the_usual_is_the_same_card():
+def test_a_card_with_default_values_equals_one_without():
     assert parse_card(factories.card_data(answer="spans", typed=False), "a") == parse_card(
         factories.card_data(), "a"
     )
 
 
 @pytest.mark.parametrize("kind", factories.KINDS)
-def test_a_card_is_the_same_when_it_is_read_from_what_it_says(kind):
+def test_a_card_equals_the_card_parsed_from_its_dict(kind):
     assert parse_card(card(kind).as_dict(), "card") == card(kind)
 
 
-def test_the_data_report_names_what_is_odd_about_gold_and_options():
+def test_the_data_report_names_odd_gold_and_options():
     lines = [
         {"id": "1", "context": "a", "question": "?", "answer": ["3.50"]},
         {"id": "2", "context": "a", "question": "?", "answer": ["3.5"]},

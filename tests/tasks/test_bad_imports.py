@@ -28,7 +28,7 @@ def var(settings, tmp_path) -> Path:
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", [case for case in BAD if case != "too long a line"])
-def test_a_bad_file_is_named_with_its_place_and_the_others_are_kept(ada, case):
+def test_a_bad_file_is_named_with_its_place_and_can_be_replaced(ada, case):
     content, sentence = BAD[case]
     page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": content}))
     problems = page.context["problems"]
@@ -44,14 +44,14 @@ def test_a_bad_file_is_named_with_its_place_and_the_others_are_kept(ada, case):
     assert Task.objects.exists()
 
 
-def test_every_bad_file_is_named_at_once(ada):
+def test_every_bad_file_is_reported_together(ada):
     page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": "{\n", "toy_train_1_1.jsonl": "[]\n"}))
     assert len(page.context["problems"]) == 2
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", BAD_CARDS)
-def test_a_bad_card_is_named_by_its_key_and_the_files_are_kept(ada, case):
+def test_a_bad_card_is_named_by_its_key_and_can_be_replaced(ada, case):
     card, sentence = BAD_CARDS[case]
     page = settle(ada, send(ada, GOOD | {"task.toml": card}))
     (problem,) = page.context["problems"]
@@ -61,7 +61,7 @@ def test_a_bad_card_is_named_by_its_key_and_the_files_are_kept(ada, case):
     assert "Data report" in text(page)
 
 
-def test_a_missing_card_two_cards_no_test_file_and_two_tasks_are_reported(ada):
+def test_missing_or_conflicting_cards_and_files_are_reported(ada):
     bare = {"toy_test.jsonl": line()}
     page = send(ada, bare)
     assert "choose a card of CLUES, or add your own card" in text(page)
@@ -75,7 +75,7 @@ def test_a_missing_card_two_cards_no_test_file_and_two_tasks_are_reported(ada):
     assert "Data report" in text(page)
 
 
-def test_a_file_that_is_no_part_of_a_task_is_named_and_the_others_taken(ada):
+def test_an_unknown_file_is_named_and_the_others_are_taken(ada):
     page = settle(ada, send(ada, GOOD | {"notes.txt": "x", "README.md": "x"}))
     (refusal,) = page.context["not_taken"]
     assert refusal.startswith("notes.txt: not accepted: unknown file name")
@@ -93,7 +93,7 @@ def test_a_file_that_is_no_part_of_a_task_is_named_and_the_others_taken(ada):
         ({"broken.zip": b"PK"}, "broken.zip: cannot be unpacked"),
     ],
 )
-def test_an_upload_of_nothing_useful_is_refused_and_leaves_nothing(ada, var, contents, sentence):
+def test_a_useless_upload_is_refused_and_leaves_nothing(ada, var, contents, sentence):
     reply = send(ada, contents)
     assert reply.status_code == 422
     assert sentence in text(reply)
@@ -116,14 +116,14 @@ def test_an_unknown_card_is_refused(ada):
         "C:/toy_test.jsonl", "C:toy_test.jsonl",
     ],
 )  # fmt: skip
-def test_a_path_in_a_zip_that_leads_elsewhere_keeps_the_whole_zip_out(ada, var, tmp_path, name):
+def test_a_zip_with_a_path_outside_is_refused_as_a_whole(ada, var, tmp_path, name):
     reply = send(ada, {"task.zip": zipped(GOOD | {name: line()})})
     assert reply.status_code == 422
     assert "is a path that leads elsewhere" in text(reply)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_of_a_zip_the_names_alone_are_used(ada, tmp_path):
+def test_only_the_file_names_in_a_zip_are_used(ada, tmp_path):
     page = settle(ada, send(ada, {"a.zip": zipped({f"x/y/{k}": v for k, v in GOOD.items()})}))
     assert [file["file"] for file in page.context["files"]] == sorted(GOOD)
     outside = [p for p in tmp_path.rglob("*.jsonl") if p.parent.parent.name != "uploads"]
@@ -150,7 +150,7 @@ def test_a_zip_that_would_unpack_to_too_much_is_refused(ada, var, small_limit):
     assert stored_folders(var) == []
 
 
-def test_a_zip_that_lies_about_its_size_is_refused(ada, var, small_limit):
+def test_a_zip_with_a_false_size_is_refused(ada, var, small_limit):
     bomb = bytearray(zipped({"toy_test.jsonl": b" " * 200_000}))
     told = (200_000).to_bytes(4, "little")
     while told in bomb:
@@ -181,7 +181,7 @@ def test_a_damaged_zip_is_refused(ada):
     assert "cannot be unpacked" in text(send(ada, {"damaged.zip": bytes(damaged)}))
 
 
-def test_files_that_are_too_large_together_are_refused_one_by_one(ada, small_limit):
+def test_files_beyond_the_total_limit_are_refused_singly(ada, small_limit):
     long = line(context="We saw Oslo. " + "x" * 60_000)
     page = send(ada, GOOD | {"toy_test.jsonl": long, "toy_train_1_1.jsonl": long})
     (refusal,) = page.context["not_taken"]
@@ -192,7 +192,7 @@ def test_files_that_are_too_large_together_are_refused_one_by_one(ada, small_lim
     assert page.context["not_taken"] == []
 
 
-def test_more_than_100_files_at_once_are_refused_in_words(ada):
+def test_more_than_100_files_are_refused_with_a_message(ada):
     ada.raise_request_exception = False
     reply = send(ada, {f"toy_train_1_{number}.jsonl": line() for number in range(1, 102)})
     assert reply.status_code == 400
@@ -206,7 +206,7 @@ def test_names_and_errors_are_escaped(ada):
     assert "<b>" not in page.content.decode()
 
 
-def test_all_mistakes_of_all_files_are_told_at_once(ada):
+def test_all_mistakes_of_all_files_are_reported_together(ada):
     bad = line() + "no JSON\n" + line(id="2", answer="Lima") + line(id="3", context=7)
     sent = GOOD | {"toy_test.jsonl": bad, "toy_train_1_1.jsonl": line(id="t", colour="red")}
     problems = settle(ada, send(ada, sent)).context["problems"]
@@ -218,7 +218,7 @@ def test_all_mistakes_of_all_files_are_told_at_once(ada):
     ]
 
 
-def test_a_wrong_card_hides_nothing(ada):
+def test_a_wrong_card_does_not_hide_other_problems(ada):
     """Two keys are wrong, one is misspelt, and a line of a file is not JSON."""
     card = card_text(title=" ", family="parsing", source=None, sourc="here")
     page = settle(ada, send(ada, GOOD | {"task.toml": card, "toy_test.jsonl": "no JSON\n"}))
@@ -232,7 +232,7 @@ def test_a_wrong_card_hides_nothing(ada):
     assert not Task.objects.exists()
 
 
-def test_of_a_file_with_many_bad_lines_twenty_are_named(ada):
+def test_twenty_bad_lines_of_a_file_are_named(ada):
     problems = settle(ada, send(ada, GOOD | {"toy_test.jsonl": "no JSON\n" * 50})).context[
         "problems"
     ]

@@ -29,19 +29,19 @@ def test_both_places_of_a_right_text_are_right():
     assert [m.verdict for m in compare(both, ["Bo"], "set", [TEXT]).marks] == ["right", "right"]
 
 
-def test_a_missed_text_is_marked_once_where_it_stands():
+def test_a_missed_text_is_marked_once_where_it_occurs():
     result = verdicts("Rio", ["Rio", "New York"])
     assert result.missed == ["New York"]
     missed = [mark for mark in result.marks if mark.verdict == "missed"]
     assert [(m.start, m.text) for m in missed] == [(TEXT.index("New"), "New York")]
 
 
-def test_what_is_chosen_and_not_gold_is_extra():
+def test_a_chosen_text_that_is_not_gold_is_extra():
     result = verdicts("Ann Lee\nRio", ["Rio"])
     assert (result.extra, result.right, result.partial) == (["Ann Lee"], ["Rio"], [])
 
 
-def test_what_overlaps_gold_but_is_another_text_is_partly_right_and_counts_0():
+def test_a_text_that_overlaps_gold_is_partly_right_and_scores_0():
     result = verdicts("York", ["New York"])
     assert (result.partial, result.extra, result.missed) == (["York"], [], ["New York"])
     assert result.s1 == 0
@@ -49,13 +49,13 @@ def test_what_overlaps_gold_but_is_another_text_is_partly_right_and_counts_0():
     assert pieces == [("New ", "", True), ("York", "partial", True)]
 
 
-def test_alternatives_are_compared_with_the_one_that_scored():
+def test_the_scoring_alternative_is_the_one_compared():
     result = verdicts("New York", ["York", "New York", "for New York"], "any_of")
     assert (result.right, result.missed, result.partial) == (["New York"], [], [])
     assert result.also_accepted == ["York", "for New York"]
 
 
-def test_with_no_alternative_right_the_one_that_was_touched_is_shown():
+def test_with_no_alternative_right_a_touched_one_is_shown():
     result = verdicts("New", ["Rio", "New York"], "any_of")
     assert (result.missed, result.partial) == (["New York"], ["New"])
     assert result.also_accepted == ["Rio"]
@@ -70,16 +70,16 @@ def test_gold_that_cannot_be_highlighted_is_marked():
 
 
 @pytest.mark.parametrize(("gold", "s1", "missed"), [([], 1, []), (["Rio"], 0, ["Rio"])])
-def test_no_answer_is_right_only_where_there_is_none(gold, s1, missed):
+def test_no_answer_is_right_only_if_the_gold_is_empty(gold, s1, missed):
     result = verdicts("", gold)
     assert (result.s1, result.missed) == (s1, missed)
 
 
-def test_a_highlight_where_there_is_no_answer_is_extra():
+def test_a_highlight_is_extra_if_the_answer_is_empty():
     assert verdicts("Rio", []).extra == ["Rio"]
 
 
-def test_labels_have_no_marks():
+def test_labels_have_no_marks_in_the_text():
     result = compare(GivenAnswer((), "no", False), ["yes"], "set", [TEXT], in_text=False)
     assert (result.marks, result.extra, result.missed, result.unreachable) == (
         (), ["no"], ["yes"], [],
@@ -87,7 +87,7 @@ def test_labels_have_no_marks():
 
 
 @given(st.text("ab .😀", min_size=1, max_size=30), st.data())
-def test_the_pieces_always_add_up_to_the_text(text, data):
+def test_pieces_always_join_to_the_text(text, data):
     cut = tokens(text)
     if not cut:
         return
@@ -106,7 +106,7 @@ def test_missed_texts_are_in_the_order_of_the_text():
     assert result.missed == ["Mountain", "New England", "West South Central", "El Dorado"]
 
 
-def test_a_gold_text_of_the_question_is_marked_there_where_it_can_be_highlighted():
+def test_a_gold_text_in_a_selectable_question_is_marked_there():
     asked = "Which of the two, Bo or Al?"
     result = compare(GivenAnswer((), "", True), ["Al"], "set", [TEXT], asked)
     assert [(m.verdict, m.segment, m.text) for m in result.marks] == [("missed", -1, "Al")]

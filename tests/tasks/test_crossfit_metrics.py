@@ -84,11 +84,11 @@ def test_pearson_equals_scipy(pairs):
         ("S1", ["a", "b"], ["b", "c", "d"], 0.4),
     ],
 )
-def test_worked_examples(name, prediction, golds, expected):
+def test_worked_examples_of_each_metric(name, prediction, golds, expected):
     assert METRICS[name].example(prediction, golds) == pytest.approx(expected)
 
 
-def test_a_long_reordered_text_has_nearly_1_and_no_recursion_stops_it():
+def test_a_long_reordered_text_scores_nearly_1_without_recursion():
     sentences = [" ".join(f"w{number * 50 + place}" for place in range(50)) for number in range(20)]
     forth, back = ". ".join(sentences), ". ".join(reversed(sentences))
     assert METRICS["Rouge-L"].example(forth, [back]) == pytest.approx(1, abs=1e-7)
@@ -96,7 +96,7 @@ def test_a_long_reordered_text_has_nearly_1_and_no_recursion_stops_it():
     assert METRICS["Rouge-L"].example(words, [words]) == pytest.approx(1, abs=1e-7)
 
 
-def test_only_the_first_words_of_a_text_count_so_that_time_is_bounded():
+def test_only_the_first_words_of_a_text_count():
     words = [f"w{number}" for number in range(MAX_WORDS)]
     text, longer = " ".join(words), " ".join([*words, *["more"] * 100_000])
     rouge = METRICS["Rouge-L"]
@@ -108,7 +108,7 @@ def test_only_the_first_words_of_a_text_count_so_that_time_is_bounded():
     assert f"first {MAX_WORDS}" in rouge.recipe
 
 
-def test_a_constant_side_is_told_and_never_a_bare_nan():
+def test_a_constant_side_has_a_remark_instead_of_a_bare_nan():
     pearson, matthews = METRICS["Pearson-Correlation"], METRICS["Matthew-Correlation"]
     assert math.isnan(pearson.corpus(["3", "3.0"], [["1"], ["2"]]))
     assert pearson.remark(["3", "3.0"], [["1"], ["2"]]) == "undefined: constant prediction"
@@ -131,12 +131,12 @@ def test_a_constant_side_is_told_and_never_a_bare_nan():
         ("Pearson-Correlation", ["1"], [["1"]], "two examples"),
     ],
 )
-def test_what_cannot_be_scored_is_refused_by_its_place(name, predictions, golds, said):
+def test_an_unscorable_text_is_refused_with_its_place(name, predictions, golds, said):
     with pytest.raises(ValueError, match=said):
         METRICS[name].corpus(predictions, golds)
 
 
-def test_what_is_no_mean_over_examples_scores_no_single_one():
+def test_set_metrics_do_not_score_a_single_example():
     whole = {name for name, metric in METRICS.items() if not metric.is_mean}
     assert whole == {"Classification-F1", "Matthew-Correlation", "Pearson-Correlation"}
     for name in whole:

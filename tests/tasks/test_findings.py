@@ -42,7 +42,7 @@ def of_row(record, typed: str):
 
 
 @pytest.mark.real_data
-def test_a_part_of_a_name_is_named_with_the_whole_of_it_and_not_missed_once_more(clues):
+def test_a_partial_name_is_too_short_and_not_also_missed(clues):
     row = conll(clues, "1459_3")
     assert kinds(of_row(row, "Los\nVenezuela")) == [
         ("too_short", "Los", "Los Angeles"), ("right", "Venezuela", "Venezuela"),
@@ -50,7 +50,7 @@ def test_a_part_of_a_name_is_named_with_the_whole_of_it_and_not_missed_once_more
 
 
 @pytest.mark.real_data
-def test_what_was_missed_stands_in_the_order_of_the_text_not_of_the_file(clues):
+def test_missed_texts_are_reported_in_the_order_of_the_text(clues):
     row = conll(clues, "13250_3")
     assert row.gold == ("West South Central", "New England", "Mountain")
     missed = [finding.gold[0] for finding in of_row(row, "")]
@@ -58,20 +58,20 @@ def test_what_was_missed_stands_in_the_order_of_the_text_not_of_the_file(clues):
 
 
 @pytest.mark.real_data
-def test_words_too_many_are_named_at_both_ends(clues):
+def test_surplus_words_are_named_at_both_ends(clues):
     (finding,) = of_row(conll(clues, "1822_1"), "Minister Hennady Udovenko said")
     assert (finding.kind, finding.gold) == ("too_long", ("Hennady Udovenko",))
     assert finding.surplus == ("Minister", "said")
 
 
 @pytest.mark.real_data
-def test_one_highlight_over_two_answers_names_both(clues):
+def test_one_highlight_over_two_answers_is_joined(clues):
     (finding,) = of_row(conll(clues, "9017_2"), "European Union and NATO")
     assert (finding.kind, finding.gold) == ("joined", ("European Union", "NATO"))
 
 
 @pytest.mark.real_data
-def test_what_is_no_answer_is_said_so_where_it_stands(clues):
+def test_an_extra_answer_is_reported_where_it_occurs(clues):
     found = of_row(conll(clues, "7128_3"), "Barbara Rittner\nSlovakia")
     assert kinds(found) == [
         ("extra", "Barbara Rittner", ""), ("missed", "", "Germany"),
@@ -80,7 +80,7 @@ def test_what_is_no_answer_is_said_so_where_it_stands(clues):
 
 
 @pytest.mark.real_data
-def test_every_gold_of_the_published_rows_is_named_after_no_answer(clues):
+def test_no_answer_misses_every_gold_of_the_published_rows(clues):
     for name in ("CoNLL03", "WikiANN", "SQuADv2", "ReCoRD"):
         card, files = read_clues(clues, name)
         for record in (record for file in files for record in file.records):
@@ -92,37 +92,37 @@ def test_every_gold_of_the_published_rows_is_named_after_no_answer(clues):
             assert places == sorted(places), record.id
 
 
-def test_an_answer_that_lies_across_the_end_of_the_right_one():
+def test_an_answer_across_the_end_of_the_gold_is_shifted():
     (finding,) = said("left Rio for New", ["New York"])
     assert (finding.kind, finding.gold) == ("shifted", ("New York",))
     assert finding.surplus == ("left Rio for",)
 
 
-def test_a_text_highlighted_twice_is_said_once():
+def test_a_text_highlighted_twice_is_one_finding():
     both = GivenAnswer(tuple(occurrences("Bo", [TEXT])), "", False)
     found = findings(both, compare(both, ["Bo"], "set", [TEXT]), ["Bo"], [TEXT])
     assert kinds(found) == [("right", "Bo", "Bo")]
 
 
-def test_gold_that_cannot_be_highlighted_is_no_mistake():
+def test_gold_that_cannot_be_highlighted_is_not_a_mistake():
     found = said("Rio", ["Rio", "Rio de Janeiro"])
     assert kinds(found) == [("right", "Rio", "Rio"), ("unreachable", "", "Rio de Janeiro")]
     assert not any(finding.is_mistake for finding in found)
 
 
-def test_where_one_answer_is_enough_a_second_one_is_too_many():
+def test_a_second_right_alternative_is_spare():
     found = said("Rio\nNew York", ["Rio", "New York"], "any_of")
     assert [finding.kind for finding in found] == ["right", "spare"]
 
 
-def test_the_kind_of_a_name_is_told_only_where_it_is_given():
+def test_the_kind_of_a_name_is_reported_only_if_it_is_given():
     assert kinds(said("Rio", ["Bo"]))[1][:2] == ("extra", "Rio")
     finding = said("Rio", ["Bo"], other_kinds={"Rio": "places"})[1]
     assert (finding.kind, finding.belongs_to) == ("other_kind", "places")
 
 
 @pytest.mark.parametrize(("label", "kind"), [("yes", "right_label"), ("no", "other_label")])
-def test_a_label_is_right_or_another_one(label, kind):
+def test_a_label_is_right_or_another_label(label, kind):
     answer = GivenAnswer((), label, False)
     names = [{"name": name, "definition": "-", "example": "-"} for name in ("yes", "no")]
     card = parse_card(factories.card_data(labels=names), "card")
@@ -132,12 +132,12 @@ def test_a_label_is_right_or_another_one(label, kind):
     assert (finding.kind, finding.given, finding.gold) == (kind, label, ("yes",))
 
 
-def test_no_answer_where_there_is_none_needs_no_finding():
+def test_a_right_empty_answer_has_no_finding():
     assert said("", []) == ()
 
 
 @given(st.text("ab .😀", min_size=1, max_size=30), st.data())
-def test_there_is_a_mistake_exactly_where_the_score_is_below_1(text, data):
+def test_a_mistake_is_found_exactly_if_the_score_is_below_1(text, data):
     cut = tokens(text)
     if not cut:
         return

@@ -20,7 +20,7 @@ NAMED = "The disk of var/ is full ("
 LARGE = "".join(line(id=str(n), context="We saw Oslo. " + "x" * 10_000) for n in range(120))
 
 
-def test_a_part_of_a_job_that_finds_no_room_says_so_and_goes_on_when_there_is(
+def test_a_chunk_on_a_full_disk_fails_and_can_be_retried(
     db, monkeypatch, caplog, settings, tmp_path
 ):
     settings.VAR_DIR = tmp_path
@@ -67,7 +67,7 @@ def files_in(folder: Path) -> list[str]:
 
 
 @pytest.mark.small_disk
-def test_an_upload_on_a_full_disk_is_named_and_leaves_nothing(ada, disk):
+def test_an_upload_on_a_full_disk_is_refused_and_leaves_nothing(ada, disk):
     reply = send(ada, GOOD | {"toy_test.jsonl": LARGE})
     assert reply.status_code == 422
     assert NAMED in text(reply)
@@ -79,7 +79,7 @@ def test_an_upload_on_a_full_disk_is_named_and_leaves_nothing(ada, disk):
 
 
 @pytest.mark.small_disk
-def test_files_that_are_added_on_a_full_disk_leave_the_others_as_they_are(ada, disk):
+def test_adding_files_on_a_full_disk_leaves_the_others_unchanged(ada, disk):
     page = settle(ada, send(ada, GOOD))
     before = sorted(files_in(disk))
     page = act_files(ada, page, {"toy_train_1_2.jsonl": LARGE})
@@ -89,7 +89,7 @@ def test_files_that_are_added_on_a_full_disk_leave_the_others_as_they_are(ada, d
 
 
 @pytest.mark.small_disk
-def test_predictions_on_a_full_disk_are_named_and_leave_nothing(ada, disk, monkeypatch):
+def test_predictions_on_a_full_disk_are_refused(ada, disk, monkeypatch):
     monkeypatch.setattr(upload_job, "SMALL", 0)
     task = factories.make_task()
     data = factories.prediction_lines(task, lambda example: example.gold)
@@ -111,9 +111,7 @@ def test_predictions_on_a_full_disk_are_named_and_leave_nothing(ada, disk, monke
 
 @pytest.mark.small_disk
 @pytest.mark.long
-def test_a_bundle_on_a_full_disk_is_named_leaves_nothing_and_is_made_when_there_is_room(
-    ada, disk, researcher
-):
+def test_a_bundle_on_a_full_disk_fails_and_can_be_retried(ada, disk, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     other = fill(disk)
     for _try in range(3):
@@ -134,7 +132,7 @@ def test_a_bundle_on_a_full_disk_is_named_leaves_nothing_and_is_made_when_there_
 
 
 @pytest.mark.small_disk
-def test_files_of_a_form_that_find_no_room_on_their_way_are_named(ada, disk, settings):
+def test_form_files_on_a_full_disk_get_an_error(ada, disk, settings):
     settings.FILE_UPLOAD_TEMP_DIR = str(disk)
     large = SimpleUploadedFile("toy_test.jsonl", b"x" * 3_000_000)
     reply = ada.post(reverse("task_import"), {"card": "", "files": [large]})

@@ -77,12 +77,12 @@ def test_the_kind_of_answer_of_all_33_real_tasks_is_inferred():
         ("trec-finegrained", "47 different outputs in training"),
     ],
 )
-def test_the_quirks_of_real_tasks_are_told(name, said):
+def test_quirks_of_real_tasks_are_reported(name, said):
     assert said in report(str(GYM), "--tasks", name)
 
 
 @pytest.mark.real_data
-def test_tasks_with_the_same_texts_and_a_leak_of_a_partition_are_told():
+def test_shared_texts_and_the_leak_of_a_partition_are_reported():
     told = report(str(GYM))
     assert "33 tasks read." in told
     assert "squad-no_context and squad-with_context have 128 texts in common" in told
@@ -93,7 +93,7 @@ def test_tasks_with_the_same_texts_and_a_leak_of_a_partition_are_told():
 
 
 @pytest.mark.real_data
-def test_texts_and_options_are_told_apart():
+def test_texts_and_options_are_separated():
     task = reader.read_task(GYM / "superglue-multirc")
     shape = reader.shape_of([line.input for line in task.all_lines()])
     assert shape.names == ("question", "context")
@@ -106,7 +106,7 @@ def test_texts_and_options_are_told_apart():
         assert {text.strip() for text in line.golds[0].split(reader.SEPARATOR)} <= set(options)
 
 
-def test_what_crossfit_publishes_is_whole():
+def test_the_crossfit_catalogue_is_complete():
     assert len(catalogue.tasks()) == 160
     assert {task.metric for task in catalogue.tasks().values()} == set(METRICS) - {"S1"}
     partitions = catalogue.partitions()
@@ -119,7 +119,7 @@ def test_what_crossfit_publishes_is_whole():
     }
 
 
-def test_what_the_rule_of_reading_loses_is_told_and_never_repaired(tmp_path):
+def test_lines_damaged_by_reading_are_reported_and_not_repaired(tmp_path):
     content = "a\tyes\nvanished\t\n shifted\tno\nb\tno\n"
     task = reader.read_task(write(tmp_path, "glue-rte", {"21_train": content}))
     lines = task.lines[21, "train"]
@@ -129,7 +129,7 @@ def test_what_the_rule_of_reading_loses_is_told_and_never_repaired(tmp_path):
     assert any("begins with a blank" in each and "_21_train.tsv:3" in each for each in told)
 
 
-def test_tests_that_differ_between_seeds_and_unseen_labels_are_told(tmp_path):
+def test_files_that_differ_and_unseen_labels_are_reported(tmp_path):
     folder = write(tmp_path, "glue-rte", {"21_test": "a\tyes\nc\tmaybe\n"})
     told = inspect(reader.read_task(folder))[1]
     assert any(
@@ -139,7 +139,7 @@ def test_tests_that_differ_between_seeds_and_unseen_labels_are_told(tmp_path):
     assert any("seed 21: the label 'maybe' is in no training line" in each for each in told)
 
 
-def test_an_option_that_loses_blanks_is_told(tmp_path):
+def test_an_option_that_loses_blanks_is_reported(tmp_path):
     lines = "Go? (A) home (B) away\t home\nSit? (A) down (B) up\tup\n"
     parts = (f"{seed}_{part}" for seed in (13, 21) for part in reader.PARTS)
     task = reader.read_task(write(tmp_path, "codah", dict.fromkeys(parts, lines)))
@@ -165,7 +165,7 @@ def test_a_malformed_file_names_file_line_and_column(tmp_path, content, said):
         reader.read_task(write(tmp_path, "glue-rte", {"13_train": content}))
 
 
-def test_a_folder_that_is_no_task_of_the_gym_is_refused(tmp_path):
+def test_a_folder_that_is_not_a_gym_task_is_refused(tmp_path):
     folder = write(tmp_path, "glue-rte", {})
     with pytest.raises(CommandError, match="glue-xyz: is none of the Gym's 160 tasks"):
         report(str(tmp_path), "--tasks", "glue-xyz")
@@ -192,5 +192,5 @@ def test_a_folder_that_is_no_task_of_the_gym_is_refused(tmp_path):
         ("(B) (A)", ("(B) (A)", ())),
     ],
 )
-def test_options_are_cut_in_the_order_of_their_letters(text, expected):
+def test_options_are_split_in_the_order_of_their_letters(text, expected):
     assert reader.split_options(text) == expected

@@ -51,7 +51,7 @@ def confirm(client, page, **changes: str):
 
 
 @pytest.mark.real_data
-def test_real_tasks_are_shown_with_their_quirks_and_imported_as_confirmed(ada, var):
+def test_real_tasks_are_shown_with_quirks_and_then_imported(ada, var):
     page = send(ada, GYM / "sick", GYM / "limit", GYM / "squad-with_context")
     words = text(page)
     assert "3 tasks of the Few-shot Gym" in words
@@ -74,7 +74,7 @@ def test_real_tasks_are_shown_with_their_quirks_and_imported_as_confirmed(ada, v
     assert not stored_folders(var)
 
 
-def test_how_a_task_is_answered_is_changed_before_it_is_confirmed(ada, tmp_path):
+def test_the_kind_of_a_task_can_be_changed_before_confirming(ada, tmp_path):
     page = send(ada, write(tmp_path, "web_questions", {}), write(tmp_path, "glue-rte", {}))
     changes = {"kind-web_questions": "label", "take-glue-rte": None}
     page = confirm(ada, page, **changes)
@@ -86,7 +86,7 @@ def test_how_a_task_is_answered_is_changed_before_it_is_confirmed(ada, tmp_path)
     assert task.report["made_from"]["why"] == "as you chose"
 
 
-def test_files_of_a_folder_are_taken_too_and_the_same_again_changes_nothing(ada, tmp_path):
+def test_a_folder_can_be_uploaded_and_a_repeat_changes_nothing(ada, tmp_path):
     folder = write(tmp_path, "glue-rte", {})
     for words in ("1 task imported.", "0 tasks imported, 1 already existed"):
         files = [SimpleUploadedFile(p.name, p.read_bytes()) for p in sorted(folder.iterdir())]
@@ -118,7 +118,7 @@ def test_a_malformed_file_is_named_and_nothing_is_stored(ada, var, tmp_path, fil
         ("../glue-rte_2_13_train.tsv", "is a path that leads elsewhere"),
     ],
 )
-def test_other_files_are_refused_by_name(ada, name, said):
+def test_unknown_files_are_refused_by_name(ada, name, said):
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr(name, "a\tyes\n")
@@ -129,7 +129,7 @@ def test_other_files_are_refused_by_name(ada, name, said):
     assert not TaskUpload.objects.exists()
 
 
-def test_a_task_that_cannot_be_made_keeps_all_others_out(ada, tmp_path):
+def test_one_impossible_task_prevents_the_whole_import(ada, tmp_path):
     bad = "premise: x [SEP] hypothesis: y\tyes\npremise: x [SEP] hypothesis:  \tno\n"
     parts = (f"{seed}_{part}" for seed in (13, 21) for part in reader.PARTS)
     page = send(
@@ -153,14 +153,16 @@ def test_a_task_that_cannot_be_made_keeps_all_others_out(ada, tmp_path):
         ({"seed": "-1"}, "greater than or equal to 0"),
     ],
 )
-def test_a_wrong_form_says_where(ada, tmp_path, changes, said):
+def test_an_invalid_form_is_refused_with_the_field(ada, tmp_path, changes, said):
     page = confirm(ada, send(ada, write(tmp_path, "glue-rte", {})), **changes)
     assert page.status_code == 422
     assert said in text(page)
     assert not Task.objects.exists()
 
 
-def test_an_upload_is_nobody_elses_and_can_be_discarded(ada, var, other_researcher, tmp_path):
+def test_a_gym_upload_belongs_to_its_owner_and_can_be_discarded(
+    ada, var, other_researcher, tmp_path
+):
     page = send(ada, write(tmp_path, "glue-rte", {}))
     upload = page.context["upload"]
     other = Client()
@@ -172,7 +174,7 @@ def test_an_upload_is_nobody_elses_and_can_be_discarded(ada, var, other_research
     assert not stored_folders(var)
 
 
-def test_too_many_bytes_are_refused(ada, tmp_path, monkeypatch):
+def test_an_upload_that_is_too_large_is_refused(ada, tmp_path, monkeypatch):
     monkeypatch.setattr(uploads, "MAX_BYTES", 20)
     page = send(ada, write(tmp_path, "glue-rte", {}))
     assert "larger than" in text(page)
@@ -180,7 +182,7 @@ def test_too_many_bytes_are_refused(ada, tmp_path, monkeypatch):
 
 
 @pytest.mark.real_data
-def test_the_tasks_of_a_partition_alone_are_offered_with_its_leak(ada):
+def test_a_partition_limits_the_tasks_and_reports_its_leak(ada):
     sent = {
         "archive": zipped(GYM / "sick", GYM / "codah", GYM / "blimp-wh_questions_object_gap"),
         "partition": "train_non_nli_test_nli",

@@ -57,9 +57,7 @@ def problem(page) -> str:
         ("task.toml", card_text(instructions="x" * 200_000), "task.toml: larger than 100 kB"),
     ],
 )
-def test_a_file_made_to_keep_the_server_busy_is_refused_with_its_place(
-    ada, name, content, sentence
-):
+def test_a_file_made_to_slow_the_server_is_refused(ada, name, content, sentence):
     page = settle(ada, send(ada, GOOD | {name: content}))
     assert sentence in problem(page)
     upload = page.context["upload"]
@@ -69,12 +67,12 @@ def test_a_file_made_to_keep_the_server_busy_is_refused_with_its_place(
     assert Task.objects.exists()
 
 
-def test_equal_golds_are_looked_for_once_and_no_further_than_their_first_place():
+def test_equal_golds_are_searched_once_up_to_their_first_place():
     assert ceiling(["Oslo"] * 50_000, ["Oslo " * 10_000], "set") == 1.0
     assert ceiling(["Oslo"] * 50_000 + ["Rome"], ["Oslo " * 10_000], "any_of") == 1.0
 
 
-def test_a_zip_of_more_than_500_names_is_refused_before_it_is_unpacked(ada):
+def test_a_zip_of_more_than_500_names_is_refused_unopened(ada):
     many = zipped({f"toy_train_1_{number}.jsonl": "" for number in range(1, 502)})
     assert "it contains 501 files, and at most 500 are" in text(send(ada, {"many.zip": many}))
     assert not TaskUpload.objects.exists()
@@ -88,7 +86,7 @@ def test_an_upload_holds_at_most_500_files(ada, monkeypatch):
     assert refusal == "toy_train_1_2.jsonl: not accepted; an upload contains at most 3 files."
 
 
-def test_a_link_in_a_zip_is_named(ada):
+def test_a_symbolic_link_in_a_zip_is_refused(ada):
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         link = zipfile.ZipInfo("toy_test.jsonl")
@@ -97,13 +95,13 @@ def test_a_link_in_a_zip_is_named(ada):
     assert "in it is a link to another file" in text(send(ada, {"a.zip": content.getvalue()}))
 
 
-def test_utf_16_is_told_to_be_saved_as_utf_8(ada):
+def test_a_utf_16_file_gets_the_advice_to_save_it_as_utf_8(ada):
     page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": line().encode("utf-16")}))
     assert "save the file as UTF-8" in problem(page)
 
 
 @pytest.mark.long
-def test_what_takes_too_long_is_stopped_and_named(ada, one_second):
+def test_a_check_that_takes_too_long_is_stopped(ada, one_second):
     page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": SLOW}))
     assert problem(page) == (
         "The task as a whole: too complex: reading it takes more than 1 s of processor time, or"
@@ -114,7 +112,7 @@ def test_what_takes_too_long_is_stopped_and_named(ada, one_second):
 
 
 @pytest.mark.long
-def test_what_takes_too_much_memory_is_stopped_and_named(ada, monkeypatch):
+def test_a_check_that_takes_too_much_memory_is_stopped(ada, monkeypatch):
     monkeypatch.setattr(checking, "MEMORY", 60_000_000)
     test = "".join(line(id=str(n), context="We saw Oslo. " + "x" * 500) for n in range(30_000))
     page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": test}))
@@ -168,9 +166,7 @@ def follow(ada, reply) -> str:
     return reply.url
 
 
-def test_predictions_that_are_too_complex_are_named_and_the_other_files_told_apart(
-    ada, monkeypatch
-):
+def test_too_complex_predictions_are_named_and_others_accepted(ada, monkeypatch):
     task = factories.make_task(splits=2)
     good = factories.prediction_lines(task, lambda example: example.gold)
     monkeypatch.setattr(checking, "MEMORY", 60_000_000)
@@ -196,7 +192,7 @@ def busy():
     checking.one_at_a_time.release()
 
 
-def test_who_comes_while_another_upload_is_checked_waits_without_holding_a_thread(ada, busy):
+def test_an_upload_waits_as_a_job_while_another_is_checked(ada, busy):
     page = send(ada, GOOD)
     job = page.context["job"]
     assert (job.state, job.done, job.lease, job.attempts) == ("waiting", 0, "", 0)
@@ -206,16 +202,14 @@ def test_who_comes_while_another_upload_is_checked_waits_without_holding_a_threa
     assert checking.one_at_a_time.acquire(timeout=1)
 
 
-def test_attention_checks_are_asked_for_again_while_another_upload_is_checked(
-    ada, researcher, busy, monkeypatch
-):
+def test_checks_of_a_task_get_503_while_an_upload_is_checked(ada, researcher, busy, monkeypatch):
     monkeypatch.setattr(checking, "PATIENCE", 0)
     reply = sent_checks(ada, factories.make_task(by=researcher), line())
     assert reply.status_code == 503
     assert "Another upload is being checked at the moment" in text(reply)
 
 
-def test_small_predictions_wait_as_a_job_while_another_upload_is_checked(ada, busy, monkeypatch):
+def test_small_predictions_wait_while_another_upload_is_checked(ada, busy, monkeypatch):
     monkeypatch.setattr(checking, "PATIENCE", 0)
     task = factories.make_task()
     data = factories.prediction_lines(task, lambda example: example.gold)
@@ -227,7 +221,7 @@ def test_small_predictions_wait_as_a_job_while_another_upload_is_checked(ada, bu
 
 
 @pytest.mark.long
-def test_other_threads_go_on_while_a_check_waits_for_its_process(one_second, tmp_path):
+def test_other_threads_continue_while_a_check_runs(one_second, tmp_path):
     path = tmp_path / "toy_test.jsonl"
     path.write_text(SLOW)
     errors = []
@@ -249,7 +243,7 @@ def test_other_threads_go_on_while_a_check_waits_for_its_process(one_second, tmp
     assert turns > 1
 
 
-def test_the_process_of_a_check_loads_neither_django_nor_anything_else_from_outside():
+def test_the_process_of_a_check_loads_no_external_package():
     code = "import sys, tasks.check_process; print([n for n in sys.modules if 'site-' in str("
     code += "getattr(sys.modules[n], '__file__', ''))], 'django' in sys.modules)"
     command = [*checking.COMMAND[: checking.COMMAND.index("-m")], "-c", code]
@@ -258,9 +252,7 @@ def test_the_process_of_a_check_loads_neither_django_nor_anything_else_from_outs
     assert checking.COMMAND[0] == sys.executable
 
 
-def test_an_account_has_one_check_at_a_time_and_leaves_room_for_the_others(
-    researcher, other_researcher
-):
+def test_an_account_has_one_check_at_a_time(researcher, other_researcher):
     with checking.one_of(researcher.pk):
         with pytest.raises(checking.Busy, match="of yours"), checking.one_of(researcher.pk):
             """Not reached."""
@@ -270,7 +262,7 @@ def test_an_account_has_one_check_at_a_time_and_leaves_room_for_the_others(
         """Free again."""
 
 
-def test_a_dataset_is_not_read_while_another_one_of_the_same_account_is(ada, researcher):
+def test_an_account_reads_one_dataset_at_a_time(ada, researcher):
     file = SimpleUploadedFile("x.csv", b"text,label\na,b\n")
     with checking.one_of(researcher.pk):
         page = ada.post(reverse("dataset_import"), {"dataset": file})
@@ -279,7 +271,7 @@ def test_a_dataset_is_not_read_while_another_one_of_the_same_account_is(ada, res
 
 
 @pytest.mark.parametrize("last", ["XFD1048576", "XFD2"])
-def test_a_sheet_with_a_cell_in_its_last_corner_is_refused_at_once(tmp_path, last):
+def test_a_sheet_with_a_cell_in_its_last_corner_is_refused_fast(tmp_path, last):
     book = openpyxl.Workbook()
     sheet = book.active
     sheet["A1"], sheet["B1"], sheet["A2"], sheet["B2"] = "text", "label", "a", "b"

@@ -20,7 +20,7 @@ def run(*arguments: str) -> str:
 
 
 @pytest.mark.real_data
-def test_k_shots_of_a_classification_are_k_of_each_label_and_seeds_are_splits():
+def test_k_shots_are_k_of_each_label_and_seeds_are_splits():
     run(str(GYM), "--tasks", "superglue-cb", "sick")
     task = Task.objects.get(name="sick")
     card = task.card
@@ -43,7 +43,7 @@ def test_k_shots_of_a_classification_are_k_of_each_label_and_seeds_are_splits():
 
 
 @pytest.mark.real_data
-def test_spans_are_asked_with_their_question_and_sets_are_cut():
+def test_span_tasks_have_questions_and_sets_are_split():
     out = run(str(GYM), "--tasks", "squad-with_context", "limit")
     squad, limit = Task.objects.get(name="squad-with_context"), Task.objects.get(name="limit")
     example = squad.test_split.examples.order_by("position")[0]
@@ -57,7 +57,7 @@ def test_spans_are_asked_with_their_question_and_sets_are_cut():
 
 
 @pytest.mark.real_data
-def test_a_drawn_test_is_the_same_for_the_same_seed_and_says_of_how_many():
+def test_a_drawn_test_depends_on_the_seed_and_states_the_total():
     def drawn(seed: int) -> list[str]:
         made = making.make(making.see(GYM / "glue-rte"), making.Sample(20, seed))
         assert (made.card.test_of, made.card.test_seed) == (60, seed)
@@ -75,7 +75,7 @@ def test_a_drawn_test_is_the_same_for_the_same_seed_and_says_of_how_many():
 
 
 @pytest.mark.real_data
-def test_an_exported_task_comes_back_as_the_same(tmp_path):
+def test_an_exported_gym_task_imports_as_the_same_task(tmp_path):
     run(str(GYM), "--tasks", "anli", "--test", "30", "--seed", "1")
     call_command("export_task", "anli", str(tmp_path / "anli"), stdout=io.StringIO())
     out = io.StringIO()
@@ -84,7 +84,7 @@ def test_an_exported_task_comes_back_as_the_same(tmp_path):
     assert Task.objects.count() == 1
 
 
-def test_a_line_that_lost_its_input_or_output_is_left_out_and_told(tmp_path):
+def test_a_line_without_input_or_output_is_omitted_and_reported(tmp_path):
     lost = "a\tyes\nvanished\t\n\tno\tyes\nb\tno\n"
     write(tmp_path, "glue-rte", {"21_train": lost, "13_test": "a\tyes\nc\t\nb\tno\n"})
     out = run(str(tmp_path))
@@ -96,7 +96,7 @@ def test_a_line_that_lost_its_input_or_output_is_left_out_and_told(tmp_path):
     assert "glue-rte_2_21_train.tsv:3" in out
 
 
-def test_how_a_task_is_answered_can_be_said(tmp_path):
+def test_the_kind_of_a_task_can_be_given(tmp_path):
     write(tmp_path, "web_questions", {})
     out = run(str(tmp_path), "--kind", "web_questions=label")
     assert "answered by label (as you chose)" in out
@@ -117,7 +117,7 @@ def test_how_a_task_is_answered_can_be_said(tmp_path):
         ({}, ["--test", "0"], "expected at least 1"),
     ],
 )
-def test_what_cannot_be_imported_stores_nothing_and_says_where(tmp_path, files, arguments, said):
+def test_an_impossible_import_stores_nothing_and_names_the_place(tmp_path, files, arguments, said):
     write(tmp_path, "glue-rte", files)
     write(tmp_path, "glue-qnli", {})
     with pytest.raises(CommandError, match=said):
@@ -126,7 +126,7 @@ def test_what_cannot_be_imported_stores_nothing_and_says_where(tmp_path, files, 
     assert not Split.objects.exists()
 
 
-def test_a_text_that_is_blank_names_the_line_of_the_gyms_file(tmp_path):
+def test_a_blank_text_is_reported_with_the_line_of_the_gym_file(tmp_path):
     lines = "premise: x [SEP] hypothesis: y\tyes\npremise: x [SEP] hypothesis:  \tno\n"
     parts = (f"{seed}_{part}" for seed in (13, 21) for part in reader.PARTS)
     folder = write(tmp_path, "glue-rte", dict.fromkeys(parts, lines))
@@ -136,7 +136,7 @@ def test_a_text_that_is_blank_names_the_line_of_the_gyms_file(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.real_data
-def test_all_33_real_tasks_can_be_made():
+def test_all_33_real_tasks_can_be_imported():
     kinds = set()
     for folder in sorted(path for path in GYM.iterdir() if path.is_dir()):
         seen = making.see(folder)
@@ -152,7 +152,7 @@ def test_all_33_real_tasks_can_be_made():
 
 
 @pytest.mark.real_data
-def test_options_are_cut_from_the_text_and_kept_in_their_order():
+def test_options_are_cut_from_the_text_in_order():
     run(str(GYM), "--tasks", "codah", "superglue-multirc", "commonsense_qa")
     example = Task.objects.get(name="codah").train_split(32, 1).examples.order_by("position")[0]
     assert example.options == [
@@ -170,7 +170,7 @@ def test_options_are_cut_from_the_text_and_kept_in_their_order():
 
 
 @pytest.mark.real_data
-def test_texts_have_all_their_golds_and_long_ones_a_guide_from_training_alone():
+def test_texts_have_all_golds_and_lengths_from_training_only():
     run(str(GYM), "--tasks", "web_questions", "common_gen", "limit")
     web = Task.objects.get(name="web_questions")
     assert (web.card.answered_by, web.card.gold_rule) == ("short text", "any_of")
@@ -188,7 +188,7 @@ def test_texts_have_all_their_golds_and_long_ones_a_guide_from_training_alone():
     assert Task.objects.get(name="limit").card.typed
 
 
-def test_numbers_are_taken_in_plain_digits_alone(tmp_path):
+def test_numbers_must_be_in_plain_digits(tmp_path):
     write(tmp_path, "google_wellformed_query", dict.fromkeys(["13_train"], "a\t3.50\nb\t4\n"))
     with pytest.raises(CommandError, match="no numbers in plain digits"):
         run(str(tmp_path), "--kind", "google_wellformed_query=number")

@@ -42,7 +42,7 @@ def var(settings, tmp_path) -> Path:
 @pytest.mark.parametrize(("name", "folder"), [("MNLI", "MNLI"), ("CoNLL03", "CoNLL2003")])
 @pytest.mark.parametrize("as_zip", [False, True])
 @pytest.mark.long
-def test_a_task_of_clues_comes_in_as_from_the_terminal(ada, clues, var, name, folder, as_zip):
+def test_a_clues_task_imports_as_by_the_command(ada, clues, var, name, folder, as_zip):
     contents = published(clues, folder)
     if as_zip:
         inner = {f"CLUES/{folder}/{key}": value for key, value in contents.items()}
@@ -97,14 +97,14 @@ def test_an_own_task_comes_in_with_its_card(ada):
     assert task.test_split.examples.get().gold == ["Oslo"]
 
 
-def test_without_htmx_and_with_it_the_same_happens(ada):
+def test_with_htmx_an_upload_redirects_to_its_page(ada):
     fields = {"card": "", "files": files(GOOD)}
     reply = ada.post(reverse("task_import"), fields, headers={"HX-Request": "true"})
     assert reply["HX-Redirect"] == reverse("task_upload", args=[TaskUpload.objects.get().pk])
 
 
 @pytest.mark.long
-def test_an_upload_says_what_it_will_change(ada):
+def test_an_upload_states_what_it_will_change(ada):
     act(ada, settle(ada, send(ada, GOOD)), "confirm")
     page = settle(ada, send(ada, GOOD))
     assert "This content is already stored as toy-places v1" in text(page)
@@ -129,7 +129,7 @@ def test_get_stores_nothing_and_confirms_nothing(ada):
     assert not Task.objects.exists()
 
 
-def test_an_upload_can_be_left_and_found_again_or_discarded(ada, var):
+def test_an_unfinished_upload_is_listed_and_can_be_discarded(ada, var):
     page = settle(ada, send(ada, GOOD))
     upload = page.context["upload"]
     assert (
@@ -143,7 +143,7 @@ def test_an_upload_can_be_left_and_found_again_or_discarded(ada, var):
     assert ada.get(reverse("task_upload", args=[upload.pk])).status_code == 404
 
 
-def test_an_upload_is_nobody_elses(ada, other_researcher):
+def test_an_upload_belongs_to_its_owner(ada, other_researcher):
     upload = settle(ada, send(ada, GOOD)).context["upload"]
     other = Client()
     for name in ("task_upload", "task_upload_preview"):
@@ -158,7 +158,7 @@ def test_an_upload_is_nobody_elses(ada, other_researcher):
     assert TaskUpload.objects.exists()
 
 
-def test_an_upload_is_gone_after_a_day(ada, var):
+def test_an_upload_is_deleted_after_a_day(ada, var):
     upload = settle(ada, send(ada, GOOD)).context["upload"]
     TaskUpload.objects.update(created_at=timezone.now() - timedelta(hours=25))
     for name, hours in (("of-nobody", 2), ("of-nobody-yet", 0)):
@@ -170,7 +170,7 @@ def test_an_upload_is_gone_after_a_day(ada, var):
     assert stored_folders(var) == ["of-nobody-yet"]
 
 
-def test_what_is_large_is_read_part_by_part(ada, monkeypatch):
+def test_a_large_upload_is_read_in_parts(ada, monkeypatch):
     monkeypatch.setattr(upload_jobs, "SMALL", 0)
     monkeypatch.setattr(jobs, "POLL", 0)
     page = send(ada, GOOD)
@@ -233,7 +233,7 @@ def preview(client, page, number: int, **fields):
     return client.post(address, fields) if fields else client.get(address)
 
 
-def test_examples_are_shown_as_annotators_will_see_them_and_nothing_is_stored(ada):
+def test_examples_are_previewed_as_annotators_will_see_them(ada):
     page = settle(ada, send(ada, GOOD))
     training = preview(ada, page, 1)
     assert training.templates[0].name == "worker/work.html"
@@ -253,7 +253,7 @@ def test_examples_are_shown_as_annotators_will_see_them_and_nothing_is_stored(ad
 
 @pytest.mark.real_data
 @pytest.mark.long
-def test_the_ten_examples_are_from_all_over_the_files(ada, clues):
+def test_the_ten_previews_are_from_training_and_test(ada, clues):
     page = settle(ada, send(ada, published(clues, "MNLI"), "MNLI"))
     shown = page.context["shown"]
     assert [example["file"] for example in shown] == ["mnli_train_10_1.jsonl"] * 5 + [
@@ -264,7 +264,7 @@ def test_the_ten_examples_are_from_all_over_the_files(ada, clues):
         assert preview(ada, page, number).status_code == 200
 
 
-def test_before_everything_is_right_there_is_nothing_to_preview(ada):
+def test_a_faulty_upload_has_no_preview(ada):
     page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": "{\n"}))
     assert preview(ada, page, 1).status_code == 404
 
@@ -273,7 +273,7 @@ def test_before_everything_is_right_there_is_nothing_to_preview(ada):
 
 
 @pytest.mark.parametrize("name", ["studies", "tasks"])
-def test_the_empty_pages_lead_to_the_import(ada, name):
+def test_empty_pages_link_to_the_import(ada, name):
     assert f'href="{reverse("task_import")}"' in ada.get(reverse(name)).content.decode()
 
 
@@ -283,7 +283,7 @@ def test_the_import_is_for_researchers(client, db):
     assert client.post(reverse("task_import")).status_code == 302
 
 
-def test_sweeping_up_leaves_files_that_arrive_at_that_moment(researcher):
+def test_the_clean_up_does_not_delete_arriving_files(researcher):
     (Path(settings.VAR_DIR) / "uploads").mkdir(parents=True)
     came = []
 

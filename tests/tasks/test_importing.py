@@ -28,7 +28,7 @@ def imported(db, clues):
 
 
 @pytest.mark.real_data
-def test_all_96_files_are_imported_with_the_figures_of_the_data(imported):
+def test_all_96_files_are_imported_with_the_published_baselines(imported):
     assert Split.objects.count() == 96
     assert Example.objects.count() == 5020
     baselines = {name: task.report["baseline"] for name, task in imported.items()}
@@ -64,7 +64,7 @@ def test_the_report_names_what_is_odd_in_the_data(imported):
 
 
 @pytest.mark.real_data
-def test_rechain_nests_the_training_files(db, clues):
+def test_rechain_makes_the_training_files_nested(db, clues):
     call_command("import_clues", str(clues), "--task", "ReCoRD", "--rechain", verbosity=0)
     task = Task.objects.get()
     assert task.rechained
@@ -77,7 +77,7 @@ def test_rechain_nests_the_training_files(db, clues):
 
 
 @pytest.mark.real_data
-def test_a_second_run_changes_nothing_and_says_so(imported, clues, capsys):
+def test_a_second_import_changes_nothing(imported, clues, capsys):
     before = list(Task.objects.values())
     call_command("import_clues", str(clues))
     assert list(Task.objects.values()) == before
@@ -125,7 +125,7 @@ def test_a_researchers_own_task_is_imported(tmp_path, db):
     assert task.test_split.examples.get().gold == ["Oslo"]
 
 
-def test_changed_content_makes_a_new_version_and_keeps_the_old_one(tmp_path, db):
+def test_changed_content_makes_a_new_version(tmp_path, db):
     folder = folder_of(tmp_path, line())
     call_command("import_task", str(folder), verbosity=0)
     (folder / "toy_test.jsonl").write_text(line(question="Where?"))
@@ -138,7 +138,7 @@ def test_changed_content_makes_a_new_version_and_keeps_the_old_one(tmp_path, db)
     ]
 
 
-def test_a_task_is_none_before_its_last_piece_is_stored(tmp_path, db, monkeypatch):
+def test_a_task_is_hidden_until_its_last_piece_is_stored(tmp_path, db, monkeypatch):
     monkeypatch.setattr(importing, "PIECE", 0)
     seen = []
 
@@ -156,7 +156,7 @@ def test_a_task_is_none_before_its_last_piece_is_stored(tmp_path, db, monkeypatc
 
 
 @pytest.mark.parametrize("how", ["stopped", "broken"])
-def test_an_import_that_ends_early_is_no_task_and_is_gone_on_with(tmp_path, db, monkeypatch, how):
+def test_an_interrupted_import_makes_no_task_and_can_continue(tmp_path, db, monkeypatch, how):
     monkeypatch.setattr(importing, "PIECE", 0)
     ends = KeyboardInterrupt if how == "stopped" else OSError
     left = [2]
@@ -178,7 +178,7 @@ def test_an_import_that_ends_early_is_no_task_and_is_gone_on_with(tmp_path, db, 
     assert (Task.objects.get().version, UnfinishedImport.objects.count()) == (1, 0)
 
 
-def test_what_was_left_unfinished_is_forgotten_after_a_day(tmp_path, db, settings):
+def test_an_unfinished_import_is_deleted_after_a_day(tmp_path, db, settings):
     settings.VAR_DIR = tmp_path / "var"
     task = factories.make_task()
     UnfinishedImport.objects.create(task=task)
@@ -196,7 +196,7 @@ def test_every_spelling_of_no_answer_is_the_empty_set(tmp_path, db):
     assert [example.gold for example in Example.objects.all()] == [[], []]
 
 
-def test_an_explanation_is_stored_with_its_training_example_and_makes_a_new_version(tmp_path, db):
+def test_an_explanation_is_stored_and_makes_a_new_version(tmp_path, db):
     versions = []
     folder = folder_of(tmp_path, line())
     for explanation in ("", "A city in Norway.", "A city in Norway."):
@@ -210,7 +210,7 @@ def test_an_explanation_is_stored_with_its_training_example_and_makes_a_new_vers
     assert list(stored) == ["", "A city in Norway."]
 
 
-def test_files_without_explanations_have_a_hash_without_them(db):
+def test_the_hash_of_files_without_explanations_is_unchanged(db):
     record = Record("1", ("We saw Oslo.",), "Which places?", ("Oslo",))
     files = [SplitFile("train", 1, 1, "a_train_1_1.jsonl", [record])]
     card = parse_card(factories.card_data(), "card")
@@ -277,7 +277,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_refused_with_its_place_and_nothing_is_stored(tmp_path, db, case):
+def test_bad_input_is_refused_with_its_place(tmp_path, db, case):
     content, sentence = BAD[case]
     with pytest.raises(CommandError) as refused:
         call_command("import_task", str(folder_of(tmp_path, content)))
@@ -313,7 +313,7 @@ def test_a_bad_card_is_refused_by_its_key(tmp_path, db, case):
 UNSPACED = line(context="東京都庁で小池百合子知事が記者会見を開いた。", answer=["小池百合子"])
 
 
-def test_a_text_without_spaces_needs_a_card_that_says_so(tmp_path, db):
+def test_a_text_without_spaces_needs_granularity_char(tmp_path, db):
     """Words would not match the name in this text; the error names the line and the solution."""
     folder = folder_of(tmp_path, line() + UNSPACED.replace('"1"', '"2"'))
     with pytest.raises(CommandError) as refused:
@@ -329,7 +329,7 @@ def test_a_text_without_spaces_needs_a_card_that_says_so(tmp_path, db):
     assert task.report["ceiling"] == 100
 
 
-def test_a_card_that_says_word_is_the_card_that_says_nothing():
+def test_granularity_word_is_the_default_of_a_card():
     told = parse_card(factories.card_data(granularity="word"), "task.toml")
     assert told.as_dict() == parse_card(factories.card_data(), "task.toml").as_dict()
 
@@ -347,7 +347,7 @@ def test_an_unknown_file_name_is_refused(tmp_path, db):
         call_command("import_task", str(folder))
 
 
-def test_a_training_file_must_hold_as_many_examples_as_its_name_says(tmp_path, db):
+def test_a_training_file_must_hold_as_many_examples_as_named(tmp_path, db):
     folder = folder_of(tmp_path, line(), toy_train_2_1=line())
     with pytest.raises(CommandError, match="expected 2 examples for 2 shots, found 1"):
         call_command("import_task", str(folder))
@@ -365,7 +365,7 @@ def test_a_line_of_200_megabytes_is_refused_without_being_read(tmp_path, db):
 
 
 @pytest.mark.real_data
-def test_one_bad_task_does_not_keep_the_others_out(tmp_path, db, clues):
+def test_one_bad_task_does_not_stop_the_others(tmp_path, db, clues):
     copy = tmp_path / "clues"
     for folder in ("SST-2", "MNLI"):
         shutil.copytree(clues / folder, copy / folder, copy_function=shutil.copyfile)

@@ -27,7 +27,7 @@ def var(db, settings, tmp_path) -> Path:
     return settings.VAR_DIR
 
 
-def test_database_and_folder_hold_one_id(var):
+def test_database_and_folder_have_the_same_id(var):
     own = str(Installation.objects.get().folder_id)
     assert (var / "installation.txt").read_text() == f"{own}\n"
     assert [path.name for path in var.iterdir()] == ["installation.txt"]
@@ -37,7 +37,7 @@ def test_database_and_folder_hold_one_id(var):
     installation.require()
 
 
-def test_a_folder_of_another_database_is_refused_in_a_sentence(var):
+def test_a_folder_of_another_database_is_refused(var):
     (var / "installation.txt").write_text("00000000-0000-0000-0000-000000000000\n")
     with pytest.raises(ImproperlyConfigured, match="belongs to another database"):
         installation.require()
@@ -50,14 +50,14 @@ def test_a_folder_of_another_database_is_refused_in_a_sentence(var):
     assert "HANDFUL_VAR" in error.msg
 
 
-def test_a_new_folder_is_taken_when_a_server_starts(settings, tmp_path):
+def test_a_new_folder_is_accepted_when_a_server_starts(settings, tmp_path):
     settings.VAR_DIR = tmp_path / "new"
     installation.require()
     assert installation.conflict() == ""
     assert (tmp_path / "new" / "installation.txt").exists()
 
 
-def test_a_server_says_that_its_folder_is_not_the_one_that_others_share(settings, tmp_path, caplog):
+def test_a_server_reports_that_its_folder_is_not_the_shared_one(settings, tmp_path, caplog):
     installation.require()
     assert caplog.text == ""
     settings.VAR_DIR = tmp_path / "of-another-node"
@@ -82,7 +82,7 @@ def start(var: Path, name: str) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.long
-def test_a_server_with_another_database_does_not_start_on_the_same_folder(tmp_path):
+def test_a_server_with_another_database_refuses_the_same_folder(tmp_path):
     var = tmp_path / "shared"
     first = start(var, "first")
     assert first.returncode == 0, first.stderr
@@ -91,7 +91,7 @@ def test_a_server_with_another_database_does_not_start_on_the_same_folder(tmp_pa
     assert "belongs to another database" in second.stderr
 
 
-def test_a_folder_of_nobody_is_kept_for_an_hour(var):
+def test_an_unowned_folder_is_deleted_after_an_hour(var):
     for name, age in (("new", 0), ("old", 3700)):
         (var / "uploads" / name).mkdir(parents=True)
         os.utime(var / "uploads" / name, (time.time() - age,) * 2)

@@ -51,7 +51,7 @@ def finish(job: Job) -> None:
         jobs.advance(job)
 
 
-def test_chunks_are_done_one_after_the_other_and_their_results_kept(db, ran):
+def test_chunks_run_in_order_and_their_results_are_stored(db, ran):
     job = squares()
     assert (job.state, job.done, job.result) == ("waiting", 0, [])
     jobs.advance(job)
@@ -62,7 +62,7 @@ def test_chunks_are_done_one_after_the_other_and_their_results_kept(db, ran):
     assert ran == [0, 1, 2]
 
 
-def test_the_same_work_is_one_job_whoever_asks(db, ran, researcher, other_researcher):
+def test_the_same_work_is_one_job_for_all_accounts(db, ran, researcher, other_researcher):
     job = squares(researcher, cannot=[1])
     assert squares(other_researcher, cannot=[1]) == job
     assert jobs.find("squares", {"cannot": [1]}) == job
@@ -71,14 +71,14 @@ def test_the_same_work_is_one_job_whoever_asks(db, ran, researcher, other_resear
     assert jobs.find("squares", {}) is None
 
 
-def test_a_poll_does_as_many_chunks_as_fit_into_its_time(db, ran, monkeypatch):
+def test_a_poll_runs_as_many_chunks_as_fit_into_its_time(db, ran, monkeypatch):
     monkeypatch.setattr(jobs, "POLL", 60)
     job = squares(total=5)
     jobs.advance(job)
     assert job.is_done
 
 
-def test_a_chunk_that_cannot_be_done_says_why_and_is_begun_again_on_demand(db, ran):
+def test_a_failed_chunk_gives_a_reason_and_can_be_retried(db, ran):
     job = squares(cannot=[1])
     finish(job)
     assert (job.state, job.done) == ("failed", 1)
@@ -93,7 +93,7 @@ def test_a_chunk_that_cannot_be_done_says_why_and_is_begun_again_on_demand(db, r
     assert ran == [0, 1, 1, 2]
 
 
-def test_a_failure_that_nobody_foresaw_is_logged_and_says_what_to_do(db, ran, caplog):
+def test_an_unexpected_failure_is_logged_and_suggests_a_retry(db, ran, caplog):
     job = squares(breaks=[0])
     jobs.advance(job)
     assert "KeyError" in job.error
@@ -101,14 +101,14 @@ def test_a_failure_that_nobody_foresaw_is_logged_and_says_what_to_do(db, ran, ca
     assert "KeyError: 'paper'" in caplog.text
 
 
-def test_retrying_what_has_not_failed_changes_nothing(db, ran):
+def test_retrying_a_job_that_has_not_failed_changes_nothing(db, ran):
     job = squares()
     jobs.advance(job)
     jobs.retry(job)
     assert (job.state, job.done) == ("running", 1)
 
 
-def test_whoever_is_stopped_from_the_keyboard_leaves_the_chunk_free(db, ran):
+def test_a_keyboard_interrupt_leaves_the_chunk_free(db, ran):
     job = squares(stops=[0])
     with pytest.raises(KeyboardInterrupt):
         jobs.advance(job)
@@ -123,7 +123,7 @@ def abandoned(job: Job, until: timedelta) -> None:
     )
 
 
-def test_a_claimed_chunk_is_left_alone_until_the_claim_runs_out(db, ran):
+def test_a_claimed_chunk_is_not_run_until_the_claim_expires(db, ran):
     job = squares()
     jobs.advance(job)
     abandoned(job, timedelta(seconds=30))
@@ -134,7 +134,7 @@ def test_a_claimed_chunk_is_left_alone_until_the_claim_runs_out(db, ran):
     assert (job.state, job.result, ran) == ("done", [0, 1, 4], [0, 1, 2])
 
 
-def test_whose_claim_ran_out_cannot_store_any_more(db, ran, monkeypatch):
+def test_a_result_after_the_claim_expired_is_not_stored(db, ran, monkeypatch):
     """Another process took over the chunk and is still running it."""
     job = squares()
 
@@ -147,7 +147,7 @@ def test_whose_claim_ran_out_cannot_store_any_more(db, ran, monkeypatch):
     assert (job.state, job.done, job.result, job.lease) == ("running", 0, [], "f" * 32)
 
 
-def test_a_chunk_that_kills_its_process_each_time_fails_at_last(db, ran):
+def test_a_chunk_that_always_kills_its_process_finally_fails(db, ran):
     job = squares()
     for _ in range(jobs.MAX_ATTEMPTS):
         Job.objects.filter(pk=job.pk).update(leased_until=None, lease="", state="waiting")
@@ -162,7 +162,7 @@ def test_a_chunk_that_kills_its_process_each_time_fails_at_last(db, ran):
     assert job.result == [0]
 
 
-def test_what_a_chunk_writes_for_a_job_that_is_dropped_meanwhile_is_deleted(
+def test_files_written_for_a_dropped_job_are_deleted(
     db, ran, monkeypatch, settings, tmp_path, django_capture_on_commit_callbacks
 ):
     settings.VAR_DIR = tmp_path
@@ -178,7 +178,7 @@ def test_what_a_chunk_writes_for_a_job_that_is_dropped_meanwhile_is_deleted(
     assert list((tmp_path / "jobs").iterdir()) == []
 
 
-def test_a_job_that_is_deleted_while_it_is_done_ends_quietly(db, ran, monkeypatch):
+def test_a_job_that_is_deleted_during_a_chunk_ends_quietly(db, ran, monkeypatch):
     job = squares()
     gone = jobs.JobKind(
         lambda job, number: Job.objects.all().delete() and None, timedelta(minutes=1)
@@ -195,7 +195,7 @@ def test_a_job_that_is_deleted_while_it_is_done_ends_quietly(db, ran, monkeypatc
         {"done": 3}, {"lease": "x"}, {"error": "x"},
     ],
 )  # fmt: skip
-def test_the_database_refuses_what_no_job_can_be(db, ran, wrong):
+def test_the_database_refuses_an_invalid_job(db, ran, wrong):
     job = squares()
     with pytest.raises(IntegrityError), transaction.atomic():
         Job.objects.filter(pk=job.pk).update(**wrong)
@@ -214,7 +214,7 @@ def renewing(job: Job, *, times: int):
     return connection.execute_wrapper(look)
 
 
-def test_the_command_takes_up_what_a_killed_process_was_at(db, ran, capsys):
+def test_the_command_resumes_the_chunk_of_a_killed_process(db, ran, capsys):
     job = squares(total=2)
     abandoned(job, timedelta(seconds=2))
     call_command("run_jobs")
@@ -222,7 +222,7 @@ def test_the_command_takes_up_what_a_killed_process_was_at(db, ran, capsys):
     assert (job.state, ran) == ("done", [0, 1])
 
 
-def test_the_command_does_what_waits_and_leaves_what_is_claimed(db, ran, capsys):
+def test_the_command_runs_waiting_jobs_and_skips_claimed_ones(db, ran, capsys):
     waiting, leased = squares(total=2), squares(total=4)
     leased.parameters = {"other": 1}
     leased.key, leased.pk = "k", None
@@ -236,7 +236,7 @@ def test_the_command_does_what_waits_and_leaves_what_is_claimed(db, ran, capsys)
     assert "2 of 2, done" in capsys.readouterr().out
 
 
-def test_the_command_says_what_failed(db, ran, capsys):
+def test_the_command_reports_failed_jobs(db, ran, capsys):
     squares(cannot=[0])
     with pytest.raises(CommandError, match="1 failed"):
         call_command("run_jobs")
@@ -264,7 +264,7 @@ def test_many_polls_at_once_run_a_chunk_once(ran):
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_control_without_the_condition_the_chunk_is_run_many_times(ran, monkeypatch):
+def test_control_without_the_condition_the_chunk_runs_many_times(ran, monkeypatch):
     """What is stored is right all the same: the name of the lease sees to that."""
     monkeypatch.setattr(jobs, "free_at", lambda now: Q())
     monkeypatch.setattr(jobs, "MAX_ATTEMPTS", 10 * THREADS)
@@ -278,7 +278,7 @@ def test_control_without_the_condition_the_chunk_is_run_many_times(ran, monkeypa
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_many_who_ask_for_the_same_work_at_once_get_one_job(ran):
+def test_simultaneous_requests_for_the_same_work_get_one_job(ran):
     given = race([lambda: squares(cannot=[1]) for _ in range(THREADS)])
     assert {job.pk for job in given} == {Job.objects.get().pk}
 
@@ -291,7 +291,7 @@ def held_until(job: Job, condition) -> None:
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_the_claim_of_whoever_is_still_at_a_chunk_is_renewed_up_to_its_limit(ran, monkeypatch):
+def test_the_claim_on_a_running_chunk_is_renewed_up_to_its_limit(ran, monkeypatch):
     monkeypatch.setattr(jobs, "BEAT", 0.01)
     job = squares(total=1)
     seen = []
@@ -309,7 +309,7 @@ def test_the_claim_of_whoever_is_still_at_a_chunk_is_renewed_up_to_its_limit(ran
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_a_claim_is_renewed_no_longer_than_a_chunk_may_last(ran, monkeypatch):
+def test_a_claim_is_not_renewed_beyond_the_limit_of_a_chunk(ran, monkeypatch):
     monkeypatch.setattr(jobs, "BEAT", 0.01)
     job = squares(total=1)
 
@@ -341,7 +341,7 @@ jobs.advance(Job.objects.get(pk=sys.argv[1]))
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_a_killed_process_leaves_its_chunk_to_whoever_comes_after_the_claim(ran):
+def test_the_chunk_of_a_killed_process_is_taken_after_its_claim(ran):
     job = squares()
     done = subprocess.run(
         [sys.executable, "-c", WORK_AND_DIE, str(job.pk)],

@@ -49,11 +49,11 @@ def names(query: str) -> list[str]:
         ("sort=price&show=cheap&page=many", ["Pear", "apple", "Fig", "Plum"]),
     ],
 )
-def test_the_address_says_what_is_shown(query, expected):
+def test_the_query_selects_sorts_and_searches_rows(query, expected):
     assert names(query) == expected
 
 
-def test_pages_keep_what_was_asked_for():
+def test_page_links_retain_sort_and_search():
     second = seen("sort=name&q=p&page=2", per_page=2)
     assert [fruit.name for fruit in second.page] == ["Plum"]
     assert second.queries["previous"] == "?sort=name&q=p&page=1"
@@ -66,27 +66,27 @@ def test_pages_keep_what_was_asked_for():
     assert second.kept == [("sort", "name")]
 
 
-def test_a_second_press_on_a_head_turns_the_order_round():
+def test_a_second_click_on_a_head_reverses_the_order():
     by_weight = seen("sort=-weight").headings[1]
     assert (by_weight.aria_sort, by_weight.query) == ("descending", "?sort=weight")
     assert seen("").headings[0].query == "?sort=name"
     assert seen("sort=name").headings[0].aria_sort == "ascending"
 
 
-def test_each_choice_says_how_many_rows_it_has_within_the_search():
+def test_each_filter_states_its_rows_within_the_search():
     assert [(choice.words, choice.count) for choice in seen("q=p").filters] == [
         ("All", 3), ("Heavy", 2),
     ]  # fmt: skip
 
 
-def test_the_csv_has_all_rows_that_were_asked_for_and_all_digits():
+def test_the_csv_has_all_selected_rows_with_all_digits():
     asked = seen("sort=-weight&q=p&page=2&format=csv", per_page=1)
     assert listing.wants_csv(QueryDict("format=csv"))
     lines = asked.as_csv("fruit.csv").content.decode().splitlines()
     assert lines == ["name,weight", "apple,10.0", "Pear,3.0", "Plum,2.5"]
 
 
-def test_a_text_is_no_formula_in_the_csv():
+def test_a_formula_is_escaped_in_the_csv():
     formula = Fruit("=HYPERLINK(1)", 1.0)
     asked = listing.listing(QueryDict("format=csv"), [formula], COLUMNS, lambda fruit: fruit.name)
     assert asked.as_csv("fruit.csv").content.decode().splitlines()[1] == "'=HYPERLINK(1),1.0"
@@ -101,7 +101,7 @@ def test_a_text_is_no_formula_in_the_csv():
         ("q=pear&show=archived", ["Pear"], {"All": 1, "Heavy": 1}),
     ],
 )
-def test_archived_rows_are_shown_by_their_own_choice_alone(query, expected, counts):
+def test_archived_rows_are_shown_only_by_their_filter(query, expected, counts):
     shown = seen(query, is_archived=lambda fruit: fruit.name == "Plum")
     assert [fruit.name for fruit in shown.page] == expected
     assert {choice.words: choice.count for choice in shown.filters} == counts

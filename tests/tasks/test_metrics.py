@@ -35,7 +35,7 @@ def test_s1_equals_the_benchmarks_scorer_on_600_cases():
         (["é"], ["e\u0301"], 0),
     ],
 )
-def test_worked_cases(predicted, gold, expected):
+def test_worked_examples_of_s1(predicted, gold, expected):
     assert s1(predicted, gold) == pytest.approx(expected)
 
 
@@ -46,7 +46,7 @@ def test_s1_lies_between_0_and_1_and_is_symmetric(texts, other):
 
 
 @given(TEXTS)
-def test_the_gold_itself_scores_1_in_any_order_and_however_often(texts):
+def test_the_gold_scores_1_in_any_order_and_repeated(texts):
     assert s1(texts, texts) == 1
     assert s1(texts[::-1] * 2, texts) == 1
 
@@ -62,14 +62,14 @@ def test_adding_a_right_text_never_lowers_the_score(predicted, gold, data):
     assert s1([*predicted, right], gold) >= s1(predicted, gold)
 
 
-def test_a_bare_string_is_no_answer():
+def test_a_bare_string_is_not_an_answer():
     with pytest.raises(TypeError):
         s1("abc", ["a"])
     with pytest.raises(TypeError):
         s1(["a"], "abc")
 
 
-def test_alternatives_count_by_the_best_one_and_the_first_on_ties():
+def test_alternatives_score_by_the_best_and_the_first_on_ties():
     assert score(["b"], ["a", "b", "b"], "any_of") == (1, 1)
     assert score(["x"], ["a", "b"], "any_of") == (0, 0)
     assert score(["b"], ["a", "b"], "set") == (pytest.approx(2 / 3), None)

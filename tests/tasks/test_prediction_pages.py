@@ -43,14 +43,16 @@ def test_the_command_imports_a_folder(researcher, task, tmp_path, capsys):
         ("toy-places_2_1.jsonl", "{", "toy-places_2_1.jsonl, line 1: not valid JSON"),
     ],
 )
-def test_the_command_names_what_does_not_do(researcher, task, tmp_path, name, text, reason):
+def test_the_command_refuses_invalid_files_with_a_reason(
+    researcher, task, tmp_path, name, text, reason
+):
     (tmp_path / name).write_text(text)
     with pytest.raises(CommandError, match=reason):
         call_command("import_predictions", "toy", str(tmp_path))
     assert not LanguageModel.objects.exists()
 
 
-def test_the_command_wants_files_and_a_researcher(researcher, other_researcher, task, tmp_path):
+def test_the_command_needs_files_and_a_researcher(researcher, other_researcher, task, tmp_path):
     with pytest.raises(CommandError, match="--by USERNAME"):
         call_command("import_predictions", "toy", str(tmp_path))
     with pytest.raises(CommandError, match="There is no file"):
@@ -62,7 +64,7 @@ def test_the_command_wants_files_and_a_researcher(researcher, other_researcher, 
 # The pages ---------------------------------------------------------------------------------------
 
 
-def test_several_files_are_placed_by_their_names(ada, task):
+def test_several_files_are_assigned_by_their_names(ada, task):
     data = factories.prediction_lines(task)
     reply = send(ada, (f"{task.name}_2_1.jsonl", data), (f"{task.name}_4_2.jsonl", data))
     assert (reply.status_code, reply.url) == (302, reverse("model", args=["toy"]))
@@ -87,7 +89,7 @@ def test_models_and_files_are_listed_in_order(ada, researcher, task):
     assert places == [(0, None), (2, 5), (4, 1), (4, 2)]
 
 
-def test_one_file_of_any_name_is_placed_by_the_fields(ada, task):
+def test_one_file_is_assigned_by_the_fields(ada, task):
     place = {"task": task.pk, "shots": 2, "split_number": 3, "title": "A toy"}
     reply = send(ada, ("out.jsonl", factories.prediction_lines(task)), **place)
     assert reply.status_code == 302
@@ -112,7 +114,7 @@ def test_one_file_of_any_name_is_placed_by_the_fields(ada, task):
         ({"files": []}, "This field is required"),
     ],
 )
-def test_the_form_says_what_does_not_do_and_stores_nothing(ada, task, fields, reason):
+def test_an_invalid_form_is_refused_and_stores_nothing(ada, task, fields, reason):
     if fields.get("task"):
         fields = fields | {"task": task.pk}
     reply = send(ada, ("out.jsonl", factories.prediction_lines(task)), **fields)
@@ -121,7 +123,7 @@ def test_the_form_says_what_does_not_do_and_stores_nothing(ada, task, fields, re
     assert not LanguageModel.objects.exists()
 
 
-def test_the_form_names_the_line_and_escapes_what_it_quotes(ada, task):
+def test_an_error_names_the_line_and_escapes_the_quoted_text(ada, task):
     bad = line("<img src=x>").encode()
     reply = send(ada, (f"{task.name}_2_1.jsonl", bad), (f"{task.name}_2_2.jsonl", b"\xff"))
     page = reply.content.decode()
@@ -150,7 +152,9 @@ def test_a_model_without_files_can_be_deleted(ada, researcher, task):
     assert not LanguageModel.objects.exists()
 
 
-def test_others_look_at_a_model_but_do_not_change_it(client, researcher, other_researcher, task):
+def test_other_researchers_can_view_but_not_change_a_model(
+    client, researcher, other_researcher, task
+):
     file = factories.predict(researcher, "toy", task, 2, 1)
     client.force_login(other_researcher)
     page = client.get(reverse("model", args=["toy"])).content.decode()
@@ -163,7 +167,7 @@ def test_others_look_at_a_model_but_do_not_change_it(client, researcher, other_r
     assert PredictionFile.objects.count() == 1
 
 
-def test_nobody_is_sent_to_sign_in(client, researcher, task):
+def test_anonymous_visitors_are_sent_to_sign_in(client, researcher, task):
     factories.predict(researcher, "toy", task, 2, 1)
     for name, args in (
         ("models", []), ("models_file", []), ("model", ["toy"]), ("model_file", ["toy"]),
@@ -175,7 +179,7 @@ def test_nobody_is_sent_to_sign_in(client, researcher, task):
     assert (reply.status_code, "Sign in" in reply.content.decode()) == (401, True)
 
 
-def test_what_a_researcher_writes_of_a_model_is_escaped(ada, researcher, task):
+def test_texts_that_describe_a_model_are_escaped(ada, researcher, task):
     title = "<script>alert(1)</script>"
     add("toy", [upload(task, name="<b>.jsonl")], researcher, title=title)
     for name, args in (("models", []), ("model", ["toy"])):

@@ -49,7 +49,7 @@ def shown(client) -> str:
     return client.get(reverse("model_upload", args=[Job.objects.get().pk])).content.decode()
 
 
-def test_files_are_scored_one_by_one_and_stored_at_the_end(ada, researcher, task, var):
+def test_files_are_scored_one_by_one_and_stored_together(ada, researcher, task, var):
     reply = send(ada, files(task, 1, 2, 3), title="A model")
     assert reply.url == reverse("model_upload", args=[Job.objects.get().pk])
     for done in range(4):
@@ -72,7 +72,7 @@ def test_files_are_scored_one_by_one_and_stored_at_the_end(ada, researcher, task
     assert stored.sha256 == other.sha256
 
 
-def test_a_large_upload_says_what_cannot_be_found_in_the_texts(ada, task):
+def test_a_large_upload_reports_texts_not_in_the_context(ada, task):
     away = factories.prediction_lines(task, lambda _example: ["Atlantis"])
     send(ada, files(task, 1, 2, n2=away))
     while not go_on(ada).is_done:
@@ -82,7 +82,7 @@ def test_a_large_upload_says_what_cannot_be_found_in_the_texts(ada, task):
     assert sentence in ada.get(reverse("model", args=["toy"])).content.decode()
 
 
-def test_a_large_upload_against_the_card_is_refused_whole(ada):
+def test_a_large_upload_that_violates_the_card_is_refused(ada):
     task = factories.make_task(name="toy-labels", labels=factories.LABELS, splits=2)
     wrong = factories.prediction_lines(task, lambda _example: ["Positive"])
     send(ada, files(task, 1, 2, n2=wrong))
@@ -104,13 +104,13 @@ def test_small_files_are_scored_together_and_each_bad_one_named(ada, task, monke
         assert (f"{task.name}_2_{number}.jsonl, line 1" in page) is is_bad
 
 
-def test_what_is_small_is_stored_in_the_request(ada, task, monkeypatch):
+def test_a_small_upload_is_stored_in_the_request(ada, task, monkeypatch):
     monkeypatch.setattr(prediction_upload, "SMALL", 10_000)
     assert send(ada, files(task, 1)).url == reverse("model", args=["toy"])
     assert not Job.objects.exists()
 
 
-def test_if_one_file_does_not_do_nothing_is_stored_and_each_is_named(ada, task, var):
+def test_one_invalid_file_stores_nothing_and_each_is_named(ada, task, var):
     bad = b'{"id": "nobody", "predicted": []}\n'
     send(ada, files(task, 1, 2, 3, n1=bad, n3=b"<b>\n"))
     while not go_on(ada).is_done:
@@ -124,7 +124,9 @@ def test_if_one_file_does_not_do_nothing_is_stored_and_each_is_named(ada, task, 
     assert not list((var / "jobs").iterdir())
 
 
-def test_what_can_be_seen_at_once_is_said_at_the_form(ada, researcher, other_researcher, task):
+def test_problems_visible_without_scoring_are_shown_at_the_form(
+    ada, researcher, other_researcher, task
+):
     factories.predict(researcher, "toy", task, 2, 1)
     factories.predict(other_researcher, "theirs", task, 2, 1)
     for name, sent, reason in (
@@ -142,7 +144,7 @@ def test_what_can_be_seen_at_once_is_said_at_the_form(ada, researcher, other_res
     assert not LanguageModel.objects.filter(name="new").exists()
 
 
-def test_a_place_taken_in_the_meantime_is_reported_at_the_end(ada, researcher, task):
+def test_a_conflict_during_the_upload_is_reported_at_the_end(ada, researcher, task):
     send(ada, files(task, 1, 2))
     go_on(ada)
     factories.predict(researcher, "toy", task, 2, 2)
@@ -152,7 +154,7 @@ def test_a_place_taken_in_the_meantime_is_reported_at_the_end(ada, researcher, t
     assert PredictionFile.objects.get().split_number == 2
 
 
-def test_every_part_can_be_done_again(ada, task):
+def test_every_part_of_a_job_can_be_repeated(ada, task):
     send(ada, files(task, 1, 2))
     for number in range(3):
         # Done, but stopped before that was stored.
@@ -162,7 +164,7 @@ def test_every_part_can_be_done_again(ada, task):
     assert PredictionFile.objects.count() == 2
 
 
-def test_files_that_are_gone_are_said(ada, task, var):
+def test_missing_files_are_reported(ada, task, var):
     send(ada, files(task, 1))
     for path in (var / "jobs").rglob("*.jsonl"):
         path.unlink()
@@ -170,7 +172,7 @@ def test_files_that_are_gone_are_said(ada, task, var):
     assert "or its task no longer exists. Upload the files again." in shown(ada)
 
 
-def test_to_others_it_is_not_there(ada, client, other_researcher, task):
+def test_an_upload_of_another_researcher_is_not_found(ada, client, other_researcher, task):
     send(ada, files(task, 1))
     job = Job.objects.get()
     client.force_login(other_researcher)
@@ -182,7 +184,7 @@ def test_to_others_it_is_not_there(ada, client, other_researcher, task):
     assert job.done == 0
 
 
-def test_looking_writes_nothing(ada, task):
+def test_viewing_writes_nothing(ada, task):
     send(ada, files(task, 1))
     before = Job.objects.values().get()
     shown(ada)

@@ -16,7 +16,7 @@ from tests.tasks.predictions import line, lines_of, read, send, upload
 # Reading -----------------------------------------------------------------------------------------
 
 
-def test_texts_are_read_as_they_were_written():
+def test_predicted_texts_are_read_unaltered():
     texts = read(line("b", [" Oslo ", "Oslo", "e\u0301 <b>"]) + "\n" + line("a", ["x"]))
     assert texts == {"a": ["x"], "b": [" Oslo ", "Oslo", "e\u0301 <b>"]}
 
@@ -78,7 +78,7 @@ def test_a_bad_file_is_refused_with_its_place(case):
         ("MNLI@2_10_3.jsonl", ("MNLI", 2, 10, 3)),
     ],
 )
-def test_the_name_of_a_file_says_what_it_is_of(name, place):
+def test_the_name_of_a_file_gives_task_shots_and_split(name, place):
     assert place_of(name) == Place(*place)
 
 
@@ -108,20 +108,20 @@ def test_each_prediction_is_scored_like_an_answer(researcher, task):
     assert file.examples == 6
 
 
-def test_alternatives_in_the_gold_count_as_they_do_for_people(researcher):
+def test_one_of_several_alternative_golds_scores_1(researcher):
     task = factories.make_task(gold_rule="any_of", test_size=3)
     file = factories.predict(researcher, "toy", task, 2, 1, lambda e: e.gold[:1])
     assert file.mean_s1 == 1
 
 
-def test_both_spellings_of_no_answer_score_on_an_empty_gold(researcher, task):
+def test_both_spellings_of_no_answer_score_1_on_an_empty_gold(researcher, task):
     for number, spelling in ((1, []), (2, [""])):
         file = factories.predict(researcher, "toy", task, 2, number, lambda e, s=spelling: s)
         assert file.mean_s1 == pytest.approx(1 / 3)
     assert set(map(str, Prediction.objects.values_list("predicted", flat=True))) == {"[]"}
 
 
-def test_if_one_file_does_not_do_nothing_is_stored_and_each_is_named(researcher, task):
+def test_one_invalid_file_stores_nothing_and_each_is_named(researcher, task):
     good, bad, worse = (
         upload(task, number=1),
         upload(task, number=2, data=b"{\n"),
@@ -159,7 +159,7 @@ def test_zero_shots_has_one_run_and_no_split(researcher, task):
             )  # fmt: skip
 
 
-def test_two_files_of_the_same_are_refused_together(researcher, task):
+def test_two_files_for_the_same_split_are_refused(researcher, task):
     with pytest.raises(
         PredictionsError, match=r"b\.jsonl: covers the same task, shots and split as a\.jsonl"
     ):
@@ -177,7 +177,7 @@ def test_a_training_file_that_the_task_does_not_have_is_refused(
         factories.predict(researcher, "toy", task, shots, number)
 
 
-def test_details_are_kept_and_an_empty_one_leaves_what_is_there(researcher, task):
+def test_details_are_stored_and_an_empty_one_changes_nothing(researcher, task):
     details = {"title": "A toy", "link": "https://example.org", "parameters": 7_000_000}
     add("toy", [upload(task, number=1)], researcher, **details)
     add("toy", [upload(task, number=2)], researcher, title="", link="", parameters=None)
@@ -189,13 +189,13 @@ def test_details_are_kept_and_an_empty_one_leaves_what_is_there(researcher, task
     ("name", "details"),
     [("a/b", {}), ("", {}), ("toy", {"link": "javascript:alert(1)"}), ("toy", {"parameters": -1})],
 )
-def test_a_name_or_detail_that_does_not_do_stores_nothing(researcher, task, name, details):
+def test_an_invalid_name_or_detail_stores_nothing(researcher, task, name, details):
     with pytest.raises(ValidationError):
         add(name, [upload(task)], researcher, **details)
     assert not LanguageModel.objects.exists()
 
 
-def test_somebody_elses_model_cannot_be_added_to(researcher, other_researcher, task):
+def test_a_model_of_another_researcher_cannot_be_extended(researcher, other_researcher, task):
     factories.predict(other_researcher, "toy", task, 2, 1)
     with pytest.raises(ValidationError, match="another researcher"):
         factories.predict(researcher, "toy", task, 2, 2)
@@ -203,7 +203,7 @@ def test_somebody_elses_model_cannot_be_added_to(researcher, other_researcher, t
 
 @pytest.mark.long
 @pytest.mark.real_data
-def test_the_published_empty_rows_are_those_of_always_no_answer(researcher, db, clues):
+def test_always_no_answer_reproduces_the_published_rows(researcher, db, clues):
     """BERT's 51.3 and 62.8 in Table 6: docs/statistics.md#worked-examples."""
     call_command("import_clues", str(clues), "--task", "CoNLL03", "WikiANN", verbosity=0)
     for name, score in (("CoNLL03", 51.33), ("WikiANN", 62.83)):
@@ -251,7 +251,7 @@ def labels(db) -> Task:
         ),
     ],
 )  # fmt: skip
-def test_a_model_has_one_button_as_people_have(researcher, labels, predicted, problems):
+def test_a_model_may_predict_only_one_label_per_example(researcher, labels, predicted, problems):
     """A prediction of every label at once scored 66.7, where guessing people score 50."""
     good = upload(labels, number=1, name="good.jsonl")
     bad = upload(labels, shots=4, name="bad.jsonl", data=lines_of(labels, *predicted))
@@ -262,7 +262,7 @@ def test_a_model_has_one_button_as_people_have(researcher, labels, predicted, pr
     assert not Prediction.objects.exists()
 
 
-def test_a_span_task_takes_no_more_texts_than_its_card_and_no_empty_answer(researcher):
+def test_span_predictions_respect_the_limits_of_the_card(researcher):
     task = factories.make_task(max_spans=1, no_answer=False, test_size=6)
     data = lines_of(task, ["home"], ["home", "home"], [""], ["home", "bed"])
     with pytest.raises(PredictionsError) as refused:
@@ -276,7 +276,7 @@ def test_a_span_task_takes_no_more_texts_than_its_card_and_no_empty_answer(resea
     assert not LanguageModel.objects.exists()
 
 
-def test_the_form_and_the_command_list_the_labels_and_store_nothing(ada, labels, tmp_path):
+def test_form_and_command_list_the_labels_and_store_nothing(ada, labels, tmp_path):
     data = lines_of(labels, ["<b>"])
     reply = send(ada, ("toy-labels_2_1.jsonl", data))
     assert reply.status_code == 422
@@ -289,7 +289,7 @@ def test_the_form_and_the_command_list_the_labels_and_store_nothing(ada, labels,
     assert not LanguageModel.objects.exists()
 
 
-def test_texts_that_nobody_could_highlight_are_stored_and_counted(ada, task, tmp_path, capsys):
+def test_texts_that_cannot_be_highlighted_are_stored_and_counted(ada, task, tmp_path, capsys):
     name, sentence = (
         f"{task.name}_2_1.jsonl",
         "6 of 9 predicted texts do not occur in their context",
@@ -305,7 +305,7 @@ def test_texts_that_nobody_could_highlight_are_stored_and_counted(ada, task, tmp
     assert PredictionFile.objects.get().remarks == [sentence]
 
 
-def test_a_question_that_can_be_highlighted_is_a_place_for_predicted_texts(researcher):
+def test_predicted_texts_may_be_in_a_selectable_question(researcher):
     task = factories.make_task(question_selectable=True, question="Which places?")
     factories.predict(researcher, "toy", task, 2, 1, lambda _example: ["Which places"])
     assert PredictionFile.objects.get().remarks == []

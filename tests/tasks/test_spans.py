@@ -32,7 +32,7 @@ UNREACHABLE = {
 
 
 @pytest.mark.real_data
-def test_all_gold_but_the_24_known_texts_can_be_highlighted(clues):
+def test_all_gold_except_24_known_texts_can_be_highlighted(clues):
     texts = reachable = 0
     for name, known in UNREACHABLE.items():
         _card, files = read_clues(clues, name)
@@ -55,7 +55,7 @@ def span(start, end, **changes):
     return {"field": "context", "index": 0, "start": start, "end": end} | changes
 
 
-def test_a_payload_becomes_slices_of_the_servers_text():
+def test_offsets_of_a_payload_become_slices_of_the_text():
     answer = read_spans(payload(span(8, 10), span(2, 6)), [ODD])
     assert answer == GivenAnswer((Span(0, 2, 6, "Lago"), Span(0, 8, 10, "e\u0301")), "", False)
     assert read_spans(payload(span(8, 13)), [ODD]).texts == ["e\u0301\r\n("]
@@ -107,7 +107,7 @@ def test_the_question_can_be_highlighted_where_the_task_says_so():
     assert read_spans(sent, ["x"], "Who?").spans == (Span(-1, 0, 3, "Who"),)
 
 
-def test_limits_of_the_card_hold_for_every_way_of_answering():
+def test_limits_of_the_card_apply_to_highlights_and_typing():
     with pytest.raises(AnswerError, match="at most one highlight"):
         read_spans(payload(span(2, 6), span(8, 10)), [ODD], max_spans=1)
     with pytest.raises(AnswerError, match="at most one highlight"):
@@ -137,7 +137,7 @@ def test_typed_lines_are_found_in_the_text():
         ("a\0b", "bad_characters", "contains an invalid character"),
     ],
 )
-def test_a_typed_line_that_does_not_fit_is_quoted_with_a_hint(typed, code, hint):
+def test_an_unmatched_typed_line_is_quoted_with_a_hint(typed, code, hint):
     with pytest.raises(AnswerError) as refused:
         read_typed(typed, ["Lago saw Ann's mat and the cat"])
     assert refused.value.code == code
@@ -145,13 +145,13 @@ def test_a_typed_line_that_does_not_fit_is_quoted_with_a_hint(typed, code, hint)
 
 
 @pytest.mark.parametrize("typed", ["the cat\ncat", "cat\nthe cat"])
-def test_a_typed_line_takes_a_place_that_is_still_free_in_whatever_order(typed):
+def test_a_typed_line_takes_a_free_place_in_any_order(typed):
     answer = read_typed(typed, ["the cat met a cat"])
     assert [(s.start, s.end) for s in answer.spans] == [(0, 7), (14, 17)]
 
 
 @given(st.text(max_size=40), st.data())
-def test_what_is_highlighted_can_also_be_typed(text, data):
+def test_every_highlightable_word_can_also_be_typed(text, data):
     cut = tokens(text)
     if cut:
         first = data.draw(st.integers(0, len(cut) - 1))
@@ -167,7 +167,7 @@ FAMILY, FLAG, HEART = (
 )
 
 
-def test_a_part_of_a_sign_can_neither_be_highlighted_nor_typed():
+def test_a_part_of_a_grapheme_cannot_be_highlighted_or_typed():
     text = f"So {FAMILY} {FLAG}{HEART}"
     assert read_spans(payload(span(3, 8)), [text]).texts == [FAMILY]
     for start, end in ((3, 4), (5, 8), (9, 10), (10, 11), (11, 12)):
@@ -182,7 +182,7 @@ def test_a_part_of_a_sign_can_neither_be_highlighted_nor_typed():
 ASIAN = "東京都庁で小池百合子知事が会見した。"
 
 
-def test_by_characters_any_stretch_can_be_highlighted_and_typed():
+def test_by_characters_any_range_can_be_highlighted_and_typed():
     name = span(5, 10)
     assert read_spans(payload(name), [ASIAN], granularity="char").texts == ["小池百合子"]
     assert read_typed("小池百合子", [ASIAN], granularity="char").spans == (

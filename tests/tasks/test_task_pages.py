@@ -37,7 +37,7 @@ def test_the_page_has_instructions_labels_and_help(ada, researcher):
     assert all(window.title in shown for window in task.card.help_windows)
 
 
-def test_its_examples_are_listed_with_texts_searched_and_written(ada, task):
+def test_examples_are_listed_searched_and_exported(ada, task):
     test = task.test_split.examples.order_by("position")
     first = test[0]
     shown = page(ada, "task_examples", task)
@@ -51,7 +51,7 @@ def test_its_examples_are_listed_with_texts_searched_and_written(ada, task):
     assert len(csv.splitlines()) == 1 + 2 + 4
 
 
-def test_card_and_files_come_back_as_they_were_imported(ada, task, tmp_path):
+def test_downloaded_card_and_files_equal_the_imported_ones(ada, task, tmp_path):
     card = ada.get(reverse("task_card", args=[task.name, 1])).content.decode()
     assert parse_card(tomllib.loads(card), "task.toml") == task.card
     packed = ada.get(reverse("task_files", args=[task.name, 1])).content
@@ -79,7 +79,7 @@ def test_an_edited_card_is_checked_and_makes_a_new_version(ada, task):
     assert Task.objects.get(version=1).card == task.card
 
 
-def test_a_card_without_a_change_or_a_text_makes_nothing(ada, task):
+def test_an_unchanged_card_or_an_empty_text_is_refused(ada, task):
     address = reverse("task_edit", args=[task.name, task.version])
     reply = ada.post(address, sent(ada, task))
     assert reply.status_code == 422
@@ -90,7 +90,7 @@ def test_a_card_without_a_change_or_a_text_makes_nothing(ada, task):
     assert not TaskUpload.objects.exists()
 
 
-def test_the_card_of_somebody_elses_task_is_not_edited(ada, other_researcher):
+def test_the_card_of_another_researchers_task_cannot_be_edited(ada, other_researcher):
     task = factories.make_task(by=other_researcher)
     address = reverse("task_edit", args=[task.name, task.version])
     assert ada.get(address).status_code == 403
@@ -98,7 +98,7 @@ def test_the_card_of_somebody_elses_task_is_not_edited(ada, other_researcher):
     assert not TaskUpload.objects.exists()
 
 
-def test_a_version_is_chosen_by_the_link_of_its_page(ada, task):
+def test_the_link_of_a_version_selects_it_in_a_new_study(ada, task):
     other = factories.make_task(shots=(2,), title="Places again", by=task.imported_by)
     assert other.version == 2
     form = ada.get(reverse("study_new") + f"?task={task.name}@1").context["form"]
@@ -117,7 +117,7 @@ def leaking(researcher):
     return factories.make_task(train={2: records[:2]}, test=records, shots=(2,))
 
 
-def test_the_data_report_tells_warnings_from_counts(ada, leaking):
+def test_the_data_report_separates_warnings_from_counts(ada, leaking):
     report = leaking.report
     assert [line for line in data_report.warnings(report) if "leakage" in line]
     assert not [line for line in data_report.counts(report) if "leakage" in line]
@@ -126,7 +126,7 @@ def test_the_data_report_tells_warnings_from_counts(ada, leaking):
     assert "1 warning" in page(ada, "task", leaking)
 
 
-def test_a_study_with_leakage_opens_only_after_a_tick_that_is_recorded(ada, researcher, leaking):
+def test_a_study_with_leakage_opens_only_after_recorded_consent(ada, researcher, leaking):
     study = factories.make_study(
         researcher, leaking, status="draft", shots=[2], max_paid_hours=1, budget=100
     )
@@ -147,13 +147,13 @@ def test_a_study_with_leakage_opens_only_after_a_tick_that_is_recorded(ada, rese
         assert told in " ".join(shown.split()), name
 
 
-def test_other_shots_do_not_leak(researcher, leaking):
+def test_leakage_at_other_shots_is_not_reported(researcher, leaking):
     study = factories.make_study(researcher, leaking, shots=[0])
     assert data_warnings.leaks(study, [leaking]) == []
     assert study.status == "open"
 
 
-def test_a_design_without_leakage_is_asked_no_tick(ada, researcher, task):
+def test_a_design_without_leakage_has_no_consent_field(ada, researcher, task):
     study = factories.make_study(researcher, task, status="draft")
     assert (
         'name="accepts_leakage"'

@@ -16,7 +16,7 @@ def task(db):
     return factories.make_task()
 
 
-def test_nobody_else_makes_a_version_of_somebodys_task(researcher, other_researcher):
+def test_only_the_team_makes_a_version_of_a_task(researcher, other_researcher):
     first = factories.make_task(by=researcher)
     with pytest.raises(teams.NotInTeam, match="choose another name"):
         factories.make_task(by=other_researcher, test_size=5)
@@ -49,9 +49,7 @@ def test_only_the_team_attaches_checks_and_adds_members(ada, task, researcher):
     assert ada.post(checks, {}).status_code == 422  # no file, but admitted
 
 
-def test_only_colleagues_are_added_so_that_names_cannot_be_guessed(
-    ada, researcher, other_researcher
-):
+def test_only_colleagues_are_added_so_names_cannot_be_guessed(ada, researcher, other_researcher):
     its = factories.make_task(by=researcher)
     pages = reverse("task_team", args=[its.name, its.version])
     program = Client(headers=factories.bearer(researcher, "run"))
@@ -72,7 +70,7 @@ def test_only_colleagues_are_added_so_that_names_cannot_be_guessed(
     assert teams.may_change(its.name, other_researcher)
 
 
-def test_the_design_form_offers_every_version(ada, task):
+def test_the_design_form_offers_every_version_of_a_task(ada, task):
     newer = factories.make_task(test_size=5)
     form = ada.get(reverse("study_new")).context["form"]
     labels = [str(label) for _value, label in form["tasks"].field.choices]

@@ -25,7 +25,7 @@ def answers(said, gold, contexts=None, rule="set", no_answer=False) -> Answers:
     return Answers(as_list, golds, rule, no_answer, contexts or list(range(len(golds))))
 
 
-def test_hand_worked_pseudo_values_of_classification_f1():
+def test_pseudo_values_of_classification_f1_in_a_worked_example():
     # Labels pos, neg, neg; said pos, neg, pos: F1 of pos and neg 2/3 each.
     score = over_test_set("Classification-F1", answers(["p", "n", "p"], ["p", "n", "n"]))
     assert score.value == pytest.approx(2 / 3)
@@ -36,7 +36,7 @@ def test_hand_worked_pseudo_values_of_classification_f1():
     assert statistics.fmean(score.values) == pytest.approx(score.value)
 
 
-def test_contexts_of_different_sizes_have_the_weights_of_their_examples():
+def test_contexts_are_weighted_by_their_number_of_examples():
     sets = answers(["p", "n", "p", "p"], ["p", "n", "n", "p"], ["a", "a", "b", "c"])
     score = over_test_set("Classification-F1", sets)
     full = (2 / 3 + 4 / 5) / 2
@@ -56,7 +56,7 @@ LABELS = {
 
 @pytest.mark.parametrize("metric", WHOLE)
 @given(data=st.data())
-def test_what_is_left_without_a_context_equals_the_metric_of_the_rest(metric, data):
+def test_leaving_out_a_context_equals_the_metric_of_the_rest(metric, data):
     label = st.sampled_from(LABELS[metric])
     rows = data.draw(st.lists(st.tuples(label, label, st.integers(0, 4)), min_size=2, max_size=15))
     said, gold, groups = (list(column) for column in zip(*rows, strict=True))
@@ -73,7 +73,7 @@ def test_what_is_left_without_a_context_equals_the_metric_of_the_rest(metric, da
         assert value == pytest.approx(right, abs=1e-9, nan_ok=True)
 
 
-def test_of_a_mean_the_jackknife_and_the_examples_give_the_same_interval():
+def test_jackknife_and_examples_give_a_mean_the_same_interval():
     """So one estimator serves all metrics: pseudo-values of a mean are its contexts' values."""
     rng = random.Random(4)
     contexts = [place // 2 if place < 10 else place for place in range(20)]
@@ -93,7 +93,7 @@ def test_of_a_mean_the_jackknife_and_the_examples_give_the_same_interval():
     assert (one.value, one.se, one.df) == pytest.approx((other.value, other.se, other.df))
 
 
-def test_a_set_of_texts_is_one_text_whose_order_does_not_count():
+def test_a_set_of_texts_is_scored_as_one_text_in_any_order():
     gold = [["Rome", "Oslo"]]
     for said in (["Oslo", "Rome"], ["rome", "OSLO", "Oslo"][:2]):
         assert over_test_set("EM", answers([said], gold)).value == 1
@@ -103,12 +103,12 @@ def test_a_set_of_texts_is_one_text_whose_order_does_not_count():
 
 
 @pytest.mark.parametrize("metric", ["EM", "ACC", "QA-F1", "Rouge-L", "S1"])
-def test_no_answer_counts_as_under_s1_where_it_is_possible(metric):
+def test_no_answer_scores_as_under_s1_if_it_is_allowed(metric):
     sets = answers([[], [], ["x"]], [[], ["x"], []], no_answer=True)
     assert over_test_set(metric, sets).values == [1, 0, 0]
 
 
-def test_what_cannot_be_scored_is_undefined_with_its_reason():
+def test_an_unscorable_test_set_is_undefined_with_a_reason():
     def of(said, gold):
         return over_test_set("Pearson-Correlation", answers(said, gold))
 
@@ -139,7 +139,7 @@ def test_every_recipe_names_metric_gold_rule_and_spread(metric):
         ("Rouge-L", "number", "words of texts"),
     ],
 )
-def test_kinds_of_answer_that_a_metric_does_not_fit(metric, kind, said):
+def test_a_metric_names_the_kinds_of_answer_it_does_not_fit(metric, kind, said):
     assert said in misfit(metric, kind)
 
 
@@ -152,7 +152,7 @@ def test_kinds_of_answer_that_a_metric_does_not_fit(metric, kind, said):
         ("e2e_nlg_cleaned", "Rouge-L"),
     ],
 )  # fmt: skip
-def test_on_real_test_files_of_the_gym_parts_add_up_and_equal_brute_force(task, metric):
+def test_real_gym_test_files_equal_brute_force(task, metric):
     gym = read_task(SHARED / "data" / "gym" / task)
     lines = gym.lines[gym.seeds[0], "test"]
     rng, golds = random.Random(9), [list(line.golds) for line in lines]

@@ -38,9 +38,7 @@ def tick(*names: str) -> str:
     return said.getvalue()
 
 
-def test_all_that_is_there_is_done_again_and_again_and_says_what_it_did(
-    client, db, settings, tmp_path
-):
+def test_every_part_runs_repeatedly_and_reports(client, db, settings, tmp_path):
     settings.VAR_DIR = tmp_path
     for _run in range(2):
         said = tick()
@@ -55,7 +53,7 @@ def test_all_that_is_there_is_done_again_and_again_and_says_what_it_did(
     assert (late.status_code, late.json().get("overdue")) == (200, ["tick"])
 
 
-def test_a_part_that_fails_stops_no_other_and_is_told_at_the_end(db, parts):
+def test_a_failing_part_stops_no_other_and_is_reported(db, parts):
     with pytest.raises(CommandError, match="Failed: broken"):
         tick()
     assert parts == ["one", "broken", "two"]
@@ -70,16 +68,14 @@ def test_a_part_that_fails_stops_no_other_and_is_told_at_the_end(db, parts):
         tick("three")
 
 
-def test_a_part_of_a_process_that_was_killed_is_taken_again_after_its_limit(db, parts):
+def test_a_part_of_a_killed_process_is_taken_after_its_limit(db, parts):
     assert periodic.take("one", periodic.PARTS["one"]) == ""  # and never given back
     assert "another process is at it" in tick("one")
     PeriodicPart.objects.update(busy_until=timezone.now() - timedelta(seconds=1))
     assert "one: done" in tick("one")
 
 
-def test_a_run_that_outlived_its_limit_does_not_give_back_what_another_has_taken(
-    db, parts, monkeypatch
-):
+def test_a_run_beyond_its_limit_does_not_release_anothers_claim(db, parts, monkeypatch):
     def outlive():
         late = timezone.now() - timedelta(seconds=1)
         PeriodicPart.objects.filter(name="slow").update(busy_until=late)
@@ -106,13 +102,13 @@ def collide(monkeypatch) -> list[list[periodic.Outcome]]:
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_of_ticks_at_once_one_does_the_part(monkeypatch):
+def test_of_simultaneous_ticks_one_runs_the_part(monkeypatch):
     assert sorted(collide(monkeypatch)) == ["done", "left", "left", "left"]
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_without_the_lock_of_its_row_two_do_it(monkeypatch):
+def test_control_without_the_row_lock_two_ticks_run_the_part(monkeypatch):
     """The control."""
     gate = threading.Barrier(4)
 

@@ -35,7 +35,7 @@ def bundle(researcher, tmp_path):
     return tmp_path / "bundle"
 
 
-def test_it_validates_without_an_error_or_a_warning(bundle, caplog):
+def test_the_metadata_validates_without_errors_or_warnings(bundle, caplog):
     metadata = mlcroissant.Dataset(jsonld=bundle / "croissant.json").metadata
     assert not metadata.ctx.issues.errors
     assert not metadata.ctx.issues.warnings, metadata.ctx.issues.report()
@@ -50,7 +50,7 @@ def rows(folder, name):
         return list(csv.DictReader(file))
 
 
-def test_every_record_set_loads_with_the_rows_and_values_of_its_file(bundle):
+def test_every_record_set_loads_with_the_values_of_its_file(bundle):
     dataset = mlcroissant.Dataset(jsonld=bundle / "croissant.json")
     filled = 0
     for name in COLUMNS:
@@ -77,7 +77,7 @@ def same(cell: str, value: object) -> bool:
     return str(value).replace(" ", "T")[:19] == cell[:19] or (str(value) == "NaT" and not cell)
 
 
-def test_another_files_bytes_are_noticed(bundle):
+def test_a_file_with_another_hash_is_refused(bundle):
     told = json.loads((bundle / "croissant.json").read_text())
     (own,) = [file for file in told["distribution"] if file["@id"] == "answers.csv"]
     own["sha256"] = "0" * 64

@@ -82,7 +82,7 @@ def test_inspect_opens_every_log(study, tmp_path):
         assert mean == pytest.approx(sum(row.s1 for row in rows) / len(rows))
 
 
-def test_a_log_of_a_person_comes_back_with_the_same_scores(study, tmp_path):
+def test_an_exported_log_imports_with_the_same_scores(study, tmp_path):
     folder = export(study, tmp_path / "out", "inspect")
     participation, rows = next(answered.tested(study))
     for log in folder.iterdir():
@@ -92,7 +92,7 @@ def test_a_log_of_a_person_comes_back_with_the_same_scores(study, tmp_path):
     assert stored() == {row.example.source_id: (row.given.texts, row.s1) for row in rows}
 
 
-def test_a_run_of_inspect_comes_in_as_predictions(study, tmp_path):
+def test_an_inspect_run_imports_as_predictions(study, tmp_path):
     """A built-in model of Inspect answers the test file; only the task's name is set here."""
     task = study.tasks.get(name="toy-labels")
     examples = list(task.test_split.examples.all())
@@ -113,7 +113,7 @@ def test_a_run_of_inspect_comes_in_as_predictions(study, tmp_path):
     assert stored() == wanted
 
 
-def test_a_file_that_is_no_log_is_refused_by_name(study, tmp_path):
+def test_a_file_that_is_not_a_log_is_refused_by_name(study, tmp_path):
     (tmp_path / "toy-labels_0.eval").write_bytes(b"no archive")
     with pytest.raises(CommandError, match=r"toy-labels_0\.eval: Inspect cannot read this log"):
         call_command("import_predictions", "mock", str(tmp_path), by="ada")
@@ -156,7 +156,7 @@ CHOSEN = {
 
 
 @pytest.mark.parametrize("keys", [GENERATED, CHOSEN], ids=["generated", "chosen"])
-def test_a_run_of_the_harness_comes_in_as_predictions(study, tmp_path, keys, monkeypatch):
+def test_a_harness_run_imports_as_predictions(study, tmp_path, keys, monkeypatch):
     """The harness runs on the test file of export_task and writes its samples."""
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     task = study.tasks.get(name="toy-labels")
@@ -181,7 +181,7 @@ def test_a_run_of_the_harness_comes_in_as_predictions(study, tmp_path, keys, mon
     }
 
 
-def test_our_samples_have_the_fields_and_names_of_the_harness(study, tmp_path, monkeypatch):
+def test_exported_samples_have_the_format_of_the_harness(study, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     folder = export(study, tmp_path / "out", "lm-eval")
     files = sorted(folder.rglob("samples_*.jsonl"))
@@ -203,7 +203,7 @@ def test_our_samples_have_the_fields_and_names_of_the_harness(study, tmp_path, m
 # Hugging Face datasets --------------------------------------------------------------------------
 
 
-def test_datasets_opens_the_folder_offline(study, tmp_path, monkeypatch):
+def test_datasets_loads_the_folder_offline(study, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     folder = export(study, tmp_path / "out", "hf")
     opened = load_from_disk(str(folder))
@@ -231,7 +231,7 @@ def test_datasets_opens_the_folder_offline(study, tmp_path, monkeypatch):
 # Annotation tools -------------------------------------------------------------------------------
 
 
-def test_label_studio_takes_every_annotation(study, tmp_path):
+def test_label_studio_accepts_every_annotation(study, tmp_path):
     folder = export(study, tmp_path / "out", "label-studio")
     regions = 0
     for file in sorted(folder.glob("*.json")):
@@ -244,7 +244,7 @@ def test_label_studio_takes_every_annotation(study, tmp_path):
     assert regions > 0
 
 
-def test_label_studios_converter_reads_the_spans(study, tmp_path):
+def test_the_label_studio_converter_reads_the_spans(study, tmp_path):
     folder = export(study, tmp_path / "out", "label-studio")
     converter = Converter((folder / "toy-places.xml").read_text(), str(tmp_path))
     items = list(converter.iter_from_json_file(str(folder / "toy-places.json")))
@@ -256,7 +256,7 @@ def test_label_studios_converter_reads_the_spans(study, tmp_path):
     assert found == {"Oslo", "Lima"}
 
 
-def test_nltk_reads_tokens_and_tags(study, tmp_path, monkeypatch):
+def test_nltk_reads_the_tokens_and_tags(study, tmp_path, monkeypatch):
     folder = export(study, tmp_path / "out", "conll")
     files = [path.name for path in sorted(folder.glob("*.conll"))]
     assert len(files) == 4

@@ -52,7 +52,7 @@ def finish(job: Job) -> None:
     assert job.error == ""
 
 
-def test_chunks_run_on_the_workers_once_each_and_two_jobs_at_once(redis, worker, naps):
+def test_chunks_run_once_each_and_two_jobs_run_at_once(redis, worker, naps):
     redis.start()
     worker(), worker()
     two = [naps(4, 0.5, name) for name in ("one", "other")]
@@ -66,7 +66,7 @@ def test_chunks_run_on_the_workers_once_each_and_two_jobs_at_once(redis, worker,
     assert len({pid for _number, pid in naps.runs()}) > 1
 
 
-def test_a_chunk_that_is_delivered_many_times_is_run_and_stored_once(redis, worker, naps):
+def test_a_chunk_delivered_many_times_runs_and_is_stored_once(redis, worker, naps):
     redis.start()
     worker(2), worker(2)
     job = naps(3, 0.5)
@@ -77,7 +77,7 @@ def test_a_chunk_that_is_delivered_many_times_is_run_and_stored_once(redis, work
     assert sorted(number for number, _pid in naps.runs()) == [0, 1, 2]
 
 
-def test_kill_9_of_workers_in_their_chunks_loses_and_doubles_nothing(redis, worker, naps):
+def test_killing_workers_loses_and_doubles_no_chunk(redis, worker, naps):
     """One worker loses its process, the other is killed completely; a third continues."""
     redis.start()
     first, second = worker(), worker()
@@ -104,9 +104,7 @@ def test_kill_9_of_workers_in_their_chunks_loses_and_doubles_nothing(redis, work
     assert sum(times.values()) == 2 * 4 + 2, times
 
 
-def test_without_its_broker_the_study_runs_on_and_jobs_wait_and_say_so(
-    client, researcher, redis, worker
-):
+def test_without_its_broker_the_study_continues_and_jobs_wait(client, researcher, redis, worker):
     study = factories.make_study(researcher, factories.make_task(test_size=3), annotators=2)
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
@@ -127,7 +125,7 @@ def test_without_its_broker_the_study_runs_on_and_jobs_wait_and_say_so(
     wait_until(lambda: Job.objects.get().is_done, poll)
 
 
-def test_a_broker_that_dies_with_its_messages_loses_and_doubles_nothing(redis, worker, naps):
+def test_a_broker_that_dies_loses_and_doubles_no_chunk(redis, worker, naps):
     redis.start()
     worker()
     job = naps(6, 1.0)
@@ -147,7 +145,7 @@ def test_a_broker_that_dies_with_its_messages_loses_and_doubles_nothing(redis, w
     assert sorted(number for number, _pid in naps.runs()) == list(range(6))
 
 
-def test_the_tick_hands_jobs_out_and_runs_on_a_worker(redis, worker, naps):
+def test_the_tick_sends_jobs_to_workers(redis, worker, naps):
     redis.start()
     worker()
     job = naps(3, 0.1)

@@ -43,7 +43,7 @@ def draw(client, page, **fields):
 
 
 @pytest.mark.parametrize("case", ["csv", "xlsx", "parquet", "jsonl"])
-def test_a_dataset_is_mapped_shown_and_confirmed(ada, tmp_path, case):
+def test_a_dataset_is_mapped_previewed_and_confirmed(ada, tmp_path, case):
     page = send(ada, files.write_all(tmp_path / "f", MOODS)[case])
     assert page.context["seen"]["rows"] == 60
     assert "Film 0 was dull." in text(page)
@@ -93,7 +93,7 @@ def test_options_and_numbers_are_mapped_on_the_page_too(ada, tmp_path):
     "changes",
     [{}, {"labels": "bad | negative | It is dull.\ngood", "instructions": "Read.", "seed": "11"}],
 )
-def test_changing_the_columns_begins_with_what_was_sent(ada, tmp_path, changes):
+def test_the_form_of_columns_starts_with_the_previous_values(ada, tmp_path, changes):
     sent = {**CHOICE, **changes}
     page = draw(ada, send(ada, files.write_csv(tmp_path / "moods.csv", MOODS)), **sent)
     upload = page.context["upload"]
@@ -114,7 +114,7 @@ def test_the_preview_of_an_import_shows_the_options_of_the_row(ada, tmp_path):
     assert {"alpha", f"beta{number}"} <= set(text(preview).split())
 
 
-def test_columns_are_proposed_by_their_names_alone(ada, tmp_path):
+def test_columns_are_proposed_by_name(ada, tmp_path):
     rows = [{"Review": "a", "x": "b", "label": "c"}]
     form = send(ada, files.write_csv(tmp_path / "my data.v2.csv", rows)).context["form"]
     assert form.initial["text"] == ["Review"]
@@ -122,7 +122,7 @@ def test_columns_are_proposed_by_their_names_alone(ada, tmp_path):
     assert form.initial["name"] == "my-data"
 
 
-def test_columns_can_be_changed_until_it_is_confirmed(ada, tmp_path):
+def test_columns_can_be_changed_until_the_task_is_confirmed(ada, tmp_path):
     path = files.write_jsonl(tmp_path / "admin.jsonl", PLACES)
     page = send(ada, path, format="doccano")
     page = draw(ada, page, **{**DRAW, "kind": "spans", "text": ["text"], "gold": "label"})
@@ -152,7 +152,7 @@ def test_columns_can_be_changed_until_it_is_confirmed(ada, tmp_path):
         ("x.csv", b"a\n1\n", {"format": "datasets"}, "Select a valid choice"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_refused_where_it_was_chosen(
+def test_an_unreadable_file_is_refused_at_its_field(
     ada, var, tmp_path, name, content, how, sentence
 ):
     (tmp_path / name).write_bytes(content)
@@ -165,7 +165,7 @@ def test_a_file_that_cannot_be_read_is_refused_where_it_was_chosen(
     assert not (var / "uploads").exists() or stored_folders(var) == []
 
 
-def test_errors_name_fields_and_are_at_them(ada, tmp_path):
+def test_errors_are_shown_at_the_fields_they_name(ada, tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes(b"a;b\n1;2\n")
     page = send(ada, path)
@@ -188,7 +188,7 @@ def test_errors_name_fields_and_are_at_them(ada, tmp_path):
     assert "lower “Examples of the test”, “Training sets of each size” or" in errors["test"][0]
 
 
-def test_every_option_that_an_error_names_is_a_field():
+def test_every_option_named_in_an_error_is_a_field():
     sources = Path(datasets.__file__).parent.glob("*.py")
     named = {f"--{option}" for file in sources for option in OPTION.findall(file.read_text())}
     # Of a folder, which the browser does not take; and of lm-evaluation-harness itself.
@@ -207,9 +207,7 @@ def test_every_option_that_an_error_names_is_a_field():
         ({"id": "mood"}, "is the id of line"), ({"title": "a\0b"}, "Null characters"),
     ],
 )  # fmt: skip
-def test_columns_that_make_no_task_are_refused_and_what_was_drawn_before_stays(
-    ada, tmp_path, changes, sentence
-):
+def test_unusable_columns_are_refused_and_the_last_draw_remains(ada, tmp_path, changes, sentence):
     more = (
         [{"text": f"x{n}", "mood": "bad"} for n in range(120)]
         if "text" in changes.get("gold", "")
@@ -227,7 +225,7 @@ def test_columns_that_make_no_task_are_refused_and_what_was_drawn_before_stays(
     assert settle(ada, ada.get(reverse("task_upload", args=[upload.pk]))).context["shown"]
 
 
-def test_nothing_is_changed_while_it_is_being_imported(ada, tmp_path):
+def test_columns_cannot_be_changed_during_the_import(ada, tmp_path):
     page = draw(ada, send(ada, files.write_csv(tmp_path / "moods.csv", MOODS)), **CHOICE)
     upload = page.context["upload"]
     Job.objects.filter(pk=upload.job_id).update(kind=uploads.IMPORT, state="waiting", done=0)
@@ -236,7 +234,7 @@ def test_nothing_is_changed_while_it_is_being_imported(ada, tmp_path):
     assert "It is being imported: it can no longer be changed." in text(reply)
 
 
-def test_a_dataset_is_its_owners_alone_and_gone_when_it_is_discarded(ada, var, tmp_path):
+def test_a_dataset_belongs_to_its_owner_and_can_be_discarded(ada, var, tmp_path):
     page = send(ada, files.write_csv(tmp_path / "moods.csv", MOODS))
     upload = page.context["upload"]
     address = reverse("dataset_columns", args=[upload.pk])
@@ -251,7 +249,7 @@ def test_a_dataset_is_its_owners_alone_and_gone_when_it_is_discarded(ada, var, t
     assert ada.get(address).status_code == 404
 
 
-def test_a_file_that_takes_too_long_is_refused_and_others_are_read(ada, tmp_path, monkeypatch):
+def test_a_file_that_takes_too_long_is_refused(ada, tmp_path, monkeypatch):
     monkeypatch.setattr(checking, "SECONDS", 1)
     rows = [{"text": f"a{n}", "label": "x"} for n in range(400_000)]
     page = send(ada, files.write_jsonl(tmp_path / "x.jsonl", rows))
@@ -261,7 +259,7 @@ def test_a_file_that_takes_too_long_is_refused_and_others_are_read(ada, tmp_path
     monkeypatch.undo()
 
 
-def test_a_name_that_leads_elsewhere_is_only_a_name(ada, var):
+def test_a_file_name_with_a_path_stays_in_its_folder(ada, var):
     file = io.BytesIO(b"text,mood\na,b\n")
     file.name = "../../evil.csv"
     reply = ada.post(reverse("dataset_import"), {"dataset": file}, follow=True)
@@ -272,7 +270,7 @@ def test_a_name_that_leads_elsewhere_is_only_a_name(ada, var):
     assert json.loads((uploads.folder_of(upload) / ".columns.json").read_text())["rows"] == 1
 
 
-def test_the_new_study_has_the_task_chosen_that_was_imported_for_it(ada, tmp_path):
+def test_the_new_study_has_the_imported_task_selected(ada, tmp_path):
     page = draw(ada, send(ada, files.write_csv(tmp_path / "m.csv", MOODS)), **CHOICE)
     page = act(ada, page, "confirm", design="1")
     assert page.redirect_chain[-1][0] == "/new-study/?task=moods"

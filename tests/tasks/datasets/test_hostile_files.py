@@ -51,7 +51,7 @@ def is_right(result: Table | FormatError, path: Path) -> bool:
 @example("jsonl", b'{"a": 1e400}')
 @example("conll", b"#\n\n# O\n")
 @example("tsv", b"\xef\xbb\xbf")
-def test_any_bytes_are_rows_or_an_error_that_names_the_file(ending, content):
+def test_any_bytes_give_rows_or_an_error_with_the_file_name(ending, content):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"x.{ending}"
         path.write_bytes(content)
@@ -70,7 +70,7 @@ def whole(tmp_path_factory):
 @given(
     st.sampled_from(["xlsx", "parquet"]), st.integers(0, 10**6), st.binary(min_size=1, max_size=9)
 )
-def test_a_damaged_file_is_rows_or_an_error(whole, kind, place, damage):
+def test_a_damaged_file_gives_rows_or_an_error(whole, kind, place, damage):
     content = bytearray(whole[kind].read_bytes())
     at = place % len(content)
     content[at : at + len(damage)] = damage
@@ -92,7 +92,7 @@ def test_a_damaged_file_is_rows_or_an_error(whole, kind, place, damage):
         min_size=1, max_size=4,
     ),
 )  # fmt: skip
-def test_any_values_are_a_task_or_an_error(form, kind, rows):
+def test_any_values_give_a_task_or_an_error(form, kind, rows):
     columns = Columns(kind, ("text",), ("label",))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.json"

@@ -73,7 +73,7 @@ def test_a_csv_becomes_a_task_with_a_card_and_a_report(moods, db, capsys):
     assert "definition of negative" in out
 
 
-def test_the_same_file_and_seed_give_the_same_task_and_all_of_it_is_stored(moods, db, tmp_path):
+def test_the_same_file_and_seed_give_the_same_task(moods, db, tmp_path):
     task = make(moods)
     assert make(moods) == task
     made_from = task.report["made_from"]
@@ -99,7 +99,7 @@ def test_every_format_makes_the_same_task(tmp_path, db, case):
     assert contents == {name: [r[1:] for r in rows] for name, rows in content(first).items()}
 
 
-def test_the_order_of_labels_says_nothing_about_how_common_they_are(tmp_path, db):
+def test_the_order_of_labels_does_not_depend_on_their_frequency(tmp_path, db):
     """The same task with the labels the other way round asks the same question."""
     other = {"good": "bad", "bad": "good"}
     turned = [{**row, "mood": other[row["mood"]]} for row in MOODS]
@@ -116,7 +116,7 @@ def test_nothing_is_stored_in_a_dry_run(moods, db, capsys):
     assert '"question": "bad or good?"' in out
 
 
-def test_a_card_of_ones_own_is_taken_whole(moods, db, tmp_path):
+def test_a_given_card_is_used_unchanged(moods, db, tmp_path):
     labels = [{"name": name, "definition": "d", "example": "e"} for name in ("bad", "good")]
     data = factories.card_data(name="moods", labels=labels, segments=["Film"])
     card = "\n".join(f"{k} = {json.dumps(v)}" for k, v in data.items() if k != "labels") + "".join(
@@ -147,7 +147,7 @@ PLACES = [
 ]
 
 
-def test_spans_with_labels_ask_for_each_label_on_each_text(tmp_path, db):
+def test_labelled_spans_give_a_question_per_label_and_text(tmp_path, db):
     path = files.write_jsonl(tmp_path / "admin.jsonl", PLACES)
     task = make(
         path, kind="spans", gold=["label"], format="doccano", label=["PER=people", "LOC=places"]
@@ -169,7 +169,7 @@ def test_spans_with_labels_ask_for_each_label_on_each_text(tmp_path, db):
     assert "spans of other labels were passed by: PER" in only.report["made_from"]["notes"]
 
 
-def test_tokens_with_tags_of_a_class_label_and_a_conll_file_make_the_same_questions(tmp_path, db):
+def test_class_label_tags_and_conll_make_the_same_questions(tmp_path, db):
     sentences = [([f"S{n}", "Ada", "Lund", "in", "Oslo"], [0, 1, 2, 0, 3]) for n in range(40)]
     names = ["O", "B-PER", "I-PER", "B-LOC"]
     tags = {"feature": {"names": names, "_type": "ClassLabel"}, "_type": "Sequence"}
@@ -195,7 +195,7 @@ def test_tokens_with_tags_of_a_class_label_and_a_conll_file_make_the_same_questi
     assert ["Ada Lund"] in [gold for _c, _q, gold in golds[0]]
 
 
-def test_answers_to_a_question_keep_their_offsets_and_several_golds(tmp_path, db):
+def test_answers_to_a_question_have_offsets_and_alternatives(tmp_path, db):
     path = files.write_jsonl(tmp_path / "qa.jsonl", PLACES)
     task = make(path, kind="spans", gold=["answer"], question="question", gold_rule="any_of")
     example = task.test_split.examples.first()
@@ -213,7 +213,7 @@ def test_answers_to_a_question_keep_their_offsets_and_several_golds(tmp_path, db
     assert example.question == "Which names?"
 
 
-def test_no_answer_is_possible_where_that_is_said_alone(tmp_path, db):
+def test_an_empty_gold_is_allowed_only_if_declared(tmp_path, db):
     rows = [{"text": row["text"], "mood": "" if n == 7 else "Ada"} for n, row in enumerate(PLACES)]
     path = files.write_csv(tmp_path / "x.csv", rows)
     assert "x.csv, line 9, column mood: is empty: say that no answer" in refusal(path, kind="spans")
@@ -248,9 +248,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("gold_is", NAMED)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_options_of_each_row_are_read_however_they_and_the_right_one_are_written(
-    tmp_path, db, shape, gold_is
-):
+def test_options_are_read_in_every_shape_and_spelling_of_gold(tmp_path, db, shape, gold_is):
     rows = [{"q": r["q"], "g": NAMED[gold_is](r), **SHAPES[shape](r)} for r in CAPITALS]
     columns = [name for name in rows[0] if name.startswith("o")]
     task = make(
@@ -264,7 +262,7 @@ def test_options_of_each_row_are_read_however_they_and_the_right_one_are_written
         assert (example.options, example.gold) == (row["options"], [row["a"]])
 
 
-def test_letters_are_those_that_the_file_gives_its_options(tmp_path, db):
+def test_letters_are_the_option_labels_of_the_file(tmp_path, db):
     """ARC names some options 1 to 4 and others A to D."""
     rows = [
         {"q": f"Question {n}", "o": {"text": ["x", f"y{n}"], "label": list(signs)}, "g": signs[1]}
@@ -275,7 +273,7 @@ def test_letters_are_those_that_the_file_gives_its_options(tmp_path, db):
     assert all(e.gold == [e.options[1]] for e in task.test_split.examples.all())
 
 
-def test_the_gold_never_counts_as_another_name_of_an_option_than_was_said(tmp_path, db):
+def test_gold_is_matched_only_by_the_declared_name_of_an_option(tmp_path, db):
     rows = [{"q": r["q"], "o": r["options"], "g": NAMED["index"](r)} for r in CAPITALS]
     path = files.write_jsonl(tmp_path / "x.jsonl", rows)
     given = {"kind": "option", "text": ["q"], "gold": ["g"], "options": ["o"]}
@@ -301,7 +299,7 @@ def test_the_gold_never_counts_as_another_name_of_an_option_than_was_said(tmp_pa
     )
 
 
-def test_several_labels_of_a_row_are_chosen_together(tmp_path, db):
+def test_several_labels_of_a_row_are_a_set_of_options(tmp_path, db):
     rows = [{"text": f"Letter {n}", "mood": "joy;fear" if n % 2 else "joy"} for n in range(60)]
     path = files.write_csv(tmp_path / "x.csv", rows)
     task = make(path, kind="options", separator=";", label=["fear=being afraid"])
@@ -316,7 +314,7 @@ def test_several_labels_of_a_row_are_chosen_together(tmp_path, db):
     assert all(e.gold == [e.options[0], e.options[2]] for e in task.test_split.examples.all())
 
 
-def test_numbers_keep_to_the_range_that_is_said(tmp_path, db):
+def test_numbers_have_the_declared_range(tmp_path, db):
     rows = [{"text": f"Pair {n}", "mood": f"{n % 5}.50"} for n in range(60)]
     path = files.write_csv(tmp_path / "x.csv", rows)
     task = make(path, kind="number", lowest=0, highest=5, step=0.5, unit="marks")
@@ -327,14 +325,14 @@ def test_numbers_keep_to_the_range_that_is_said(tmp_path, db):
     }
 
 
-def test_a_number_with_a_comma_is_refused_with_its_place(tmp_path, db):
+def test_a_number_with_a_decimal_comma_is_refused(tmp_path, db):
     rows = [{"text": f"Pair {n}", "mood": "1,5" if n == 9 else "2.5"} for n in range(60)]
     path = files.write_csv(tmp_path / "x.csv", rows)
     told = refusal(path, kind="number", test=56, shots=[4], splits=1)  # all of them
     assert "x.csv, line 11, column mood: '1,5' is not a number in plain digits" in told
 
 
-def test_typed_answers_have_alternatives_and_a_length_that_their_gold_fits(tmp_path, db):
+def test_typed_answers_have_alternatives_and_a_sufficient_length(tmp_path, db):
     rows = [{"q": f"Who was {n}?", "a": [f"Ada {n}", "Ada" * 100]} for n in range(60)]
     path = files.write_jsonl(tmp_path / "x.jsonl", rows)
     card = make(path, kind="short-text", text=["q"], gold=["a"]).card
@@ -354,7 +352,7 @@ def test_typed_answers_have_alternatives_and_a_length_that_their_gold_fits(tmp_p
     )
 
 
-def test_a_task_is_called_after_its_file_where_nothing_else_is_said(tmp_path, db):
+def test_an_unnamed_task_is_named_after_its_file(tmp_path, db):
     path = files.write_csv(tmp_path / "my moods.csv", MOODS)
     assert make(path, name="") is None  # none is called ""
     assert Task.objects.get().name == "my-moods"
@@ -385,7 +383,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_a_task_is_refused_with_its_place_and_nothing_is_stored(tmp_path, db, case):
+def test_unusable_data_are_refused_with_their_place(tmp_path, db, case):
     options, more, sentence = REFUSED[case]
     rows = MOODS
     if case == "without spaces":  # it has to be drawn to be checked
@@ -394,13 +392,13 @@ def test_what_cannot_be_a_task_is_refused_with_its_place_and_nothing_is_stored(t
     assert sentence in refusal(path, **options)
 
 
-def test_rows_without_a_label_are_passed_by_where_that_is_said(tmp_path, db):
+def test_rows_without_a_label_are_skipped_if_declared(tmp_path, db):
     path = files.write_csv(tmp_path / "x.csv", [*MOODS, {"text": "x", "mood": ""}])
     task = make(path, skip_unlabelled=True)
     assert "1 rows have no label and were passed by" in task.report["made_from"]["notes"]
 
 
-def test_a_text_stands_in_one_file_and_one_with_different_golds_in_none(tmp_path, db):
+def test_a_text_is_drawn_once_and_never_with_conflicting_golds(tmp_path, db):
     copies = [{**row, "text": row["text"].upper() + "  "} for row in MOODS[:6]]
     other = [{"text": MOODS[10]["text"], "mood": "bad"}]
     path = files.write_csv(tmp_path / "x.csv", [*MOODS, *copies, *other])
@@ -417,7 +415,7 @@ def test_a_text_stands_in_one_file_and_one_with_different_golds_in_none(tmp_path
 # Out again --------------------------------------------------------------------------------------
 
 
-def test_a_task_is_exported_as_files_that_import_as_the_same_task(moods, db, tmp_path, capsys):
+def test_an_exported_task_imports_as_the_same_task(moods, db, tmp_path, capsys):
     task = make(moods, title="A “title”\\ with\tsigns\x7f", instructions="One.\n\nTwo.")
     call_command("export_task", "moods", str(tmp_path / "out"))
     card = load_card(tmp_path / "out" / "task.toml")
@@ -436,7 +434,7 @@ def test_a_task_is_exported_as_files_that_import_as_the_same_task(moods, db, tmp
 
 @pytest.mark.real_data
 @pytest.mark.long
-def test_all_six_tasks_of_clues_are_exported_with_their_content_hashes(db, clues, tmp_path):
+def test_the_six_clues_tasks_are_exported_with_equal_hashes(db, clues, tmp_path):
     call_command("import_clues", str(clues), "--rechain", verbosity=0)
     for task in Task.objects.all():
         call_command("export_task", task.name, str(tmp_path / task.name), verbosity=0)
@@ -447,7 +445,7 @@ def test_all_six_tasks_of_clues_are_exported_with_their_content_hashes(db, clues
 
 
 @pytest.mark.real_data
-def test_a_task_is_drawn_from_the_examples_of_sst2(db, clues, tmp_path):
+def test_sst2_examples_can_be_drawn_as_a_task(db, clues, tmp_path):
     rows = []
     for name in ["sst_test", *(f"sst_train_30_{n}" for n in range(1, 6))]:
         for line in (clues / "SST-2" / f"{name}.jsonl").read_text("utf-8").splitlines():
@@ -499,7 +497,7 @@ SAMPLES = [sample(n, best=n % 3 == 0, target=n % 2) for n in range(60)]
 LOGGED = {"text": ["doc.sentence"], "gold": [], "name": "sst"}
 
 
-def test_samples_become_a_task_and_the_predictions_of_that_model(tmp_path, ada_owner, capsys):
+def test_harness_samples_become_a_task_with_predictions(tmp_path, ada_owner, capsys):
     path = logged(tmp_path, SAMPLES)
     task = make(path, model="pythia", owner="owner", id="doc_id", **LOGGED)
     assert {label.name for label in task.card.labels} == {"no", "yes"}
@@ -515,7 +513,7 @@ def test_samples_become_a_task_and_the_predictions_of_that_model(tmp_path, ada_o
     assert "over 20 examples" in capsys.readouterr().out
 
 
-def test_predictions_of_a_prompted_model_are_refused_and_nothing_is_stored(tmp_path, ada_owner):
+def test_predictions_of_a_prompted_model_are_refused(tmp_path, ada_owner):
     path = logged(tmp_path, SAMPLES, shots=5)
     said = refusal(path, model="pythia", owner="owner", **LOGGED)
     assert "the prompts held 5 examples that are in no training set of this task" in said
@@ -529,7 +527,7 @@ def test_predictions_of_a_prompted_model_are_refused_and_nothing_is_stored(tmp_p
     assert PredictionFile.objects.count() == 1
 
 
-def test_generated_texts_are_predictions_too_and_each_must_be_a_label(tmp_path, ada_owner):
+def test_generated_texts_are_predictions_and_must_be_labels(tmp_path, ada_owner):
     generated = {"arguments": {"gen_args_0": {"arg_0": "q", "arg_1": {"until": []}}}}
     samples = [
         sample(n, target=word, filtered_resps=said, **generated)
@@ -565,7 +563,7 @@ def test_samples_that_cannot_be_read_are_refused(tmp_path, db, case):
     assert sentence in refusal(logged(tmp_path, samples), **LOGGED)
 
 
-def test_the_answers_of_one_filter_are_taken(tmp_path, db):
+def test_samples_of_the_chosen_filter_are_read(tmp_path, db):
     strict = [sample(n, filter="strict", target=n % 2) for n in range(60)]
     path = logged(tmp_path, [*SAMPLES, *strict])
     assert make(path, filter="strict", **LOGGED).report["made_from"]["different_texts"] == 60

@@ -40,7 +40,7 @@ def test_every_format_gives_the_same_texts(tmp_path, case):
 @pytest.mark.real_data
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", ["SST-2/sst_test", "CoNLL2003/conll_test"])
-def test_published_examples_come_through_every_format_unchanged(tmp_path, clues, name, case):
+def test_published_examples_are_unchanged_by_every_format(tmp_path, clues, name, case):
     lines = (clues / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     rows = [{**row, "answer": " | ".join(row["answer"]), "id": str(row["id"])} for row in rows]
@@ -101,7 +101,7 @@ def test_a_bad_file_is_refused_with_its_place_and_what_to_do(tmp_path, case):
     assert sentence in refusal(tmp_path / name, **how)
 
 
-def test_rows_columns_and_bytes_have_limits(tmp_path, monkeypatch):
+def test_rows_columns_and_bytes_are_limited(tmp_path, monkeypatch):
     (tmp_path / "x.csv").write_text("a\n" * 12)
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n' * 12)
     for module in ("texts", "table"):
@@ -112,7 +112,7 @@ def test_rows_columns_and_bytes_have_limits(tmp_path, monkeypatch):
     assert "the limit" in refusal(tmp_path / "x.csv")
 
 
-def test_an_encoding_a_separator_and_missing_names_are_read_as_declared(tmp_path):
+def test_encoding_separator_and_missing_header_are_as_declared(tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes("Käse|gut\r\nMüll|schlecht\r\n".encode("cp1252"))
     how = Reading(encoding="windows-1252", delimiter="bar", no_header=True)
@@ -121,7 +121,7 @@ def test_an_encoding_a_separator_and_missing_names_are_read_as_declared(tmp_path
     assert "--sheet is not for the format csv" in refusal(path, sheet="A")
 
 
-def test_quotation_marks_of_a_tsv_are_text_and_it_is_said(tmp_path):
+def test_quotation_marks_of_a_tsv_are_text_with_a_note(tmp_path):
     path = tmp_path / "x.tsv"
     path.write_text('text\tlabel\n"whole"\tgood\n"half\tbad\n', encoding="utf-8")
     read_table = read(path, Reading())
@@ -129,7 +129,7 @@ def test_quotation_marks_of_a_tsv_are_text_and_it_is_said(tmp_path):
     assert "1 values begin and end with a quotation mark" in read_table.notes[0]
 
 
-def test_a_column_that_is_not_there_and_a_cell_that_is_no_text_are_named(tmp_path):
+def test_a_missing_column_and_a_non_text_cell_are_named(tmp_path):
     path = files.write_jsonl(
         tmp_path / "x.jsonl",
         [{"doc": {"text": "a"}, "n": True, "list": []}, {"doc": {}, "n": None}],
@@ -176,7 +176,7 @@ def test_formulas_errors_and_several_sheets_are_refused(tmp_path):
     assert "is empty" in refusal(several, sheet="Notes")
 
 
-def test_a_spreadsheet_that_unpacks_to_too_much_or_to_entities_is_refused(tmp_path, monkeypatch):
+def test_a_spreadsheet_with_entities_or_too_large_is_refused(tmp_path, monkeypatch):
     path = files.write_xlsx(tmp_path / "x.xlsx", files.ROWS)
     bomb = io.BytesIO()
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(bomb, "w") as new:
@@ -223,7 +223,7 @@ def test_the_integers_of_a_class_label_become_its_names(tmp_path, write):
     assert "row 1, column label: 2 is the number of no label" in refusal(wrong, format=how.format)
 
 
-def test_columns_of_bytes_are_passed_by_and_named_when_asked_for(tmp_path):
+def test_binary_columns_are_skipped_and_named_on_request(tmp_path):
     path = tmp_path / "x.parquet"
     parquet.write_table(pyarrow.table({"text": ["a"], "image": [b"\x89PNG"]}), path)
     read_table = read(path, Reading())
@@ -232,7 +232,7 @@ def test_columns_of_bytes_are_passed_by_and_named_when_asked_for(tmp_path):
         read_table.check("image")
 
 
-def test_texts_that_are_no_utf_8_are_refused_and_every_moment_is_a_text(tmp_path):
+def test_invalid_utf_8_is_refused_and_timestamps_become_text(tmp_path):
     offsets, data = (pyarrow.py_buffer(b) for b in (b"\0\0\0\0\1\0\0\0", b"\x80"))
     broken = pyarrow.StringArray.from_buffers(1, offsets, data)
     path = tmp_path / "x.parquet"
@@ -244,7 +244,7 @@ def test_texts_that_are_no_utf_8_are_refused_and_every_moment_is_a_text(tmp_path
     assert row.values["at"].startswith("2023-11-14 22:13:20")
 
 
-def test_a_folder_leads_nowhere_else_and_says_what_is_missing(tmp_path):
+def test_a_folder_cannot_refer_to_files_outside(tmp_path):
     path = files.write_datasets(tmp_path / "d", files.ROWS)
     state = json.loads((path / "state.json").read_text())
     for name in ("../secret", "/etc/passwd", "..", 3):
@@ -258,7 +258,7 @@ def test_a_folder_leads_nowhere_else_and_says_what_is_missing(tmp_path):
     assert "expected a file" in refusal(path, format="csv")
 
 
-def test_each_part_is_named_where_a_folder_has_several(tmp_path):
+def test_a_folder_with_several_parts_needs_a_named_part(tmp_path):
     path = files.write_all(tmp_path / "f", files.ROWS)["a part of datasets"]
     assert "has several parts: --part is one of train, test" in refusal(path)
     assert "has no part 'dev'" in refusal(path, part="dev")
@@ -300,7 +300,7 @@ def entities(row):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_sentences_of_a_conll_file_keep_their_names(tmp_path, end):
+def test_sentences_of_a_conll_file_have_texts_and_entities(tmp_path, end):
     (tmp_path / "x.conll").write_bytes(CONLL.replace("\n", end).encode())
     first, second = read(tmp_path / "x.conll", Reading()).rows
     assert (first.number, second.number) == (4, 11)
@@ -322,7 +322,7 @@ def test_tags_are_read_as_iob1_bio_and_bioes(tags, spans):
 
 
 @pytest.mark.real_data
-def test_the_names_of_conll03_come_through_tags(tmp_path, clues):
+def test_names_of_conll03_survive_conversion_to_tags(tmp_path, clues):
     """Tags made from gold that occurs once in its text yield the same gold."""
     card = load_card(CARDS / "conll03.toml")
     from_file = read_records(clues / "CoNLL2003" / "conll_test.jsonl", card)
@@ -353,7 +353,7 @@ def test_the_names_of_conll03_come_through_tags(tmp_path, clues):
     assert same >= 195  # of 199: two golds of one sentence may overlap, which tags cannot say
 
 
-def test_spans_are_read_in_every_spelling_and_checked_against_the_text():
+def test_spans_are_read_in_every_format_and_checked():
     one = table.Table("x", "line", ["label"], [table.Row(7, {})])
     text = "🎉 Oslo and Rome"
     spellings = [
@@ -409,7 +409,7 @@ def test_doccano_and_label_studio_become_texts_with_labels(tmp_path):
             assert read(tmp_path / "ls.json", Reading(format="label-studio")).rows
 
 
-def test_a_format_is_known_by_its_name_alone(tmp_path):
+def test_a_format_is_recognised_by_the_file_name(tmp_path):
     for name, known in (
         ("a.CSV", "csv"), ("samples_sst2_2026-01-01.jsonl", "lm-eval"), ("x.iob2", "conll"),
         ("a.jsonl", "jsonl"),

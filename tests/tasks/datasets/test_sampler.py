@@ -27,7 +27,7 @@ def drawings(draw_from):
 
 
 @given(drawings())
-def test_sets_have_their_sizes_are_nested_and_share_nothing_else(drawing):
+def test_sets_have_the_planned_sizes_and_are_nested(drawing):
     items, plan = drawing
     drawn = draw(items, plan)
     assert len(set(drawn.test)) == len(drawn.test) == plan.test
@@ -43,7 +43,7 @@ def test_sets_have_their_sizes_are_nested_and_share_nothing_else(drawing):
 
 
 @given(drawings(), st.randoms(use_true_random=False))
-def test_the_same_texts_and_seed_give_the_same_sets_in_whatever_order_they_stand(drawing, random):
+def test_sets_do_not_depend_on_the_order_of_the_texts(drawing, random):
     items, plan = drawing
     places = list(range(len(items)))
     random.shuffle(places)
@@ -56,7 +56,7 @@ def test_the_same_texts_and_seed_give_the_same_sets_in_whatever_order_they_stand
 
 
 @given(drawings())
-def test_every_set_is_stratified_as_closely_as_whole_numbers_allow(drawing):
+def test_every_set_is_stratified_as_closely_as_possible(drawing):
     """Where no label is used up, each count is within one of its share and a rounding."""
     items, plan = drawing
     population = Counter(label for _key, label in items)
@@ -72,7 +72,7 @@ def test_every_set_is_stratified_as_closely_as_whole_numbers_allow(drawing):
             assert abs(counts[label] - share) <= 1 + len(population) / 2
 
 
-def test_two_labels_are_drawn_exactly_in_proportion_at_every_size():
+def test_two_labels_are_drawn_in_exact_proportion_at_every_size():
     items = [(f"{n}", "ab"[n % 4 == 0]) for n in range(400)]
     drawn = draw(items, Plan((4, 8, 20), 5, 100, 1))
     assert Counter(items[p][1] for p in drawn.test) == {"a": 75, "b": 25}
@@ -80,7 +80,7 @@ def test_two_labels_are_drawn_exactly_in_proportion_at_every_size():
         assert Counter(items[p][1] for p in places) == {"a": size * 3 // 4, "b": size // 4}
 
 
-def test_another_seed_draws_another_task_and_the_draw_never_changes():
+def test_another_seed_draws_other_sets_and_draws_never_change():
     items = [(f"{n}", "") for n in range(100)]
     plans = [Plan((2, 4), 2, 5, seed) for seed in (1, 2)]
     assert draw(items, plans[0]).test != draw(items, plans[1]).test
@@ -104,7 +104,7 @@ def test_another_seed_draws_another_task_and_the_draw_never_changes():
         (((10, 30), 5, 200, 0), "100 different examples, and 350 are needed: 200 for the test and"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_drawn_is_refused_with_the_numbers(plan, sentence):
+def test_an_impossible_draw_is_refused_with_numbers(plan, sentence):
     with pytest.raises(DatasetError) as caught:
         draw([(str(n), "") for n in range(100)], Plan(*plan))
     assert sentence in str(caught.value)
