@@ -122,24 +122,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='JobChunk',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('lease', models.CharField(blank=True, max_length=32)),
-                ('leased_until', models.DateTimeField(null=True)),
-                ('attempts', models.PositiveIntegerField(default=0)),
-                ('sent_at', models.DateTimeField(null=True)),
-                ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='chunks', to='tasks.job')),
-                ('number', models.PositiveIntegerField()),
-                ('is_done', models.BooleanField(default=False)),
-                ('result', models.JSONField(null=True)),
-            ],
-            options={
-                'ordering': ['job', 'number'],
-                'constraints': [models.UniqueConstraint(fields=('job', 'number'), name='a_chunk_is_one_row'), models.CheckConstraint(condition=models.Q(models.Q(('lease', ''), ('leased_until__isnull', True)), models.Q(('is_done', False), ('leased_until__isnull', False), models.Q(('lease', ''), _negated=True)), _connector='OR'), name='a_lease_on_a_chunk_has_an_end_and_none_is_on_a_done_one')],
-            },
-        ),
-        migrations.CreateModel(
             name='TaskUpload',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
