@@ -54,7 +54,6 @@ def measured() -> dict[str, int]:
 
 
 def fields_of_study() -> int:
-    """Fields that the class Study declares itself."""
     tree = ast.parse((ROOT / "annotation/models/study.py").read_text())
     (study,) = [node for node in tree.body if getattr(node, "name", "") == "Study"]
     return sum(

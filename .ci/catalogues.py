@@ -1,11 +1,11 @@
-"""The catalogues of the interface: complete, and as the code is; used by `make lint`.
+"""The catalogues of the interface: are they complete and up to date? Part of `make lint`.
 
-`catalogues.py` checks every folder of locale/: each marked sentence is there with all its forms and
-no other one, nothing is fuzzy, placeholders and tags are those of the sentence, and the .mo is what
-the .po says. Sentences of scripts are in djangojs.po, all others in django.po. Every language of
-settings.LANGUAGES has both. `catalogues.py renew [LOCALE ...]` (`make messages`) writes the files
-again, those locales with them: translations of sentences that have not changed are kept, the others
-are left empty. It needs no gettext programs.
+`catalogues.py` checks every folder of locale/: the catalogue contains exactly the marked sentences,
+with all plural forms; no entry is fuzzy; placeholders and tags match; and the .mo matches the .po.
+Sentences of scripts are in djangojs.po, all others in django.po. Every language of
+settings.LANGUAGES has both. `catalogues.py renew [LOCALE ...]` (`make messages`) rewrites the files
+and adds those locales: it preserves translations of unchanged sentences and leaves the others
+empty. It does not need the gettext programs.
 """
 
 import argparse
@@ -39,7 +39,7 @@ KEYWORDS = {
     # The pure core marks sentences for the pages above it: tasks/sentences.py.
     "sentence": ONE, "counted": COUNTED,
 }  # fmt: skip
-DOMAINS = ("django", "djangojs")  # the second one is of scripts
+DOMAINS = ("django", "djangojs")  # the second is for scripts
 Key = tuple[str | None, str, str]
 PLACEHOLDER = re.compile(r"%\((\w+)\)[a-z]")
 TAG = re.compile(r"<[^<>]+>")
@@ -56,7 +56,7 @@ def sources(domain: str) -> list[Path]:
 
 
 def code_of(path: Path) -> str:
-    """The file as Python; of a template what Django makes of it, without its indentation."""
+    """Return the file as Python; a template as Django converts it, without indentation."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".html":
         return text
@@ -64,7 +64,7 @@ def code_of(path: Path) -> str:
 
 
 def marked(domain: str = "django") -> dict[Key, polib.POEntry]:
-    """Every sentence that is marked in the code, with the files that contain it."""
+    """Return every sentence marked in the code, with the files that contain it."""
     code: dict[Key, polib.POEntry] = {}
     extract = extract_javascript if domain == "djangojs" else extract_python
     options = {"encoding": "utf-8", "parse_template_string": True}
@@ -85,7 +85,7 @@ def marked(domain: str = "django") -> dict[Key, polib.POEntry]:
 
 
 def told(function: str, texts: Any) -> polib.POEntry | None:
-    """The sentence of that call without its translation; None where it is given no text."""
+    """Return an untranslated entry for that call; None if its texts are missing."""
     given = texts if isinstance(texts, (list, tuple)) else (texts,)
     names = KEYWORDS[function]
     if len(given) < len(names) or not all(given[: len(names)]):
@@ -115,7 +115,7 @@ def forms_of(entry: polib.POEntry) -> list[str]:
 
 
 def faults(entry: polib.POEntry, plurals: int) -> Iterator[str]:
-    """What is wrong with the translation of that sentence."""
+    """Yield what is wrong with the translation of that sentence."""
     texts = [entry.msgid, *([entry.msgid_plural] if entry.msgid_plural else [])]
     forms = forms_of(entry)
     if entry.fuzzy:
@@ -144,7 +144,7 @@ def key(entry: polib.POEntry) -> Key:
 
 
 def check(locale: str, code: dict[Key, polib.POEntry], domain: str = "django") -> Iterator[str]:
-    """What is wrong with that catalogue, one line each."""
+    """Yield what is wrong with that catalogue, one line per fault."""
     catalogue = polib.pofile(str(po(locale, domain)))
     entries = {key(entry): entry for entry in catalogue if not entry.obsolete}
     for missing in code.keys() - entries.keys():
@@ -162,7 +162,7 @@ def check(locale: str, code: dict[Key, polib.POEntry], domain: str = "django") -
 
 
 def renew(locale: str, code: dict[Key, polib.POEntry], domain: str = "django") -> polib.POFile:
-    """Write the .po and .mo of that locale as the code is now."""
+    """Update the .po and .mo of that locale from the code."""
     path = po(locale, domain)
     before = polib.pofile(str(path)) if path.exists() else new(locale)
     known = {key(entry): entry for entry in before if not entry.fuzzy}
@@ -192,7 +192,7 @@ def renew(locale: str, code: dict[Key, polib.POEntry], domain: str = "django") -
 
 
 def new(locale: str) -> polib.POFile:
-    """An empty catalogue with the plural forms that Django's own has for the language."""
+    """Return an empty catalogue with Django's plural forms for the language."""
     own = Path(django.__file__).parent / "conf" / "locale" / locale / "LC_MESSAGES" / "django.po"
     if not own.exists():
         sys.exit(f"{locale}: Django has no such locale (such as de or zh_Hans)")
@@ -209,7 +209,7 @@ def new(locale: str) -> polib.POFile:
 
 
 def main() -> int:
-    """Check, or renew; 1 if anything is wrong."""
+    """Check or renew; return 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description="The catalogues of the interface.")
     parser.add_argument("what", choices=["check", "renew"], nargs="?", default="check")
     parser.add_argument("locale", nargs="*", help="a new one, such as fr or zh_Hans")

@@ -1,8 +1,8 @@
-"""Rates of idioms that make the prose hard to read, against .ci/budget.toml; part of `make lint`.
+"""Rates of hard-to-read idioms, checked against .ci/budget.toml; part of `make lint`.
 
-`python .ci/english.py` prints each rate per 10,000 words of everything that people read: templates,
-documents, docstrings, comments, strings, browser code, names of tests, scripts, commit subjects.
-`python .ci/english.py stand` prints each place of one idiom as file:line.
+`python .ci/english.py` prints each rate per 10,000 words of templates, documents, docstrings,
+comments, strings, browser code, names of tests, scripts and commit subjects. `python .ci/english.py
+stand` prints each place of one idiom as file:line.
 """
 
 import io
@@ -33,7 +33,7 @@ WORD = re.compile(r"[A-Za-z][A-Za-z'’]*")
 PYTHON = {tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", -1)}
 # Comments and strings of browser code and style sheets.
 BROWSER = re.compile(r"/\*.*?\*/|(?<!:)//[^\n]*|\"[^\"\n]*\"|'[^'\n]*'|`[^`]*`", re.S)
-# What a reader of a page does not see: tags, and template code but for the sentences in it.
+# Tags, and template code except translated sentences: readers of a page do not see them.
 MARKUP = re.compile(r"<[^>]*>|\{\{.*?\}\}|\{%(?!\s*translate).*?%\}|\{#.*?#\}", re.S)
 SUFFIXES = {
     ".py",
@@ -49,7 +49,7 @@ SUFFIXES = {
     ".ini",
     "",
 }
-# Other people's code, and files that name the idioms.
+# Third-party code, and files that list the idioms.
 LEFT_OUT = ("static/vendor/", ".ci/english.py", ".ci/budget.toml")
 
 Text = tuple[str, int, str]  # file, line, text
@@ -67,7 +67,7 @@ def texts() -> Iterator[Text]:
         elif path.suffix in {".mjs", ".js", ".css"}:
             yield from ((name, line, text) for line, text in of_matches(BROWSER, source))
         elif path.suffix == ".html":
-            # As many lines as there were, for the number of each place.
+            # Keeps the number of lines, so that reported line numbers are right.
             yield name, 1, MARKUP.sub(lambda match: " " + "\n" * match[0].count("\n"), source)
         elif "--hash=sha256" not in source[:400]:
             yield name, 1, source
@@ -87,7 +87,7 @@ def of_matches(pattern: re.Pattern[str], source: str) -> Iterator[tuple[int, str
 
 
 def subjects(since: str) -> list[Text]:
-    """Of the commits after `since`; none where this clone does not hold it."""
+    """Return the subjects of commits after `since`; none if this clone lacks that commit."""
     known = subprocess.run(["git", "cat-file", "-e", f"{since}^{{commit}}"], cwd=ROOT, check=False)
     if known.returncode:
         print(f"english: subjects of commits are not read: this clone lacks {since}")

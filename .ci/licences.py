@@ -1,7 +1,7 @@
 """The licences of the Python packages that a server installs, as THIRD-PARTY.md lists them.
 
-`python .ci/licences.py` says where the list and the metadata of installed packages differ, and
-which licence is not accepted; `python .ci/licences.py renew` writes the list.
+`python .ci/licences.py` reports differences between the list and the metadata of installed
+packages, and licences that are not accepted; `python .ci/licences.py renew` writes the list.
 """
 
 import re
@@ -22,7 +22,7 @@ AGREED = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "LGPL-3.0-or-later", "MIT",
     "MIT-0", "MPL-2.0", "PSF-2.0", "Zlib",
 }  # fmt: skip
-# Where the metadata names no licence, or not by its identifier: read in the package's own text.
+# Where the metadata lacks a licence or its SPDX identifier: taken from the package's text.
 READ = {
     "altair": "BSD-3-Clause",
     "amqp": "BSD-3-Clause",
@@ -45,7 +45,7 @@ CLASSIFIERS = {"MIT License": "MIT", "BSD License": "BSD-3-Clause"}
 
 
 def locked() -> list[str]:
-    """The packages of a server, independent of the Python version that makes the list."""
+    """Return the packages of a server, independent of the running Python version."""
     python = {"python_version": "3.12", "python_full_version": "3.12.0"}
     pins = re.findall(r"^([\w.-]+==[^\\\n]*)", LOCK.read_text(), re.M)
     needed = [Requirement(pin) for pin in pins]
@@ -53,7 +53,7 @@ def locked() -> list[str]:
 
 
 def licence(name: str) -> str:
-    """An expression of SPDX identifiers, or whatever the package says; "" where it says nothing."""
+    """Return an SPDX expression, else the text of the metadata; "" if there is none."""
     if name in READ:
         return READ[name]
     about = metadata(name)
@@ -63,7 +63,7 @@ def licence(name: str) -> str:
 
 
 def installed() -> tuple[dict[str, str], list[str]]:
-    """The licence of each locked package, and the names of those that are not installed."""
+    """Return the licence of each locked package, and the names of packages not installed."""
     licences, absent = {}, []
     for name in locked():
         try:
