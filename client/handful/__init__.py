@@ -1,6 +1,6 @@
 """The client of Handful: begin with `Client`, or with `Participation` to take part.
 
-Nothing here computes a result: the server does, and the export's verify.py checks it.
+The client computes no results: the server does, and the export's verify.py checks them.
 """
 
 from handful.client import Client

@@ -20,7 +20,7 @@ SEATS = ("task", "shots", "split", "arm", "seats", "completed", "working", "free
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 1 and a sentence where it cannot be done."""
+    """Run one command; print an error and return 1 if it fails."""
     args = parser().parse_args(arguments)
     try:
         return int(args.run(args) or 0)
@@ -33,7 +33,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """All commands and their options."""
     top = argparse.ArgumentParser(
         prog="handful", description="Handful, the human side of few-shot language benchmarks."
     )
@@ -118,7 +117,7 @@ def _login(args: argparse.Namespace) -> None:
     if not token:
         raise HandfulError("There is no token. The page “API tokens” of the server makes one.")
     with Client(args.server, token) as client:
-        next(iter(client.studies.list()), None)  # a wrong one is said now
+        next(iter(client.studies.list()), None)  # fails now if the token is wrong
     print(f"Logged in to {args.server}; the token is in {store_token(args.server, token)}")
 
 
@@ -174,7 +173,7 @@ def _watch(args: argparse.Namespace) -> None:
 
 
 def seen(name: str, told: Record) -> str:
-    """The progress of a study as text."""
+    """Format the progress of a study as text."""
     head = f"{name}: {told['status']}, {told['completed']} of {told['seats']} seats completed"
     left = f"; {told['time_left']} of work left" if told["time_left"] else ""
     return f"{head}{left}\n{Rows(lambda: told['scenarios']).as_text(*SEATS)}"
@@ -198,7 +197,7 @@ def _score(args: argparse.Namespace) -> None:
 
 
 def annotate(args: argparse.Namespace, **model_args: Any) -> int:
-    """A model takes part through Inspect AI; 0 where every scenario came to its end."""
+    """Let a model take part through Inspect AI; 0 if every scenario was finished."""
     from inspect_ai import eval as evaluate
 
     from handful.inspect.task import participate

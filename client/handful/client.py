@@ -1,4 +1,4 @@
-"""A server with the token of a researcher, and the file in which `handful login` keeps tokens."""
+"""A server with a researcher's token, and the file in which `handful login` stores tokens."""
 
 import json
 import os
@@ -14,10 +14,10 @@ from handful.tasks import Tasks
 
 
 class Client:
-    """Everything that a token opens: `tasks`, `studies`, `models`, `jobs`.
+    """Entry point to `tasks`, `studies`, `models` and `jobs`.
 
-    Without arguments the server and the token of HANDFUL_SERVER and HANDFUL_TOKEN, or of `handful
-    login`. `options` are those of Connection. Raises HandfulError where nobody has logged in.
+    The server and the token default to HANDFUL_SERVER and HANDFUL_TOKEN, then to `handful login`.
+    `options` are those of Connection. Raises HandfulError without a login.
     """
 
     def __init__(self, server: str | None = None, token: str | None = None, **options: Any):
@@ -44,15 +44,15 @@ NO_LOGIN = (
 
 
 def token_file() -> Path:
-    """The file, which only its owner may read (mode 0600): below XDG_CONFIG_HOME, or APPDATA."""
+    """Return the path of the logins, below XDG_CONFIG_HOME or APPDATA (mode 0600)."""
     home = os.environ.get("APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME")
     return (Path(home) if home else Path.home() / ".config") / "handful" / "logins.json"
 
 
 def known(server: str | None, token: str | None) -> tuple[str, str]:
-    """The server and the token: as given, else of the environment, else as logged in.
+    """Return server and token: from the arguments, the environment, or the login.
 
-    A stored token goes to the server alone that it was stored for. Raises HandfulError.
+    A stored token is sent only to the server that it was stored for. Raises HandfulError.
     """
     stored = _read()
     server = server or os.environ.get("HANDFUL_SERVER") or stored["server"]
@@ -66,13 +66,13 @@ def known(server: str | None, token: str | None) -> tuple[str, str]:
 
 
 def store_token(server: str, token: str) -> Path:
-    """Keep the token, and the server as the one that is meant; the file."""
+    """Store the token, make its server the default, and return the file."""
     data = _read()
     server = checked(server)
     data |= {"server": server, "tokens": {**data["tokens"], server: token}}
     target = token_file()
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # mkstemp makes it readable for its owner alone, before anything is in it.
+    # mkstemp creates it with mode 0600, before the token is written.
     handle, part = tempfile.mkstemp(prefix=".logins-", dir=target.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

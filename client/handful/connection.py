@@ -1,6 +1,6 @@
-"""Requests to a server, one token, retried with back-off; the jobs and the rows that they give.
+"""HTTP requests to a server with one token and retries, and the jobs and rows they return.
 
-Below everything else in this package. The text of each error is for people.
+The lowest layer of this package. Error messages are written for users.
 """
 
 import email.utils
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 ATTEMPTS = 6
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds
 TIMEOUT = 60.0  # seconds without a byte
-# Nothing was done, whatever was asked for: the server, or a proxy before it, says so.
+# The server, or a proxy before it, did not process the request, whatever its method.
 NOT_DONE = frozenset({429, 503})
-# Perhaps done: asked again only where twice is the same as once. So is a 503 of this code.
+# Possibly processed: retried only if the request is idempotent. So is a 503 with this code.
 PERHAPS_DONE = frozenset({502, 504})
 DATABASE_AWAY = "database_away"
 REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
@@ -36,14 +36,14 @@ class HandfulError(Exception):
 
 
 class NotReachable(HandfulError):
-    """Nobody replies at that address, or something that is no Handful."""
+    """Nothing replies at that address, or something other than Handful."""
 
 
 class ApiError(HandfulError):
     """The server refuses a request (RFC 9457).
 
-    `status` is the HTTP status, `code` what is wrong for programs, `fields` the sentences by field,
-    `state` of a participation where one stands.
+    `status` is the HTTP status, `code` the machine-readable error, `fields` the messages by field,
+    `state` that of the participation, if any.
     """
 
     def __init__(self, problem: Mapping[str, Any], status: int):
@@ -57,7 +57,7 @@ class ApiError(HandfulError):
 
 
 class JobFailed(HandfulError):
-    """Work that the server began and could not end."""
+    """A job that the server started and could not finish."""
 
 
 def _line(name: str, said: Sequence[str] | str) -> str:
@@ -67,9 +67,9 @@ def _line(name: str, said: Sequence[str] | str) -> str:
 class Connection:
     """The API of one server with one token.
 
-    What failed on its way is sent again after a pause that doubles (`Retry-After` where the server
-    says one): a request that changes something only where it was certainly not done, or where the
-    caller says that twice is once (`again`). Raises ApiError for a refusal, NotReachable.
+    Failed requests are repeated after a pause that doubles, or after `Retry-After`: a request that
+    changes something only if it was certainly not processed, or if the caller says that it is
+    idempotent (`again`). Raises ApiError for a refusal, NotReachable.
     """
 
     def __init__(
@@ -101,12 +101,12 @@ class Connection:
         self.http.close()
 
     def get(self, address: str, **params: Any) -> Any:
-        """The JSON at an address; parameters that are None are left out."""
-        # An empty mapping would take the query off an address that has one.
+        """Return the JSON at an address; parameters that are None are omitted."""
+        # httpx would replace the query of an address with an empty mapping.
         return _json(self.send("GET", address, params=given(params) or None))
 
     def post(self, address: str, body: Any = None, *, again: bool = False, **sent: Any) -> Any:
-        """Post JSON, or `files` and `data`; the JSON of the reply, None where there is none."""
+        """Post JSON, or `files` and `data`; return the JSON of the reply, or None."""
         if body is not None:
             sent["json"] = body
         return _json(self.send("POST", address, again=again, **sent))
@@ -118,10 +118,10 @@ class Connection:
         self.send("DELETE", address)
 
     def rows(self, address: str, **params: Any) -> Iterator[Record]:
-        """The rows of a list, page after page, as they are asked for."""
+        """Yield the rows of a list; fetch pages as they are needed."""
         page = self.get(address, **params)
         while True:
-            if isinstance(page, list):  # a table, whole
+            if isinstance(page, list):  # a complete table
                 yield from page
                 return
             yield from page["results"]
@@ -130,7 +130,7 @@ class Connection:
             page = self.get(self._own(page["next"]))
 
     def unchanged(self, address: str, etag: str | None) -> tuple[Any, str | None]:
-        """The JSON and its ETag; None where it is still what that ETag stands for."""
+        """Return the JSON and its ETag; None for the JSON if it still has that ETag."""
         headers = {"If-None-Match": etag} if etag else {}
         reply = self.send("GET", address, headers=headers)
         if reply.status_code == httpx.codes.NOT_MODIFIED:
@@ -138,9 +138,9 @@ class Connection:
         return _json(reply), reply.headers.get("ETag")
 
     def download(self, address: str, target: Path, *, progress: bool = True) -> Path:
-        """Stream a file to `target`, which is there whole or not at all.
+        """Stream a file to `target`, which appears only when it is complete.
 
-        Raises HandfulError where it is there already.
+        Raises HandfulError if it exists.
         """
         if target.exists():
             raise HandfulError(f"{target} is there already: name a new file")
@@ -160,7 +160,7 @@ class Connection:
     def send(
         self, method: str, address: str, *, again: bool = False, **sent: Any
     ) -> httpx.Response:
-        """Send until there is an answer; raises ApiError for a refusal, NotReachable."""
+        """Send, with retries; raises ApiError for a refusal, NotReachable."""
         repeatable = again or method in REPEATABLE
         for attempt in range(1, self.attempts + 1):
             is_last = attempt == self.attempts
@@ -211,16 +211,16 @@ class Connection:
         return f"{self.server} does not answer ({error or type(error).__name__})"
 
     def _own(self, address: str) -> str:
-        """The address of a further page; never with the token to another host."""
+        """Return the address of the next page; the token never goes to another host."""
         there, here = urlsplit(address), urlsplit(self.server)
         if there.netloc and there.netloc != here.netloc:
-            # Behind a proxy that does not say its name: the path is ours.
+            # Behind a proxy that does not pass on its host, only the path is right.
             return there._replace(scheme=here.scheme, netloc=here.netloc).geturl()
         return address
 
 
 def checked(server: str) -> str:
-    """The address of a server without its path's end. Raises HandfulError."""
+    """Return the server's address without the path of the API. Raises HandfulError."""
     parts = urlsplit(server)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise HandfulError(f"{server!r} is no address of a server: write https://HOST")
@@ -230,17 +230,16 @@ def checked(server: str) -> str:
 
 
 def given(params: Mapping[str, Any]) -> Record:
-    """The parameters that are not None."""
     return {name: value for name, value in params.items() if value is not None}
 
 
 def pause(attempt: int) -> float:
-    """Seconds before the next attempt: doubled each time, spread so that clients come apart."""
+    """Seconds before the next attempt: doubled each time, with jitter against bursts."""
     return min(FIRST_WAIT * 2.0 ** (attempt - 1), LONGEST_WAIT) * random.uniform(0.75, 1.25)
 
 
 def told_pause(retry_after: str | None, attempt: int) -> float:
-    """Seconds that the server asks for (a number, or a date of HTTP); else as `pause`."""
+    """Seconds that Retry-After asks for (a number or an HTTP date); else as `pause`."""
     if retry_after is None:
         return pause(attempt)
     if retry_after.strip().isdecimal():
@@ -253,12 +252,12 @@ def told_pause(retry_after: str | None, attempt: int) -> float:
 
 
 def bar(progress: bool, words: str, total: int | None, **how: Any) -> "tqdm[Any]":
-    """A progress bar on standard error, in a terminal alone."""
+    """Return a progress bar on standard error, shown only in a terminal."""
     return tqdm(total=total, desc=words, disable=None if progress else True, leave=False, **how)
 
 
 def _code(reply: httpx.Response) -> str:
-    """What is wrong, for programs; "" where the reply does not say so."""
+    """Return the error code of the reply; "" if it has none."""
     try:
         problem = _json(reply)
     except ValueError:  # a proxy's page
@@ -277,12 +276,12 @@ class Jobs:
         self._connection, self._sleep = connection, sleep
 
     def get(self, number: int) -> Record:
-        """How far it is: id, kind, state, done, total, error, result."""
+        """Return id, kind, state, done, total, error and result."""
         job: Record = self._connection.get(f"jobs/{number}/")
         return job
 
     def wait(self, number: int, *, progress: bool = True, seconds: float = 0.5) -> Record:
-        """Advance it, chunk after chunk, until it is done. Raises JobFailed."""
+        """Advance the job chunk by chunk until it is done. Raises JobFailed."""
         job = self.get(number)
         with bar(progress, job["kind"], job["total"]) as shown:
             while True:
@@ -294,10 +293,10 @@ class Jobs:
                 before = job["done"]
                 job = self._connection.post(f"jobs/{number}/run/", again=True)
                 if job["done"] == before and not job["error"]:
-                    self._sleep(seconds)  # another process is at it
+                    self._sleep(seconds)  # another process runs it
 
     def ended(self, reply: Record, *, progress: bool = True) -> Record:
-        """What a reply says; where it says that a job has begun, what that job says at its end."""
+        """Return the reply, or the result of the job that it has started. Raises JobFailed."""
         if "job" not in reply:
             return reply
         result: Record = self.wait(reply["job"]["id"], progress=progress)["result"] or {}
@@ -307,7 +306,7 @@ class Jobs:
 
 
 class Rows(Iterable[Record]):
-    """Rows as dicts. Each iteration asks the server again, page after page."""
+    """Rows as dicts. Each iteration fetches them from the server again."""
 
     def __init__(self, fetch: Callable[[], Iterable[Record]]):
         self._fetch = fetch
@@ -316,7 +315,7 @@ class Rows(Iterable[Record]):
         return iter(self._fetch())
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """All rows as a data frame. Raises HandfulError without pandas."""
+        """Return all rows as a data frame. Raises HandfulError without pandas."""
         try:
             import pandas  # noqa: PLC0415, an extra
         except ImportError:
@@ -324,7 +323,7 @@ class Rows(Iterable[Record]):
         return pandas.DataFrame(list(self))
 
     def as_text(self, *columns: str) -> str:
-        """All rows as a table for a terminal; of these columns, or of all."""
+        """Format all rows as a table for a terminal, with these columns or all."""
         rows = list(self)
         names = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
         cells = [names, *([_cell(row.get(name)) for name in names] for row in rows)]

@@ -1,4 +1,4 @@
-"""Models: predictions up and down, and their scores."""
+"""Models: uploads, predictions and scores."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -32,9 +32,9 @@ class Models:
         progress: bool = True,
         **details: Any,
     ) -> Record:
-        """Upload predictions, all files or none; the model with its scores.
+        """Upload predictions, all files or none; return the model with its scores.
 
-        Files are named TASK_10_3.jsonl, TASK_0.jsonl, or there is one file with its `task` (NAME or
+        Files are named TASK_10_3.jsonl, TASK_0.jsonl, or one file is given with its `task` (NAME or
         NAME@VERSION), `shots` and `split`. Details: title, link, parameters, revision, ...
         """
         place = {"task": task, "shots": shots, "split_number": split}
@@ -51,11 +51,11 @@ class Models:
         return self.get(name)
 
     def delete(self, name: str) -> None:
-        """Delete one's own model with all its predictions."""
+        """Delete a model of the user with all its predictions."""
         for file in self.get(name)["files"]:
             self._connection.delete(f"models/{name}/files/{file['id']}/")
         self._connection.delete(f"models/{name}/")
 
     def predictions(self, name: str, task: str | None = None) -> Rows:
-        """What a model predicted for each test example, with S1."""
+        """Predictions of a model for each test example, with S1."""
         return Rows(lambda: self._connection.rows(f"models/{name}/predictions/", task=task))

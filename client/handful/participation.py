@@ -1,9 +1,9 @@
-"""One participation in a study, step by step, with the token that it was given.
+"""One participation in a study, step by step, with its token.
 
-People use the pages of a study: a program takes a person's seat only where the design allows it
-(programs_as_people), and the tables say so. Models and simulated annotators have kinds of their
-own. The server alone decides what comes next; each call returns its new state. A call that is
-repeated counts once: the first answer wins.
+People use the pages of a study: a program takes a person's seat only if the design allows it
+(programs_as_people), and the tables report it. Models and simulated annotators are separate kinds.
+The server decides what comes next; each call returns the new state. A repeated call counts once:
+the first answer wins.
 """
 
 from typing import Any, Self
@@ -13,9 +13,9 @@ from handful.connection import Connection, Record
 
 
 class Participation:
-    """A seat in a study. `state` is what the server said last; its `step` says what it waits for.
+    """A seat in a study. `state` is the server's latest; its `step` is what the server waits for.
 
-    Every method raises ApiError for a refusal; its `state` is where the participation stands.
+    Every method raises ApiError for a refusal, with the current `state`.
     """
 
     def __init__(self, server: str, token: str, **options: Any):
@@ -33,10 +33,10 @@ class Participation:
         options: dict[str, Any] | None = None,
         **body: Any,
     ) -> Self:
-        """Take a seat by a study's link (or its code). Raises ApiError where there is none.
+        """Take a seat by a study's link (or its code). Raises ApiError if none is free.
 
-        A kind other than person needs the token of a `researcher` with the scope run. The seat of
-        a person is refused with the code people_use_pages, unless the design allows programs.
+        A kind other than person needs the token of a `researcher` with the scope run. The seat of a
+        person is refused with the code people_use_pages, unless the design allows programs.
         """
         code = urlsplit(link).path.rstrip("/").rpartition("/")[2]
         with Connection(server, researcher or "", **(options or {})) as door:
@@ -44,7 +44,7 @@ class Participation:
                 del door.http.headers["Authorization"]
             address = f"join/{code}/"
             if "arrival" not in body and not researcher:
-                # So that a join that is repeated after a lost reply is one.
+                # Makes a join idempotent if its reply is lost.
                 body["arrival"] = door.get(address)["arrival"]
             told = door.post(address, body, again="arrival" in body)
         participation = cls(server, told["token"], **(options or {}))
@@ -59,7 +59,7 @@ class Participation:
 
     @property
     def step(self) -> str:
-        """What comes now: consent, instructions, question, reveal, finished, ..."""
+        """The current step: consent, instructions, question, reveal, finished, ..."""
         return str((self.state or self.refresh())["step"])
 
     def refresh(self) -> Record:
@@ -80,26 +80,26 @@ class Participation:
         return self._do("answer", turn=self.state["question"]["turn"], answer=answer)
 
     def go_on(self) -> Record:
-        """Leave the reveal, review or instructions that are shown."""
+        """Leave the reveal, review or instructions shown."""
         return self._do("continue", leaving=self.step)
 
     def comprehension(self, *places: int) -> Record:
-        """Answer the questions about the instructions: the places of the options, from 0."""
+        """Answer the questions about the instructions with the indexes of the options."""
         return self._do("comprehension", answers=list(places))
 
     def own_questions(self, **answers: str) -> Record:
-        """Answer the study's own questions by their ids, before the instructions or at the end."""
+        """Answer the study's custom questions by id, before the instructions or at the end."""
         return self._do("own-questions", answers=answers)
 
     def questionnaire(self, **told: str) -> Record:
         return self._do("questionnaire", **told)
 
     def withdraw(self) -> Record:
-        """Leave the study; the answers are erased."""
+        """Leave the study; the server erases the answers."""
         return self._do("withdraw")
 
     def history(self) -> Record:
-        """What was answered so far, as it was told."""
+        """Return the answered examples with their reveals."""
         told: Record = self._connection.get("work/history/")
         return told
 

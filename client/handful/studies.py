@@ -1,4 +1,4 @@
-"""Studies: designed, opened, watched, and what came out of them."""
+"""Studies: design, administration, progress and results."""
 
 import shutil
 import tempfile
@@ -16,7 +16,7 @@ Design = Mapping[str, Any] | Path | str
 
 
 class Study:
-    """One study; `data` is what the server said of it last (`refresh`)."""
+    """One study; `data` is the server's latest answer (`refresh`)."""
 
     def __init__(self, connection: Connection, jobs: Jobs, data: Record):
         self._connection, self._jobs, self.data = connection, jobs, data
@@ -30,7 +30,7 @@ class Study:
 
     @property
     def status(self) -> str:
-        """draft, open, paused or closed, as the server said it last."""
+        """draft, open, paused or closed, as of the latest answer."""
         return str(self.data["status"])
 
     @property
@@ -42,7 +42,7 @@ class Study:
         self.data = self._connection.get(self._at(""))
         return self
 
-    # Its life ----------------------------------------------------------------------------------
+    # Administration ----------------------------------------------------------------------------
 
     def edit(self, **design: Any) -> "Study":
         """Change keys of a draft's design."""
@@ -63,7 +63,7 @@ class Study:
         return self._move("close")
 
     def clone(self, name: str, *, title: str | None = None, rehearsal: bool = False) -> "Study":
-        """A draft with the same design; as a rehearsal where simulated annotators live."""
+        """Create a draft with the same design; a rehearsal is open to simulated annotators."""
         body = given({"name": name, "title": title, "rehearsal": rehearsal})
         data = self._connection.post(self._at("clone/"), body)
         return Study(self._connection, self._jobs, data)
@@ -76,34 +76,34 @@ class Study:
         seed: int = 0,
         progress: bool = True,
     ) -> Record:
-        """Send simulated annotators into a rehearsal: this many, or on all free seats."""
+        """Let simulated annotators take part in a rehearsal: this many, or one per free seat."""
         body = given({"policy": policy, "number": number, "seed": seed})
         job = self._connection.post(self._at("simulate/"), body)
         return self._jobs.wait(job["id"], progress=progress)
 
     def pay(self) -> Record:
-        """What paying now would do, as a dry run: nothing is paid."""
+        """Return what a payment would do, as a dry run: nothing is paid."""
         told: Record = self._connection.post(self._at("pay/"), {"dry_run": True})
         return told
 
     def exclude(self, annotator: str, reason: str) -> None:
-        """Take a participation out of the analysis, with the reason that is kept."""
+        """Exclude a participation from the analysis; the reason is recorded."""
         self._connection.post(self._at(f"participations/{annotator}/exclude/"), {"reason": reason})
 
     def reinstate(self, annotator: str, reason: str) -> None:
-        """Take it into the analysis again."""
+        """Include it in the analysis again."""
         address = self._at(f"participations/{annotator}/reinstate/")
         self._connection.post(address, {"reason": reason})
 
     def bonus(self, annotator: str, amount: Decimal | str, reason: str) -> None:
-        """Enter a bonus in the study's currency, with the reason that is kept."""
+        """Enter a bonus in the study's currency; the reason is recorded."""
         body = {"amount": str(amount), "reason": reason}
         self._connection.post(self._at(f"participations/{annotator}/bonus/"), body)
 
-    # What may change while it runs -------------------------------------------------------------
+    # Changes to a running study ----------------------------------------------------------------
 
     def add_seats(self, scenario: int, number: int, *, confirmed: bool = False) -> None:
-        """Add seats to a scenario, by its `id`; `confirmed` where results can be seen already."""
+        """Add seats to a scenario, by its `id`; `confirmed` is needed once results are visible."""
         body = given({"scenario": scenario, "number": number, "confirmed": confirmed or None})
         self._connection.post(self._at("seats/"), body)
 
@@ -112,7 +112,7 @@ class Study:
         return self._rows("team/")
 
     def add_member(self, username: str, role: str) -> None:
-        """Give a role, such as analyst, to an account with which you share a study already."""
+        """Give a role, such as analyst, to a user with whom you already share a study."""
         self._team("add", username=username, role=role)
 
     def change_role(self, username: str, role: str) -> None:
@@ -131,12 +131,12 @@ class Study:
     def add_entry(
         self, effect: str, criterion: str, value: str, *, platform: str | None = None
     ) -> None:
-        """Allow or deny who did a task or a study (its name), or people (ids of a platform)."""
+        """Allow or deny people by earlier tasks or studies (a name), or by ids of a platform."""
         entry = {"effect": effect, "criterion": criterion, "value": value, "platform": platform}
         self._connection.post(self._at("lists/"), given(entry))
 
     def end_entry(self, entry: int) -> None:
-        """End an entry of the lists, by its `id`."""
+        """End an entry of the lists, by `id`."""
         self._connection.post(self._at("lists/"), {"end": entry})
 
     def links(self) -> Rows:
@@ -144,39 +144,39 @@ class Study:
         return self._rows("links/")
 
     def make_links(self, names: Sequence[str]) -> list[Record]:
-        """A personal link for each name."""
+        """Create a personal link for each name."""
         made: list[Record] = self._connection.post(self._at("links/"), {"names": list(names)})
         return made
 
     def webhooks(self) -> Rows:
-        """The addresses that are told what happens in the study."""
+        """The addresses that are notified of events in the study."""
         return self._rows("webhooks/")
 
     def make_webhook(self, url: str, events: Sequence[str]) -> Record:
-        """Tell an address of these events; the reply's `secret` is shown this once."""
+        """Notify an address of these events; the reply's `secret` is shown only once."""
         body = {"url": url, "events": list(events)}
         made: Record = self._connection.post(self._at("webhooks/"), body)
         return made
 
     def end_webhook(self, webhook: int) -> None:
-        """End a webhook, by its `id`."""
+        """End a webhook, by `id`."""
         self._connection.delete(self._at(f"webhooks/{webhook}/"))
 
     def deliveries(self, webhook: int, state: str | None = None) -> Rows:
-        """What a webhook was sent: of state waiting, delivered or failed, or all."""
+        """The deliveries of a webhook in state waiting, delivered or failed, or all."""
         return self._rows(f"webhooks/{webhook}/deliveries/", state=state)
 
-    # How far it is -----------------------------------------------------------------------------
+    # Progress ----------------------------------------------------------------------------------
 
     def progress(self) -> Record:
-        """Status, seats, completed, and the time that is left in words."""
+        """Return status, seats, completed seats, and the remaining time as text."""
         told: Record = self._connection.get(self._at("progress/"))
         return told
 
     def watch(
         self, seconds: float = 5.0, sleep: Callable[[float], None] = time.sleep
     ) -> Iterator[Record]:
-        """Its progress whenever it changes, with `scenarios`, until the study is closed."""
+        """Yield the progress with `scenarios` at each change, until the study is closed."""
         etag: str | None = None
         while True:
             told, etag = self._connection.unchanged(self._at("progress/"), etag)
@@ -193,11 +193,11 @@ class Study:
         return self._rows("scenarios/")
 
     def participations(self, **filters: str) -> Rows:
-        """Who took part: filters `kind`, `status`, `task`."""
+        """The participations; filters `kind`, `status`, `task`."""
         return self._rows("participations/", **filters)
 
     def answers(self, **filters: str) -> Rows:
-        """One row per example that was shown, as in answers.csv."""
+        """One row per example shown, as in answers.csv."""
         return self._rows("answers/", **filters)
 
     def spans(self, **filters: str) -> Rows:
@@ -209,13 +209,13 @@ class Study:
         return self._rows("decisions/")
 
     def events(self) -> Rows:
-        """What was done to the study outside its frozen design."""
+        """Changes to the study outside its frozen design."""
         return self._rows("events/")
 
     # Tables ------------------------------------------------------------------------------------
 
     def human_performance(self) -> Rows:
-        """The human-performance table, each kind of annotator in rows of its own."""
+        """The human-performance table, with separate rows for each kind of annotator."""
         return self._rows("human-performance/")
 
     def training(self) -> Rows:
@@ -223,24 +223,24 @@ class Study:
         return self._rows("training/")
 
     def analysis(self) -> list[Record]:
-        """Intervals, agreement, aggregates, ceilings and contrasts, for each kind."""
+        """Return intervals, agreement, aggregates, ceilings and contrasts, for each kind."""
         told: list[Record] = self._connection.get(self._at("analysis/"))
         return told
 
     def figure(self, name: str) -> Any:
-        """What a figure shows: shots, models, learning or drift."""
+        """Return the data of a figure: shots, models, learning or drift."""
         return self._connection.get(self._at(f"figures/{name}/"))
 
     def joint_table(self) -> Rows:
         """Annotators of every kind, uploaded models and published figures, by task and shots.
 
-        `kind` says who a row of the study is: person, simulated or model.
+        `kind` of a row of the study is person, simulated or model.
         """
         return Rows(self._joint)
 
     def _joint(self) -> Iterator[Record]:
         parts = self._connection.get(self._at("models/"))
-        # Models, files and published figures stand beside every kind; here they stand once.
+        # Every part repeats models, files and published figures; yield them once.
         seated = {
             row["name"]
             for part in parts
@@ -260,7 +260,7 @@ class Study:
     # Files -------------------------------------------------------------------------------------
 
     def export(self, target: Path | str, *, progress: bool = True) -> Path:
-        """Write all CSVs with verify.py: NAME.zip as it is, any other name a new folder."""
+        """Write all CSVs with verify.py, to NAME.zip or else to a new folder."""
         target = Path(target)
         if target.suffix == ".zip":
             return self._connection.download(self._at("export.zip"), target, progress=progress)
@@ -287,7 +287,7 @@ class Study:
 
 
 class Studies:
-    """The studies that the token may see."""
+    """The studies that the token may read."""
 
     def __init__(self, connection: Connection, jobs: Jobs):
         self._connection, self._jobs = connection, jobs
@@ -297,7 +297,7 @@ class Studies:
         return Rows(lambda: self._connection.rows("studies/", status=status))
 
     def __getitem__(self, name: str) -> Study:
-        """That study. Raises KeyError where there is none that the token may see."""
+        """Return that study. Raises KeyError if the token may not read one of that name."""
         try:
             return Study(self._connection, self._jobs, self._connection.get(f"studies/{name}/"))
         except ApiError as error:
@@ -306,22 +306,22 @@ class Studies:
             raise
 
     def create(self, design: Design) -> Study:
-        """A draft from a design: a mapping, the path of a TOML file, or TOML.
+        """Create a draft from a design: a mapping, the path of a TOML file, or TOML.
 
-        Raises ApiError with `fields` for each key that does not fit; then nothing is stored.
+        Raises ApiError with `fields` for each invalid key; then nothing is stored.
         """
         data = self._connection.post("studies/", read_design(design))
         return Study(self._connection, self._jobs, data)
 
     def validate(self, design: Design) -> Record:
-        """What is wrong with a design; nothing is stored. `valid`, `problems`, `doubts`."""
+        """Check a design without storing it; return `valid`, `problems` and `doubts`."""
         address, body = "studies/", read_design(design)
         told: Record = self._connection.post(address, body, params={"validate": "true"})
         return told
 
 
 def read_design(design: Design) -> Record:
-    """The keys of a design. Raises HandfulError for a file that is no TOML."""
+    """Return the keys of a design. Raises HandfulError for invalid TOML."""
     if isinstance(design, Mapping):
         return dict(design)
     is_file = isinstance(design, Path) or "\n" not in design

@@ -1,4 +1,4 @@
-"""Tasks: listed, looked at, imported from files, a dataset or the Few-shot Gym."""
+"""Tasks: list, read, and import from files, a dataset or the Few-shot Gym."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ Files = list[tuple[str, tuple[str, Any]]]
 
 
 class Tasks:
-    """The tasks of a server. What is imported is there whole or not at all."""
+    """The tasks of a server. An import is complete or not stored at all."""
 
     def __init__(self, connection: Connection, jobs: Jobs):
         self._connection, self._jobs = connection, jobs
@@ -23,17 +23,17 @@ class Tasks:
         return Rows(lambda: self._connection.rows("tasks/", name=name))
 
     def get(self, name: str, version: int | None = None) -> Record:
-        """A version of a task with its files; the newest unless it is said."""
+        """Return a version of a task with its files; the newest by default."""
         task: Record = self._connection.get(f"tasks/{name}/{self._version(name, version)}/")
         return task
 
     def card(self, name: str, version: int | None = None) -> Record:
-        """The card of a task: all that annotators read about it."""
+        """Return the card of a task: all that annotators read about it."""
         card: Record = self._connection.get(f"tasks/{name}/{self._version(name, version)}/card/")
         return card
 
     def report(self, name: str, version: int | None = None) -> Record:
-        """The data report: `lines` for people, `report` with its numbers."""
+        """Return the data report: `lines` as text, `report` with the numbers."""
         place = f"tasks/{name}/{self._version(name, version)}/report/"
         report: Record = self._connection.get(place)
         return report
@@ -47,8 +47,8 @@ class Tasks:
     ) -> Record:
         """Import a task from files of the published layout, folders of them, or a ZIP.
 
-        The card is the task.toml among them, or that of CLUES which comes with the server
-        (`shipped_card`). Returns name, version, and whether it was `created`.
+        The card is the task.toml among them, or the server's CLUES card (`shipped_card`). Returns
+        name, version, and whether it was `created`.
         """
         found = files_of(map(Path, paths))
         data = {"shipped_card": shipped_card or "", "rechain": "true" if rechain else ""}
@@ -89,7 +89,7 @@ class Tasks:
 
 
 class _Counted:
-    """A file that tells how much of it was read."""
+    """A file that reports how much of it was read."""
 
     def __init__(self, file: Any, tell: Any):
         self._file, self._tell = file, tell
@@ -104,9 +104,9 @@ class _Counted:
 
 
 def files_of(paths: Iterable[Path]) -> list[Path]:
-    """The files themselves, and those right in the folders; hidden ones are passed by.
+    """Return the files, and those directly in the folders; hidden files are skipped.
 
-    Raises HandfulError for a path that is not there.
+    Raises HandfulError for a missing path.
     """
     found: list[Path] = []
     for path in paths:

@@ -1,6 +1,6 @@
-"""Models in the annotator's seat, through Inspect AI (the extra handful[inspect]).
+"""Models as annotators, through Inspect AI (the extra handful[inspect]).
 
-Begin with `conversation.py` (what a model reads, and its reply as an answer) and `participate.py`
-(how it takes part); `task.py` is what Inspect finds by the entry point. Nothing here scores: the
-server does, as for people.
+Begin with `conversation.py` (what a model reads, and how its reply is parsed) and `participate.py`
+(the steps it takes); `task.py` is the entry point for Inspect. The server scores the answers, as it
+does for people.
 """

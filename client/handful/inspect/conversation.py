@@ -1,9 +1,9 @@
-"""The conversation with a model, built from the states that the server sends; its replies, read.
+"""Build the conversation with a model from the server's states, and parse its replies.
 
-Answers stand in it as their last line alone ("Answer: ..."), so that it can be built again from the
-server's own record after a crash. Of a reply the last line that begins with "Answer:" counts, with
-all that follows it. Whether spans stand in the text, on whole words, and whether a number is in its
-range, the server says. Pure functions.
+The conversation contains each answer only as its last line ("Answer: ..."), so that it can be
+rebuilt from the server's record after a crash. The parsed answer is all that follows the last
+"Answer:" of a reply that begins a line. The server checks that spans occur in the text, on whole
+words, and that a number is in its range. Pure functions.
 """
 
 import json
@@ -24,7 +24,7 @@ class Message(TypedDict):
 
 
 def system(state: State) -> str:
-    """What stands before all examples: the instructions as people read them."""
+    """The system message: the instructions as people read them."""
     task = state["task"]
     windows = [
         templates.HELP.substitute(
@@ -54,7 +54,7 @@ def _steps(state: State) -> str:
 
 
 def answer_format(task: Mapping[str, Any]) -> str:
-    """How an answer has to be written, by its kind."""
+    """Describe how to write an answer of the task's kind."""
     asked = task["answer"]
     kind = "typed" if asked["typed"] else asked["kind"]
     most = asked["max_spans"]
@@ -74,7 +74,7 @@ def _range(asked: Mapping[str, Any]) -> str:
 
 
 def question(asked: Mapping[str, Any]) -> str:
-    """One example."""
+    """Format one example."""
     segments = [f"{segment['name']}: {segment['text']}" for segment in asked["segments"]]
     options = "".join(
         Template(templates.OPTION).substitute(number=number, text=text)
@@ -86,7 +86,7 @@ def question(asked: Mapping[str, Any]) -> str:
 
 
 def answer_line(kind: str, asked: Mapping[str, Any], texts: Sequence[str]) -> str:
-    """The line with which an answer of these texts is given; no text is no answer."""
+    """Format an answer of these texts as its line; no texts mean "no answer"."""
     options = list(asked["options"])
     value: Any = list(texts)
     if not texts:
@@ -103,7 +103,7 @@ def answer_line(kind: str, asked: Mapping[str, Any], texts: Sequence[str]) -> st
 
 
 def reveal(revealed: Mapping[str, Any]) -> str:
-    """What follows an answer of the training step."""
+    """Format the reveal after an answer of the training step."""
     gold = revealed["gold"]
     also, rule = revealed["also_accepted"], revealed["rule"]
     return templates.REVEAL.substitute(
@@ -122,10 +122,10 @@ def _listed(texts: Sequence[str]) -> str:
 def messages(
     lead: State, history: Sequence[State], now: State | None, declared: Declared
 ) -> list[Message]:
-    """The whole conversation up to the example `now`, as a list of messages with their roles.
+    """Return the messages of the conversation up to the example `now`.
 
-    `lead` is the state of the instructions, `history` what was answered before, in order. What was
-    told after an answer stands at the head of the message that follows it.
+    `lead` is the state of the instructions, `history` the answered states in order. The reveal
+    after an answer begins the next message.
     """
     told = ""
     said = [Message(role="system", content=system(lead))]
@@ -149,7 +149,7 @@ def messages(
 
 
 def comprehension(questions: Sequence[Mapping[str, Any]]) -> str:
-    """The questions about the instructions."""
+    """Format the questions about the instructions."""
     lines = []
     for number, one in enumerate(questions, start=1):
         lines.append(f"{number}. {one['text']}")
@@ -162,14 +162,14 @@ QUOTES = "\"'“”‘’`"
 
 
 class Invalid(ValueError):
-    """Why a reply is no answer, in a sentence that the model is told."""
+    """Why a reply is not a valid answer, as a sentence for the model."""
 
 
 def parse(task: Mapping[str, Any], asked: Mapping[str, Any], reply: str) -> dict[str, Any]:
-    """The `answer` of POST work/answer/. Raises Invalid."""
+    """Parse a reply into the `answer` of POST work/answer/. Raises Invalid."""
     given = given_text(reply)
     value, kind = _value(given), task["answer"]["kind"]
-    if kind == "label":  # one may be called "none"
+    if kind == "label":  # a label may be called "none"
         return {"label": _label(task, given if value is None else value, given)}
     if value is None or value in ([], ""):
         if not task["answer"]["no_answer"]:
@@ -188,7 +188,7 @@ def parse(task: Mapping[str, Any], asked: Mapping[str, Any], reply: str) -> dict
 
 
 def given_text(reply: str) -> str:
-    """What follows the last "Answer:". Raises Invalid where there is none."""
+    """Return what follows the last "Answer:". Raises Invalid without one."""
     marks = list(MARK.finditer(reply))
     if not marks:
         raise Invalid("There is no line that begins with “Answer:”.")
@@ -196,7 +196,7 @@ def given_text(reply: str) -> str:
 
 
 def _value(given: str) -> Any:
-    """The JSON at the beginning, or the text itself where it is none."""
+    """Return the JSON at the beginning, or else the first line; None for "null" or "none"."""
     try:
         value, _end = json.JSONDecoder().raw_decode(given)
     except (ValueError, RecursionError):
@@ -217,7 +217,7 @@ def _label(task: Mapping[str, Any], value: Any, given: str) -> str:
 
 
 def _place(value: Any, options: Sequence[str]) -> int:
-    """The place of an option from 0, by its number from 1 or its very text."""
+    """Return the index of an option, given its number from 1 or its exact text."""
     if isinstance(value, str) and value in options:
         return list(options).index(value)
     try:

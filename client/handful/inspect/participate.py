@@ -1,8 +1,8 @@
-"""How a model takes part: from consent to the end, one state of the server after the other.
+"""Participation of a model, from consent to the end, driven by the server's states.
 
-The server alone says what comes next. What is shown to the model is built again from the server's
-own record (GET work/history/), so that a run goes on after a crash without a second answer. Every
-request may be sent again: a join, an answer and a Continue that arrive twice count once.
+The server decides what comes next. Prompts are rebuilt from its record (GET work/history/), so that
+a run resumes after a crash without a second answer. Every request may be repeated: a join, an
+answer or a Continue that arrives twice counts once.
 """
 
 import json
@@ -23,18 +23,18 @@ from handful.inspect.templates import Declared
 
 
 class Seat:
-    """The API of a server with the token of one participation (or of a researcher, to join)."""
+    """The API of a server with a participation's token (or a researcher's, to join)."""
 
     def __init__(self, server: str, token: str):
         self.connection = Connection(server, token)
 
     async def get(self, address: str) -> Record:
-        """The object at that address. Raises ApiError, NotReachable."""
+        """Return the object at that address. Raises ApiError, NotReachable."""
         told: Record = await to_thread.run_sync(partial(self.connection.get, address))
         return told
 
     async def post(self, address: str, body: Mapping[str, Any]) -> Record:
-        """The object of the reply. Raises ApiError, NotReachable."""
+        """Return the object of the reply. Raises ApiError, NotReachable."""
         ask = partial(self.connection.post, address, dict(body), again=True)
         told: Record = await to_thread.run_sync(ask)
         return told
@@ -50,10 +50,10 @@ async def take(
     scenario: Mapping[str, Any],
     replicate: int,
 ) -> Record:
-    """Join as a model: token, pseudonym and state of its participation.
+    """Join as a model; return token, pseudonym and state of its participation.
 
-    The same model again gets the same participation, however far it is: so a run is resumed.
-    Raises ApiError, with code "done" or "full" where there is no seat.
+    The same model and replicate get the same participation again: so a run is resumed. Raises
+    ApiError, with code "done" or "full" if all seats are taken.
     """
     return await researcher.post(
         f"join/{code}/",
@@ -61,13 +61,13 @@ async def take(
     )
 
 
-WAIT = 5.0  # seconds between two questions whether a decision is there
+WAIT = 5.0  # seconds between two requests for a decision
 ENDS = ("finished", "gone", "between", "declined")
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model said, and what it took."""
+    """A model's output with its tokens and cost."""
 
     text: str
     input_tokens: int = 0
@@ -81,7 +81,7 @@ Ask = Callable[[list[Message]], Awaitable[Reply]]
 
 @dataclass
 class Facts:
-    """What a run took so far; kept in a file, so that a resumed run counts all of it."""
+    """Usage of a run so far, stored in a file, so that a resumed run counts all of it."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -96,7 +96,7 @@ class Facts:
         return cls(**json.loads(path.read_text())) if path.exists() else cls()
 
     def save(self, path: Path) -> None:
-        """Whole or not at all: a crash leaves the old file or the new one."""
+        """Write atomically: a crash leaves the old file or the new one."""
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_suffix(".part")
         beside.write_text(json.dumps(asdict(self)))
@@ -121,7 +121,7 @@ class Run:
         self.history: list[State] = []
 
     async def to_the_end(self) -> State:
-        """Take part until the server says that it is over; the last state. Raises ApiError."""
+        """Take part until the server ends it; return the last state. Raises ApiError."""
         state: State = await self.seat.get("work/")
         record = await self.seat.get("work/history/")
         self.lead, self.history = record["lead"], record["answered"]
@@ -130,7 +130,7 @@ class Run:
         return state
 
     async def finish(self, **about: Any) -> None:
-        """Tell the server how the run went; told again, the first account stays."""
+        """Report the run to the server, which keeps only the first report."""
         facts = asdict(self.facts)
         if facts["cost_usd"] is not None:
             facts["cost_usd"] = f"{facts['cost_usd']:.6f}"
@@ -161,13 +161,13 @@ class Run:
         raise ValueError(f"unknown step {step!r}: a newer server needs a newer handful")
 
     def _keep(self, state: State) -> None:
-        """A revealed example, once: a run that is resumed at a reveal has it in the record."""
+        """Add a revealed example once: the record of a resumed run may include it."""
         turns = [past["question"]["turn"] for past in self.history]
         if state["question"]["turn"] not in turns:
             self.history.append(state)
 
     async def _comprehend(self, state: State) -> State:
-        """One attempt at the questions about the instructions; the server counts the attempts."""
+        """Make one attempt at the questions about the instructions; the server counts attempts."""
         self.lead = state
         asked = conversation.comprehension(state["questions"])
         said: list[Message] = [
@@ -190,7 +190,7 @@ class Run:
             return refused.state
 
     async def _answer(self, state: State) -> State:
-        """Ask until the output is an answer, at most as often as declared; then give up."""
+        """Ask until the output is valid, at most as often as declared; then give up."""
         asked = state["question"]
         if self.declared.examples == "shown" and asked["step"] == "training":
             return await self._store(state, {"gives_up": True})
@@ -219,7 +219,7 @@ class Run:
         return await self._store(state, {"gives_up": True})
 
     async def _store(self, state: State, answer: dict[str, Any]) -> State:
-        """Send the answer. One that was stored before a crash stays: the first answer counts."""
+        """Send the answer. If one was stored before a crash, it is the answer that counts."""
         body = {"turn": state["question"]["turn"], "answer": answer}
         try:
             following = await self.seat.post("work/answer/", body)
@@ -228,7 +228,7 @@ class Run:
                 raise
             following = refused.state
         if following["step"] != "reveal" and self.declared.context == "all":
-            # As the server's record says what was stored: so it stands there after a crash, too.
+            # Use the stored answer of the server's record, as a resumed run would.
             self.history = (await self.seat.get("work/history/"))["answered"]
         self.facts.save(self.notes)
         return following
@@ -240,7 +240,7 @@ class Run:
         return reply
 
     def _lead(self, state: State) -> State:
-        """The state with the instructions; of a cross-task study's next task, its own."""
+        """Return the state with the instructions of the current task."""
         if self.lead is None or self.lead["task"]["title"] != state["task"]["title"]:
             return state
         return self.lead

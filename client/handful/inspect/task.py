@@ -1,8 +1,8 @@
-"""What Inspect runs: `inspect eval handful/participate -T server=... -T study=... --model ...`.
+"""The Inspect task: `inspect eval handful/participate -T server=... -T study=... --model ...`.
 
-One sample is one scenario for one replicate: a model in one seat. The researcher's token (scope
-run) comes from HANDFUL_TOKEN or `handful login`, never from an argument: those are written into
-logs.
+One sample is one model in one seat: a scenario and a replicate. The researcher's token (scope run)
+comes from HANDFUL_TOKEN or `handful login`, never from an argument, because Inspect writes
+arguments into logs.
 """
 
 import json
@@ -33,7 +33,7 @@ from handful.inspect.conversation import Message
 from handful.inspect.participate import Reply, Run, Seat, take
 from handful.inspect.templates import Declared
 
-ATTEMPTS = 5  # where the reply of a provider is no JSON, which Inspect does not retry
+ATTEMPTS = 5  # if a provider's reply is invalid JSON, which Inspect does not retry
 ROLES = {
     "system": ChatMessageSystem,
     "user": ChatMessageUser,
@@ -54,11 +54,11 @@ def participate(
     shots: str = "",
     notes: str = "",
 ) -> Task:
-    """A model takes part in a study, in each of its scenarios.
+    """Let a model take part in each scenario of a study.
 
     `examples`, `context` and `retries` are the declared options (templates.Declared). `tasks` and
-    `shots` (lists with commas) leave out other scenarios; `notes` is the folder in which a run
-    keeps what it took, so that it can be resumed.
+    `shots` (comma-separated) select scenarios; `notes` is the folder in which a run stores its
+    usage, so that it can be resumed.
     """
     declared = Declared(examples, context, int(retries))
     code, places = scenarios(
@@ -77,13 +77,13 @@ def participate(
         dataset=MemoryDataset(samples, name=f"handful-{study}"),
         solver=take_part(server or None, declared, revision, notes),
         scorer=invalid_rate(),
-        fail_on_error=False,  # one seat that fails keeps no other from its end
+        fail_on_error=False,  # a seat that fails does not stop the others
         metadata={"prompt_hash": declared.hash, "study": study},
     )
 
 
 def _listed(text: Any) -> list[str]:
-    """Inspect hands a list over as one, and a single value as what it looks like."""
+    """Split a comma-separated text; Inspect passes a list, or a single value as its own type."""
     parts = text if isinstance(text, list | tuple) else str(text).split(",")
     return [str(part).strip() for part in parts if str(part).strip()]
 
@@ -91,7 +91,7 @@ def _listed(text: Any) -> list[str]:
 def scenarios(
     server: str | None, study: str, tasks: Sequence[str] = (), shots: Sequence[int] = ()
 ) -> tuple[str, list[dict[str, Any]]]:
-    """The code of the study's link, and its scenarios: of these tasks and shots, or all.
+    """Return the code of the study's link, and its scenarios of these tasks and shots, or all.
 
     Raises HandfulError.
     """
@@ -116,7 +116,7 @@ def scenarios(
 
 @solver
 def take_part(server: str | None, declared: Declared, revision: str, notes: str) -> Solver:
-    """The solver: join, take part to the end, tell how the run went."""
+    """The solver: join, take part to the end, report the run."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = get_model()
@@ -150,16 +150,16 @@ def take_part(server: str | None, declared: Declared, revision: str, notes: str)
 
 
 class Asked:
-    """The model as the run asks it, and the latest conversation, for the log."""
+    """The model as `Run` calls it, with the latest conversation for the log."""
 
     def __init__(self, model: Model):
         self.model = model
         self.latest: list[ChatMessage] = []
 
     async def ask(self, said: list[Message]) -> Reply:
-        """One reply. Provider errors are retried by Inspect; what remains ends the sample.
+        """Return one reply. Inspect retries provider errors; other errors end the sample.
 
-        A reply that was cut off on its way is no reply: it is asked for again.
+        Truncated replies (invalid JSON) are requested again.
         """
         messages = [ROLES[one["role"]](content=one["content"]) for one in said]
         for attempt in range(1, ATTEMPTS + 1):
@@ -180,7 +180,7 @@ class Asked:
         )
 
     def settings(self) -> dict[str, Any]:
-        """What the run's record says of how the model was asked."""
+        """Return the settings of the model calls for the record of the run."""
         config = active_generate_config()
         return {
             "temperature": config.temperature,
@@ -190,14 +190,14 @@ class Asked:
 
 
 def _read(usage: ModelUsage) -> int:
-    """All tokens that were read, from a cache or not."""
+    """Count all input tokens, cached or not."""
     cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
     return int(usage.input_tokens + cached)
 
 
 @scorer(metrics=[mean()])
 def invalid_rate() -> Scorer:
-    """The share of answers that stayed invalid. S1 is the server's: no gold of the test comes."""
+    """The share of invalid answers. The server computes S1, as it does not send test gold."""
 
     async def score(state: TaskState, target: Target) -> Score:
         answers, invalid = state.metadata["answers"], state.metadata["invalid"]

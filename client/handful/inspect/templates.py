@@ -1,7 +1,7 @@
-"""What a model reads, as templates, and the declared options; their hash names the prompt.
+"""Prompt templates and the declared options; their hash identifies the prompt.
 
-The texts that fill them are those that people see (the task's title, description, instructions,
-help, questions and reveals), as the server sends them.
+The texts inserted are those that people see (the task's title, description, instructions, help,
+questions and reveals), as the server sends them.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ Before you begin, please answer these questions about the instructions.
 $questions
 End your reply with a line Answer: [the number of the chosen option for each question].""")
 
-# One line at the end, so that a model may think before it: Answer: and JSON.
+# The answer is the last line, so that a model may reason before it: Answer: and JSON.
 FORMATS = {
     "label": "End your reply with a line Answer: and the name of one label: $labels.",
     "option": "End your reply with a line Answer: and the number of one option.",
@@ -73,11 +73,11 @@ CONTEXTS = ("each", "all")
 class Declared:
     """The declared options of a run.
 
-    `examples`: "answered", each training example is answered by the model and then revealed, as by
-    people; "shown", the model is not asked and finds them with their gold in its context.
-    `context`: before a test example stands the training step alone ("each"), or all test examples
-    so far as well ("all"). `retries`: so often an invalid output is asked for again; then an empty
-    answer is stored and counted as invalid.
+    `examples`: "answered", the model answers each training example before its reveal, as people do;
+    "shown", the training examples are in its context with their gold. `context`: a test example
+    follows the training step only ("each"), or all earlier test examples as well ("all").
+    `retries`: how often an invalid output is requested again; then an empty answer is stored and
+    counted as invalid.
     """
 
     examples: str = "answered"
@@ -85,7 +85,7 @@ class Declared:
     retries: int = 2
 
     def __post_init__(self) -> None:
-        """Refuse what is not declared here. Raises ValueError."""
+        """Reject unknown values. Raises ValueError."""
         if self.examples not in EXAMPLES:
             raise ValueError(f"examples: expected one of {', '.join(EXAMPLES)}")
         if self.context not in CONTEXTS:
@@ -95,7 +95,7 @@ class Declared:
 
     @property
     def template(self) -> str:
-        """All templates and options as one text, which goes into the export."""
+        """All templates and options as one text, for the export."""
         parts = {
             "options": f"examples={self.examples} context={self.context} retries={self.retries}",
             "system": SYSTEM.template,
@@ -114,5 +114,5 @@ class Declared:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the template: the prompt in the identity of a model annotator."""
+        """SHA-256 of the template, part of the identity of a model annotator."""
         return hashlib.sha256(self.template.encode()).hexdigest()
