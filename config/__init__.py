@@ -1,4 +1,4 @@
-"""Wiring: settings, addresses, sign-in, logs and what a server checks before it starts.
+"""Project set-up: settings, URLs, sign-in, logs and the checks before a server starts.
 
 Begin with settings.py.
 """

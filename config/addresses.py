@@ -1,11 +1,10 @@
-"""Whose pages an address belongs to, and which page stands above it."""
+"""Which pages are for annotators or researchers, and the parent page of an address."""
 
 from django.urls import Resolver404, get_script_prefix, resolve
 
-# What follows these in an address is a credential, or nearly one: a personal link, a link to a new
-# password, an invitation, a link that confirms an address. Logs hold none of it: config/logs.py is
-# made of this list, and deploy/nginx.conf is tested against every route
-# (tests/config/test_logs.py).
+# What follows these in an address is a credential, or nearly one: a personal link, a link for a new
+# password, an invitation, a link that confirms an address. config/logs.py removes them from logs,
+# and tests/config/test_logs.py checks deploy/nginx.conf against every route.
 SECRET = (
     "work",
     "join",
@@ -38,7 +37,7 @@ def is_of_researchers(path: str) -> bool:
 
 
 def page_above(path: str) -> str:
-    """The nearest address above: "/studies/pilot/status/" -> "/studies/pilot/"."""
+    """Return the nearest parent page: "/studies/pilot/status/" -> "/studies/pilot/"."""
     parts = path.strip("/").split("/")
     while parts:
         parts.pop()

@@ -1,4 +1,4 @@
-"""Wiring that must happen once at start."""
+"""Set-up that runs once at start."""
 
 from datetime import timedelta
 from typing import Any
@@ -21,23 +21,23 @@ class HandfulConfig(AppConfig):
         periodic.PARTS["sessions"] = periodic.Part(sessions.prune, every=timedelta(hours=1))
         if settings.CELERY_BROKER_URL:
             jobs.send = send_to_workers
-        # This app has no models, and Django sends no signal for such an app.
+        # This app has no models, so Django does not send the signal for it.
         post_migrate.connect(create_cache_table, sender=apps.get_app_config("tasks"))
 
 
 def send_to_workers(job: int, number: int) -> None:
-    """As tasks/jobs.py wants it; Celery is imported when there is something to be sent."""
+    """Send a chunk to Celery; imports it only when needed."""
     from config import celery
 
     celery.send(job, number)
 
 
 def create_cache_table(using: str, **_kwargs: Any) -> None:
-    """The table of the shared cache; does nothing where it is there, or the cache is elsewhere."""
+    """Create the table of the shared cache, unless it exists or the cache uses another backend."""
     call_command("createcachetable", database=using, verbosity=0)
 
 
 class HandfulStaticFilesConfig(StaticFilesConfig):
-    """Leaves out what no page asks for: compressing it took most of the first start."""
+    """Leaves out unused files: compressing them took most of the first start."""
 
     ignore_patterns = [*StaticFilesConfig.ignore_patterns, "rest_framework", "redoc", "*es-bundle*"]

@@ -1,9 +1,9 @@
-"""The audit log at the door: what was changed without an entry of its own, and what was taken away.
+"""Audit log for requests: changes without an entry from their step, and downloads.
 
-Steps write their own entries, in their own transaction. Every other change by a researcher, on any
-address, gets one when its reply is made; so the log misses none, whoever adds an address. Files and
-everything that a token reads are entered as well, at most once an hour for each holder and address:
-this is the one row that a GET of a researcher writes, and it changes nothing that anybody decides.
+Steps write entries in their own transaction. Every other change by a researcher, at any address,
+gets an entry when the response is ready; so new addresses are logged too. Downloads and reads by
+token get entries as well, at most one an hour per holder and address: this is the only row that a
+researcher's GET writes, and it affects no decision.
 """
 
 import hashlib
@@ -24,15 +24,15 @@ from config.addresses import is_of_annotators
 from tasks.clock import database_now
 
 READS = ("GET", "HEAD")
-# Pages that show who somebody is, though they are no files.
+# Pages that show identities but are not downloads.
 IDENTITIES = {"personal_links": "names and links", "api_links": "names and links"}
-# What a page that waits, or a program, asks for again and again.
+# Addresses that a waiting page or a program polls.
 POLLED = {name for page, row in POSTS.items() if row.is_polled for name in (page, row.twin)}
-# Forms that say what follows from what is typed, and store nothing of it then.
+# Forms that also show a calculation for the current input, without storing it.
 CALCULATED = {"study_new", "study_edit"}
-# What allauth's pages do is told by its signals (below): they reply 200 to a wrong code, too.
+# allauth's pages are logged by its signals (below): they reply 200 to a wrong code, too.
 BY_SIGNALS = ("account_", "mfa_", "password_", "login", "logout")
-# By how the name of an address begins; what is not here is about results.
+# By the prefix of the URL name; all other names are about results.
 TOPICS = {
     "study": Topic.DESIGN, "clone": Topic.DESIGN, "team": Topic.TEAM, "participation": Topic.PEOPLE,
     "pay": Topic.PAY, "panel": Topic.PLATFORM, "prolific": Topic.PLATFORM,
@@ -45,7 +45,7 @@ TOPICS = {
 
 
 def audited(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
-    """Let steps know whose request this is, and enter what they have not."""
+    """Give steps the current request, and log what they did not log."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         if is_of_annotators(request.path_info):
@@ -88,7 +88,7 @@ def _enter(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def _taken(request: HttpRequest, response: HttpResponse) -> str:
-    """What this reply hands out, in words; "" where it is a page to look at."""
+    """Describe what the response hands out; "" for an ordinary page."""
     name = _name(request)
     if response.status_code != 200:
         return ""
@@ -101,7 +101,7 @@ def _taken(request: HttpRequest, response: HttpResponse) -> str:
 
 
 def _once_an_hour(request: HttpRequest, user: User, what: str, topic: str) -> None:
-    """Enter it unless the same holder has done the same within this hour of the clock."""
+    """Log it unless the same holder did the same within this clock hour."""
     token = getattr(request, "auth", None)
     hour = database_now().strftime("%Y-%m-%dT%H")
     holder = f"{user.pk} {token.pk if isinstance(token, ApiToken) else ''}"
@@ -114,13 +114,13 @@ def _once_an_hour(request: HttpRequest, user: User, what: str, topic: str) -> No
     try:
         with transaction.atomic():
             entry.save()
-    except IntegrityError:  # two at once: the other has entered it
+    except IntegrityError:  # another process logged it at the same time
         if not AuditEntry.objects.filter(once=once).exists():
             raise
 
 
 def _name(request: HttpRequest) -> str:
-    """The name of the address, without what tells the API's from the page's."""
+    """Return the URL name without the prefix that distinguishes API from page."""
     match = request.resolver_match
     name = (match and match.url_name) or "an address without a name"
     return name.removeprefix("api_") if name not in POSTS and name not in IDENTITIES else name
@@ -142,14 +142,14 @@ def _study(request: HttpRequest) -> Study | None:
 
 
 def _about(request: HttpRequest) -> str:
-    """What stands in the address besides the study, such as a pseudonym or a version."""
+    """Return what else the address identifies, such as a pseudonym or a version."""
     match = request.resolver_match
     parts = match.kwargs if match else {}
     besides = [v for k, v in parts.items() if k != "name" or not _is_of_a_study(request)]
     return " ".join(map(str, besides))[:200]
 
 
-# Signal -> what has happened to the account of its `user`.
+# Signal -> what happened to the account of its `user`.
 ACCOUNTS = {
     user_logged_in: "signed in",
     user_logged_out: "signed out",

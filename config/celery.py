@@ -1,11 +1,11 @@
-"""Celery, where CELERY_BROKER_URL is set: jobs on workers, and the tick by beat.
+"""Celery, if CELERY_BROKER_URL is set: jobs on workers, and the tick by beat.
 
-`celery -A config.celery worker` and `celery -A config.celery beat`; docs/operating.md says how.
-Nothing else imports this module, so that a server without a broker needs no Celery.
+`celery -A config.celery worker` and `celery -A config.celery beat`; see docs/operating.md. Only
+apps.py imports this module, and only to send a job: a server without a broker needs no Celery.
 
-A message names a part of a job and nothing more: what is to be done, how often it was begun and
-what came of it stands in the database (tasks/jobs.py). So a message that is lost or comes twice
-does no harm, and Celery itself repeats nothing: the one policy of repeating is that of jobs.
+A message contains only the number of a job and of a chunk: the work, its attempts and its result
+are in the database (tasks/jobs.py). So lost or repeated messages are harmless, and Celery does not
+retry: only jobs do.
 """
 
 import logging
@@ -23,7 +23,7 @@ from config import logs
 
 logger = logging.getLogger("handful.celery")
 TICK = 60.0  # seconds
-# A message is given to another worker after so long: longer than a part of any job may last.
+# A message is redelivered after this time: longer than a chunk of any job may take.
 VISIBILITY = 3600
 
 if not settings.CELERY_BROKER_URL:
@@ -35,12 +35,12 @@ app = Celery("handful", broker=settings.CELERY_BROKER_URL)
 app.conf.update(
     task_ignore_result=True,
     task_default_queue="handful",
-    # Acknowledged when it is done: the message of a worker that is killed comes again.
+    # Acknowledged when done: a message of a killed worker is redelivered.
     task_acks_late=True,
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
     worker_send_task_events=False,
-    # A worker waits for its broker for ever; whoever sends gives up at once and says so.
+    # A worker waits for its broker without limit; a sender fails at once.
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     task_publish_retry=False,
@@ -53,7 +53,7 @@ app.conf.update(
         "interval_max": 0.1,
     },
     beat_schedule={
-        # Of no use once the next is there.
+        # Useless once the next one is due.
         "tick": {"task": "handful.tick", "schedule": TICK, "options": {"expires": TICK}},
     },
     beat_schedule_filename=str(settings.VAR_DIR / "celery-beat"),
@@ -62,18 +62,18 @@ app.conf.update(
 
 @signals.setup_logging.connect
 def _leave_the_log(**_sent: object) -> None:
-    """settings.LOGGING decides: Celery's own handlers would write links as they are."""
+    """Keep settings.LOGGING: Celery's handlers would log links with their secrets."""
 
 
 @signals.task_prerun.connect
 def _number(task_id: str = "", **_sent: object) -> None:
-    """Lines of the log tell tasks apart by the ids that Celery gives them."""
+    """Identify tasks in the log by their Celery ids."""
     logs.request_id.set(task_id.replace("-", "")[:12])
 
 
 @app.task(name="handful.chunk")
 def run_chunk(job: int, number: int) -> None:
-    """Run that chunk, unless somebody has; then send word of those whose turn it is now."""
+    """Run the chunk if it is not done, then enqueue the next ones."""
     from tasks import jobs
     from tasks.models import Job
 
@@ -86,7 +86,7 @@ def run_chunk(job: int, number: int) -> None:
 
 
 def send(job: int, number: int) -> None:
-    """Send a worker word of a chunk, as tasks/jobs.py wants it. Raises QueueAway."""
+    """Enqueue a chunk for the workers; `send` of tasks/jobs.py. Raises QueueAway."""
     from tasks.jobs import QueueAway
 
     try:
@@ -98,13 +98,13 @@ def send(job: int, number: int) -> None:
 
 @app.task(name="handful.tick")
 def tick() -> None:
-    """All periodic work that is due, as from cron; one at a time by the rows of its parts."""
+    """Run all periodic work that is due, as from cron; row locks prevent overlaps."""
     call_command("tick")
 
 
 @signals.worker_init.connect
 def _refuse_what_does_not_fit(**_sent: object) -> None:
-    """A worker begins under the conditions of `run_jobs`: its own folder, and the right keys."""
+    """Check the folder and the keys before a worker starts, as `run_jobs` does."""
     from annotation import key_check
     from tasks import installation
 

@@ -1,8 +1,8 @@
-"""Checks of the settings and the files of an installation: `manage.py check --deploy`.
+"""Checks of the settings and files of an installation: `manage.py check --deploy`.
 
-Those of what runs (database, clocks, mail, proxies) are in `running_checks`. They ask the database
-and the network, so they need `--database default`, too. Guards, keys and the owner of var/ are
-checked where they are defined.
+`running_checks` checks what runs (database, clocks, mail, proxies). It uses the database and the
+network, so it also needs `--database default`. Guards, keys and the owner of var/ are checked where
+they are defined.
 """
 
 import json
@@ -28,7 +28,7 @@ LONGEST_WITHOUT_BACKUP = timedelta(days=2)
 
 @register(Tags.security, deploy=True)
 def proxies_are_counted(**_options: Any) -> list[CheckMessage]:
-    """HTTPS=1 says that there is a proxy; without its number all clients have its address."""
+    """HTTPS=1 implies a proxy; without their number all clients share its address."""
     if not settings.HTTPS or settings.TRUSTED_PROXIES:
         return []
     return [
@@ -43,7 +43,7 @@ def proxies_are_counted(**_options: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def keys_are_set(**_options: Any) -> list[CheckMessage]:
-    """Keys that were made in var/ work, but a second machine or a lost folder has others."""
+    """Keys generated in var/ work, but differ on a second machine, or if the folder is lost."""
     found: list[CheckMessage] = [
         Warning(
             f"{name} is not set: the key is read from a file in {settings.VAR_DIR}.",
@@ -98,7 +98,7 @@ def addresses_fit(**_options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.files, deploy=True)
 def files_are_private(**_options: Any) -> Iterator[CheckMessage]:
-    """var/ with its keys and uploads belongs to the server's user, and is closed to others."""
+    """var/ with its keys and uploads belongs to the server's user and is closed to others."""
     folder = Path(settings.VAR_DIR)
     owner = folder.stat().st_uid
     if owner != os.geteuid():
@@ -122,7 +122,7 @@ def files_are_private(**_options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.files, deploy=True)
 def disk_has_room(**_options: Any) -> Iterator[CheckMessage]:
-    """Room where files and, with SQLite, the database are."""
+    """There is free space for files and, with SQLite, for the database."""
     database = settings.DATABASES["default"]
     places = {Path(settings.VAR_DIR)}
     if database["ENGINE"].endswith("sqlite3") and Path(database["NAME"]).parent.is_dir():
@@ -146,7 +146,7 @@ def disk_has_room(**_options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.staticfiles, deploy=True)
 def static_files_are_collected(**_options: Any) -> list[CheckMessage]:
-    """Collected, complete, and as new as their sources."""
+    """Static files are collected, complete and up to date."""
     collect = "manage.py collectstatic --noinput, then restart the server."
     manifest = Path(settings.STATIC_ROOT) / "staticfiles.json"
     if not manifest.exists():
@@ -167,7 +167,7 @@ def static_files_are_collected(**_options: Any) -> list[CheckMessage]:
 
 @register(Tags.files, deploy=True)
 def backups_are_written(**_options: Any) -> list[CheckMessage]:
-    """When `manage.py backup` last wrote one here; other tools leave no trace."""
+    """`manage.py backup` has run recently; other backup tools are not detected."""
     when = backups.last()
     hint = "Add the backup line of docs/operating.md#cron, and restore one for a trial."
     if when is None:

@@ -1,6 +1,6 @@
-"""Is this process alive, and is it ready to serve? For load balancers and monitors.
+"""Liveness and readiness for load balancers and monitors.
 
-Both answer anybody, so they name what is wrong and nothing else; the log has the sentences.
+Both are public, so they name the failed checks only; the log has the details.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ def _database() -> str:
 
 
 def not_migrated() -> list[str]:
-    """The migrations that this program has and the database lacks."""
+    """Return the migrations of this program that the database lacks."""
     executor = MigrationExecutor(connections["default"])
     waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [f"{migration.app_label}.{migration.name}" for migration, _backwards in waiting]
@@ -59,7 +59,7 @@ def _folder() -> str:
     return "" if free >= LEAST_SPACE else f"{free / 1e6:.0f} MB are free in {settings.VAR_DIR}"
 
 
-# What has to hold, in order; what comes after a database that does not answer cannot be asked.
+# In order; after a database error the remaining checks are skipped.
 CHECKS: dict[str, Callable[[], str]] = {
     "database": _database,
     "migrations": _migrations,
@@ -72,9 +72,9 @@ CHECKS: dict[str, Callable[[], str]] = {
 @never_cache
 @require_GET
 def live(request: HttpRequest) -> JsonResponse:
-    """The process answers; nothing else is asked, so that no outage elsewhere restarts it.
+    """The process answers; nothing else is checked, so that other outages do not restart it.
 
-    To a system check, which signs its request, it says what proxies have passed on.
+    For a system check, which signs its request, it reports what the proxies passed on.
     """
     body: dict[str, object] = {"status": "live"}
     with contextlib.suppress(BadSignature):
@@ -89,14 +89,14 @@ def live(request: HttpRequest) -> JsonResponse:
 
 
 def signed() -> str:
-    """What the check of proxies sends as ASKS; believed for a minute."""
+    """Return the value of the header ASKS; valid for a minute."""
     return _SIGNER.sign("check")
 
 
 @never_cache
 @require_GET
 def ready(request: HttpRequest) -> JsonResponse:
-    """200 where every check holds, else 503 with the names of those that do not."""
+    """200 if every check holds, else 503 with the names of the failed ones."""
     found = dict.fromkeys(CHECKS, "")
     for name, check in CHECKS.items():
         try:
@@ -108,6 +108,6 @@ def ready(request: HttpRequest) -> JsonResponse:
     for name, sentence in wrong.items():
         log.error("Not ready: %s: %s", name, sentence)
     body = {"status": "not ready" if wrong else "ready", "wrong": list(wrong)}
-    if not wrong and periodic.is_overdue():  # says so, and sends nobody away
+    if not wrong and periodic.is_overdue():  # reported, but traffic is still accepted
         body["overdue"] = ["tick"]
     return JsonResponse(body, status=503 if wrong else 200)

@@ -1,7 +1,7 @@
-"""The documents in docs/ as pages under /help/: what is shipped, and nothing else.
+"""The documents in docs/ as public pages under /help/.
 
-An address names a document by its path without `.md`; docs/README.md is /help/ itself. Anchors are
-those that forges make of headings, so that a link works here and there.
+An address is the document's path without `.md`; docs/README.md is /help/ itself. Anchors follow the
+rules of forges, so that links work there and here.
 """
 
 import posixpath
@@ -33,7 +33,7 @@ COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
 
 @dataclass(frozen=True)
 class Page:
-    """A document as HTML, with its title and the anchors and texts of its second headings."""
+    """A document as HTML, with its title and the anchors and texts of its h2 headings."""
 
     title: str
     html: SafeString
@@ -42,7 +42,7 @@ class Page:
 
 @cache
 def documents() -> dict[str, str]:
-    """What follows /help/ in an address -> the document's path in docs/."""
+    """Return the document's path in docs/ by what follows /help/ in its address."""
     files = {}
     for path in sorted(DOCS.rglob("*.md")):
         file = path.relative_to(DOCS).as_posix()
@@ -51,18 +51,18 @@ def documents() -> dict[str, str]:
 
 
 def pages() -> list[str]:
-    """The addresses of all documents, as they follow /help/."""
+    """Return the addresses of all documents, relative to /help/."""
     return list(documents())
 
 
 def anchors(markdown: str) -> list[str]:
-    """The anchors of a document's headings, in order, as forges make them."""
+    """Return the anchors of a document's headings in order, as forges generate them."""
     return [anchor for anchor, _token in _headings(_parser().parse(markdown))]
 
 
 @require_safe
 def help_page(request: HttpRequest, address: str = "") -> HttpResponseBase:
-    """A document, or one of the pictures in it; for everybody."""
+    """A document, or one of its pictures; public."""
     if address in _pictures():
         return FileResponse(
             (DOCS / address).open("rb"), content_type=PICTURES[Path(address).suffix]
@@ -75,7 +75,7 @@ def help_page(request: HttpRequest, address: str = "") -> HttpResponseBase:
 
 @cache
 def rendered(file: str) -> Page:
-    """That document of docs/ as a page; documents do not change while a server runs."""
+    """Render that document of docs/; cached, as documents do not change while a server runs."""
     parser = _parser()
     tokens = parser.parse(COMMENT.sub("", (DOCS / file).read_text(encoding="utf-8")))
     title, contents = "", []
@@ -112,7 +112,7 @@ def _parser() -> MarkdownIt:
 
 
 def _headings(tokens: Sequence[Token]) -> list[tuple[str, Token]]:
-    """Each heading with its anchor: small letters, hyphens for blanks, numbered where repeated."""
+    """Return each heading with its anchor: lower case, hyphens for blanks, numbered if repeated."""
     seen: Counter[str] = Counter()
     anchored = []
     for token, following in pairwise(tokens):
@@ -125,7 +125,7 @@ def _headings(tokens: Sequence[Token]) -> list[tuple[str, Token]]:
 
 
 def _lead_home(tokens: Sequence[Token], folder: str) -> None:
-    """Lead links and pictures to /help/; a file that is not in docs/ is named and not linked."""
+    """Point links and pictures to /help/; a link to a file outside docs/ becomes plain text."""
     for token in tokens:
         if token.type == "image":
             token.attrSet("src", _leads_to(str(token.attrGet("src")), folder))
@@ -137,7 +137,7 @@ def _lead_home(tokens: Sequence[Token], folder: str) -> None:
 
 
 def _leads_to(target: str, folder: str) -> str:
-    """Where a link of a document in that folder leads here; "" for a file that is not shown."""
+    """Return the target of a link of a document in that folder; "" if it is not served."""
     if re.match(r"[a-z]+:|#", target):
         return target
     path, hash_, anchor = target.partition("#")
@@ -151,7 +151,7 @@ def _leads_to(target: str, folder: str) -> str:
 
 
 def _address(file: str) -> str:
-    """What follows /help/ for a document."""
+    """Return the address of a document, relative to /help/."""
     return f"{file.removesuffix('.md')}/".removesuffix("README/")
 
 

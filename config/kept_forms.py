@@ -1,9 +1,9 @@
-"""A form that is sent after the session has ended: nothing is done, and nothing typed is lost.
+"""Forms sent after the session ended: nothing is stored, and no input is lost.
 
-The reply is the sign-in page. It carries what was sent, signed, so that the server stores nothing
-from people who are not signed in. After signing in, the researcher reviews it and sends it, or
-opens it in its form; nothing is ever sent automatically. The same page answers a form that was
-opened before its user signed in again in another tab. Annotators' pages do not use this.
+The reply is the sign-in page. It contains the input, signed, so that the server stores nothing from
+people who are not signed in. After signing in, the researcher reviews it and sends it, or opens it
+in its form; it is never sent automatically. The same page answers a form that was opened before its
+user signed in again in another tab. Annotators' pages do not use this.
 """
 
 from collections.abc import Callable
@@ -29,16 +29,16 @@ from config import users
 from config.addresses import is_of_researchers, page_above
 from config.sign_in import TooManyAttempts
 
-MOST = 200_000  # characters that are kept
+MOST = 200_000  # characters of the fields and file names
 SALT = "kept form"
-NEVER_KEPT = ("password", "token")  # in the name of a field
-# Their POST with `show_again` shows the form filled, and stores nothing.
+NEVER_KEPT = ("password", "token")  # in names of fields
+# A POST with `show_again` to these shows the form filled, without storing anything.
 SHOWN_AGAIN = {"study_new", "study_edit", "report"}
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What was sent, and to which address; of files only the names."""
+    """Form input with its address; files only by name."""
 
     address: str
     fields: list[tuple[str, str]]
@@ -46,7 +46,7 @@ class Kept:
 
     @property
     def page(self) -> str:
-        """The page that the form stands on, or one above it."""
+        """The page with the form, or its parent page."""
         return page_above(self.address.partition("?")[0])
 
     @property
@@ -58,7 +58,7 @@ class Kept:
 
 
 def keep(request: HttpRequest) -> Kept | None:
-    """What this POST sent; None where it is nothing, or more than is kept."""
+    """Return the input of this POST; None if it is empty or too large."""
     fields = [
         (name, value)
         for name, values in request.POST.lists()
@@ -73,12 +73,12 @@ def keep(request: HttpRequest) -> Kept | None:
 
 
 def pack(kept: Kept | None) -> str:
-    """As a field of a page that only this server can have written; "" for None."""
+    """Sign it as the value of a hidden field; "" for None."""
     return signing.dumps(asdict(kept), salt=SALT, compress=True) if kept else ""
 
 
 def unpack(text: str) -> Kept | None:
-    """What `pack` made; None for anything else, or after a day."""
+    """Return what `pack` signed; None for any other text, or after a day."""
     try:
         packed = signing.loads(text, salt=SALT, max_age=24 * 3600)
     except signing.BadSignature:
@@ -87,7 +87,7 @@ def unpack(text: str) -> Kept | None:
 
 
 class SignIn(LoginView):
-    """Signs in, and then shows what was kept, if anything was."""
+    """Signs in, then shows the saved form input, if any."""
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if users.awaits_first_owner():
@@ -103,14 +103,14 @@ class SignIn(LoginView):
         kept = unpack(packed)
         if kept is None:
             return response
-        if not self.request.user.is_authenticated:  # the second step comes first
+        if not self.request.user.is_authenticated:  # the second factor comes first
             self.request.session[SALT] = packed
             return response
         return _to_send_again(self.request, kept, 200)
 
 
 class SecondStep(AuthenticateView):
-    """Takes the code of two-factor authentication, and then shows what was kept."""
+    """Checks the code of two-factor authentication, then shows the saved form input."""
 
     def form_valid(self, form: Form) -> HttpResponse:
         response = super().form_valid(form)
@@ -121,7 +121,7 @@ class SecondStep(AuthenticateView):
 
 
 def sign_in_page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
-    """The page to sign in on, as the reply to whatever was asked for."""
+    """The sign-in page, as the response to any request."""
     view = SignIn()
     view.setup(request)
     form = LoginForm(request=request, initial={"login": request.POST.get("login", "")})
@@ -134,12 +134,12 @@ def _to_send_again(request: HttpRequest, kept: Kept, status: int) -> HttpRespons
 
 
 class PagesInstead:
-    """What a researcher is shown in place of a redirect or an error that leads nowhere.
+    """Pages for researchers in place of redirects and errors that lead nowhere.
 
-    - Where a page would send somebody away to sign in, the page to sign in on keeps what they sent.
-    - An address that takes POST alone leads to the page it belongs to: people come there by signing
-      in again after a form, by Back, or by a reload.
-    - TooManyAttempts becomes 429: the page to sign in on.
+    - Instead of a redirect to sign in, the sign-in page contains the form input.
+    - GET of an address that only accepts POST redirects to its parent page: users arrive there by
+      signing in after a form, by the Back button, or by a reload.
+    - TooManyAttempts becomes 429 with the sign-in page.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -169,10 +169,10 @@ class PagesInstead:
 def _sign_in_instead(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     htmx = HtmxDetails(request)
     if htmx and "calculate" in request.POST:
-        # A page asks by itself while somebody types: what is typed stays until it is sent.
+        # The page asks automatically during typing: the input remains in the form.
         return HttpResponse(status=204)
     if htmx:
-        # A part of a page cannot be signed in on.
+        # A fragment of a page cannot contain the sign-in form.
         to = redirect_to_login(htmx.current_url_abs_path or request.path)
         return HttpResponseClientRedirect(to["Location"])
     kept = keep(request) if request.method == "POST" else None
@@ -181,13 +181,13 @@ def _sign_in_instead(request: HttpRequest, response: HttpResponse) -> HttpRespon
 
 def _asked_to_sign_in(request: HttpRequest, kept: Kept) -> HttpResponse:
     response = sign_in_page(request, 401, kept=pack(kept), next=kept.page)
-    # 401 has to say how; no browser asks for a password by itself for a scheme that it lacks.
+    # 401 requires this header; browsers ignore unknown schemes and show no prompt.
     response["WWW-Authenticate"] = 'Form realm="Handful"'
     return response
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A form with an old token, from a page of ours: show it again with a new one."""
+    """A form with an old token, sent from our own page: show it again with a new token."""
     origin = f"{request.scheme}://{request.get_host()}"
     if HtmxDetails(request) or request.headers.get("Origin") != origin:
         return _not_sent(request, reason)
@@ -202,13 +202,13 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _not_sent(request: HttpRequest, reason: str) -> HttpResponse:
-    """Django's reply with our page, for an annotator in the language of the study."""
+    """Django's response with our template, for annotators in the language of the study."""
     with access.in_study_language(access.language_of(request)):
         return django_csrf_failure(request, reason)
 
 
 def _signed_in_twice(request: HttpRequest) -> HttpResponse:
-    """The page to sign in on was opened before somebody signed in, or out, in another tab."""
+    """The sign-in page was opened before the user signed in, or out, in another tab."""
     kept = unpack(request.POST.get("kept", ""))
     if not request.user.is_authenticated:
         return sign_in_page(request, 403, is_stale=True)

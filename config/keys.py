@@ -1,7 +1,7 @@
-"""Secrets of an installation: from the environment, or made once and kept in its folder.
+"""Secrets of an installation: from the environment, or generated once and stored in its folder.
 
-Ids are hashed and encrypted under them, so one that is empty, cut off or another than yesterday's
-does harm that nobody sees: such a key is refused at start.
+They hash and encrypt ids, so an empty, truncated or changed key does harm without any error: such a
+key is refused at start.
 """
 
 import contextlib
@@ -16,9 +16,9 @@ SHORTEST = 32  # characters
 
 
 def secret(name: str, folder: Path) -> str:
-    """The variable of that name, or else a random secret kept as a file in that folder.
+    """Return the variable of that name, or a random secret stored as a file in that folder.
 
-    Raises ImproperlyConfigured for one that is empty or short.
+    Raises ImproperlyConfigured if it is empty or short.
     """
     value = os.environ.get(name, "")
     source = f"the variable {name}"
@@ -36,14 +36,14 @@ def secret(name: str, folder: Path) -> str:
 
 
 def _make(path: Path) -> None:
-    """Write a new secret whole, under a name that only one of several processes can take."""
+    """Write a new secret completely, under a name that only one process can create."""
     descriptor, draft = tempfile.mkstemp(dir=path.parent)  # mode 0600
     try:
         with open(descriptor, "w") as file:
             file.write(secrets.token_urlsafe(48))
             file.flush()
             os.fsync(file.fileno())
-        # Whoever links first has made it; the others read what stands there.
+        # The first process to link has made the key; the others read that file.
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)
     finally:
@@ -51,14 +51,14 @@ def _make(path: Path) -> None:
 
 
 def private_folder(path: Path) -> Path:
-    """Make that folder, for this user alone: personal links and hashes lie in it."""
+    """Create that folder for this user only: it contains personal links and hashes."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     _only_ours(path, 0o700)
     return path
 
 
 def private_file(path: Path) -> Path:
-    """Make that file if it is not there, readable by this user alone."""
+    """Create that file if it is missing, readable by this user only."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     _only_ours(path, 0o600)
     return path

@@ -1,7 +1,7 @@
-"""What a line of the log holds: time, level, the request's id, what happened, and no secret.
+"""Log records: time, level, request id and message, without secrets.
 
-A personal link is all that an annotator has to show, so none may stand in a log. What is cut is cut
-from the finished text, tracebacks included, whoever wrote it.
+A personal link is an annotator's only credential, so logs must not contain one. Secrets are cut
+from the finished text, tracebacks included, in the records of every library.
 """
 
 import json
@@ -27,7 +27,7 @@ CUT = [
         re.compile(rf"(?:\b|(?<=%2F))({_SECRET})(/|%2F)(?:(?!%2F)[^/\s?'\"<>])+", re.IGNORECASE),
         r"\1\2…",
     ),
-    # A query can hold ids of people, and what a page was sent away with.
+    # A query can contain ids of people, or what a form sent.
     (re.compile(r"(/[^\s?'\"<>]*)\?[^\s'\"<>]+"), r"\1?…"),
     # PostgreSQL adds the whole row to its errors.
     (re.compile(r"\b(DETAIL|Detail):.*", re.DOTALL), r"\1: …"),
@@ -35,23 +35,23 @@ CUT = [
 
 
 def begin_command() -> None:
-    """Give a command an id, too, and let what it does not catch reach the log, where it is cut.
+    """Give a command an id, and log its uncaught exceptions, with secrets cut.
 
-    Python itself would write a traceback as it is.
+    Python would print the traceback unchanged.
     """
     request_id.set(secrets.token_hex(6))
     sys.excepthook = _log_uncaught
 
 
 def _log_uncaught(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-    if not issubclass(kind, Exception) or not logging.getLogger().handlers:  # no settings yet
+    if not issubclass(kind, Exception) or not logging.getLogger().handlers:  # before settings
         sys.__excepthook__(kind, error, trace)
         return
     logging.getLogger("handful.command").critical("Stopped", exc_info=(kind, error, trace))
 
 
 def without_secrets(text: str) -> str:
-    """The text with links, queries and rows cut; places in the source stay as they are."""
+    """Cut links, queries and rows from the text; source locations in tracebacks stay."""
     lines = []
     for line in text.splitlines():
         if not line.startswith('  File "'):
@@ -62,9 +62,9 @@ def without_secrets(text: str) -> str:
 
 
 def entry(record: logging.LogRecord) -> dict[str, str]:
-    """A line's parts in their order; `traceback` only where there is one to be read.
+    """Return the parts of a record in order; `traceback` only if it is useful.
 
-    A database that is away says the same with each request: one line, and no traceback.
+    If the database is down, each request has the same error: one line, without traceback.
     """
     parts = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -83,7 +83,7 @@ def entry(record: logging.LogRecord) -> dict[str, str]:
 
 
 class Plain(logging.Formatter):
-    """For people: one line, and a traceback below it."""
+    """For people: one line, followed by the traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         parts = entry(record)
@@ -93,7 +93,7 @@ class Plain(logging.Formatter):
 
 
 class Json(logging.Formatter):
-    """For programs: one JSON object a line."""
+    """For programs: one JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         return json.dumps(entry(record), ensure_ascii=False)

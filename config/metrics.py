@@ -1,9 +1,9 @@
-"""Metrics in the format of Prometheus, for whoever has METRICS_TOKEN; without one, nothing.
+"""Metrics in the Prometheus format, for clients with METRICS_TOKEN; disabled without one.
 
-Requests and answers are counted by each process in a file of its own (the library's multiprocess
-mode), in a folder of this server alone: /metrics adds up the processes of the machine that is
-asked. What the database knows is read when it is asked for (config/gauges.py). Addresses are told
-by the names of their routes, so no link can stand here.
+Each process counts requests and answers in a separate file (the library's multiprocess mode), in a
+folder of this server: /metrics sums the processes of the machine that is scraped. Gauges from the
+database are read at each scrape (config/gauges.py). Labels are names of routes, never addresses, so
+they contain no links.
 """
 
 import contextlib
@@ -29,11 +29,11 @@ from annotation.models import Answer
 
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)  # bounds of the histogram
-FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library reads it once, when it is imported
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library reads it at import
 
 
 class Instruments:
-    """What this process counts."""
+    """The metrics of this process."""
 
     def __init__(self) -> None:
         os.environ.setdefault(FOLDER, str(folder_of_server()))
@@ -59,10 +59,10 @@ instruments = functools.cache(Instruments)
 
 
 def folder_of_server() -> Path:
-    """A folder for the processes of this server; those of servers that have ended are deleted.
+    """Return the folder for the processes of this server; delete those of servers that ended.
 
-    Processes of one server have the same parent, so that one which is started again finds what its
-    predecessors have counted. Raises ImproperlyConfigured where it is somebody else's.
+    The processes of a server have the same parent, so a restarted process finds the counts of its
+    predecessors. Raises ImproperlyConfigured if it belongs to another user.
     """
     start = f"handful-metrics-{os.geteuid()}-"
     root = Path(tempfile.gettempdir())
@@ -80,7 +80,7 @@ def folder_of_server() -> Path:
 def measured(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Count each reply and the time that it took; left out where there is no METRICS_TOKEN."""
+    """Count each response and its duration; not used without METRICS_TOKEN."""
     if not settings.METRICS_TOKEN:
         raise MiddlewareNotUsed
     counted = instruments()
@@ -100,7 +100,7 @@ def measured(
 
 
 def count_answer(created: bool, **_kwargs: Any) -> None:
-    """Receiver of Answer's post_save: one more, once it is committed."""
+    """Receiver of Answer's post_save: count an answer once it is committed."""
     if created:
         transaction.on_commit(instruments().answers.inc)
 
@@ -108,7 +108,7 @@ def count_answer(created: bool, **_kwargs: Any) -> None:
 @never_cache
 @require_GET
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Everything as text, for `Authorization: Bearer METRICS_TOKEN`; 404 where no token is set."""
+    """All metrics as text, for `Authorization: Bearer METRICS_TOKEN`; 404 if no token is set."""
     if not settings.METRICS_TOKEN:
         raise Http404
     sent = request.headers.get("Authorization", "")

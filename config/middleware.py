@@ -1,4 +1,4 @@
-"""Headers on every reply that nothing else sets, and requests that are refused before any view."""
+"""Headers for every response, and requests refused before any view."""
 
 import codecs
 import contextlib
@@ -27,7 +27,7 @@ from config import logs
 from tasks import disk
 from tasks.uploads import AT_ONCE, MAX_BODY
 
-# Nothing of a browser that the pages do not use.
+# Browser features that the pages do not use are disabled.
 UNUSED = (
     "accelerometer", "autoplay", "camera", "display-capture", "encrypted-media", "geolocation",
     "gyroscope", "magnetometer", "microphone", "midi", "payment", "publickey-credentials-create",
@@ -37,8 +37,8 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": ", ".join(f"{feature}=()" for feature in UNUSED),
 }
-# Browsers heed these on what is shown by itself: beside a script, a style sheet or a font they say
-# nothing, and a first visit of an annotator loads twenty of those over a slow line.
+# Browsers apply these to documents only: on scripts, style sheets and fonts they have no effect,
+# and an annotator's first visit loads twenty of those, perhaps over a slow connection.
 OF_DOCUMENTS = (
     "Content-Security-Policy", "Cross-Origin-Opener-Policy", "Permissions-Policy",
     "Referrer-Policy", "X-Frame-Options",
@@ -49,20 +49,20 @@ PARTS_OF_A_PAGE = ("text/css", "text/javascript", "application/javascript", "fon
 def on_every_reply(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Put `HEADERS` on every reply (tests/config/test_security_headers.py grades them all).
+    """Set `HEADERS` on every response (tests/config/test_security_headers.py checks them).
 
-    Each request also gets an id, for its lines in the log, and as a header of the reply.
+    Each request also gets an id, for its log records and as a header of the response.
     """
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        # Not taken back at the end: Django logs a refused request after its middleware is through.
+        # Not reset at the end: Django logs refused requests after the middleware has returned.
         logs.request_id.set(secrets.token_hex(6))
         response = get_response(request)
         for name, value in HEADERS.items():
             response.headers[name] = value
         if not isinstance(response, WhiteNoiseFileResponse):
             response.headers["X-Request-ID"] = logs.request_id.get()
-        # A static file leaves no line in the log, and twenty of them come with a first visit.
+        # Static files are not logged, and a first visit loads twenty of them.
         elif response.headers.get("Content-Type", "").startswith(PARTS_OF_A_PAGE):
             for name in OF_DOCUMENTS:
                 del response.headers[name]
@@ -77,17 +77,15 @@ LONGEST_LENGTH = 18  # digits of a Content-Length
 
 
 class CheckedRequests:
-    """Refuses what no page and no client sends, and bodies that an address does not take.
+    """Refuses malformed requests, and bodies that an address does not accept.
 
-    HEAD is what GET says, without the body: for monitors and link checkers, at every address.
-
-    404, 400 or 415 for what a database or Django would stumble over: U+0000 in a path, a query or a
-    cookie; a body in another charset than UTF-8.
-
-    413 for a body that its address does not take, before a byte of it is read. Files are taken by
-    the views that say so (tasks.uploads.takes_files), from people who are signed in; everything
-    else takes a form of MAX_FORM bytes, which is never written to a disk. 507 where the disk has no
-    room for files that are taken. 400 for a Content-Length that is no number.
+    - HEAD is answered like GET, without the body, at every address: for monitors, link checkers.
+    - 404, 400 or 415 for input on which a database or Django fails: U+0000 in a path, a query or a
+      cookie; a body in another charset than UTF-8.
+    - 413 for a body that the address does not accept, before any of it is read. Only views with
+      tasks.uploads.takes_files accept files, from signed-in users or programs with a token; others
+      accept a form of MAX_FORM bytes, which is never written to disk. 507 if the disk has no space
+      for accepted files. 400 for a Content-Length that is not a number.
     """
 
     def __init__(self, get_response: Answer) -> None:
@@ -151,12 +149,12 @@ def _is_utf_8(charset: str) -> bool:
 
 
 def _may_send_files(request: HttpRequest) -> bool:
-    """Is it somebody who is signed in, or a program with a token that holds?"""
+    """Is the user signed in, or has the program a valid token?"""
     return request.user.is_authenticated or has_token(request)
 
 
 def _count_files(request: HttpRequest, view: Callable[..., Any]) -> None:
-    """Raise TooManyFilesSent, which is 400, where a view that takes files gets too many at once."""
+    """Raise TooManyFilesSent (400) if a view that accepts files gets too many at once."""
     most = getattr(view, AT_ONCE, None)
     if most is None or not _may_send_files(request):
         return
@@ -165,7 +163,7 @@ def _count_files(request: HttpRequest, view: Callable[..., Any]) -> None:
 
 
 def _read_files(request: HttpRequest) -> HttpResponse | None:
-    """Read the body, files included; 507 if the disk has no room for them."""
+    """Read the body, files included; 507 if the disk is full."""
     try:
         request.POST  # noqa: B018
     except UnreadablePostError:
@@ -174,14 +172,14 @@ def _read_files(request: HttpRequest) -> HttpResponse | None:
         if not disk.is_full(error):
             raise
         for handler in request.upload_handlers:
-            with contextlib.suppress(OSError):  # closing it finds no room either
+            with contextlib.suppress(OSError):  # closing fails on a full disk, too
                 handler.upload_interrupted()
         return _refused(request, 507, f"Nothing was accepted. {disk.sentence()}")
     return None
 
 
 def _refused(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
-    """The sentence as a page for people, and as plain text or JSON where a script reads it."""
+    """The sentence as a page, or as plain text or JSON for scripts."""
     if request.path_info.startswith("/api/"):
         return problems.reply(status, sentence)
     if request.headers.get("HX-Request"):

@@ -1,4 +1,4 @@
-"""What a page that is not allowed answers, and one that fails."""
+"""Responses to forbidden requests and to errors."""
 
 import logging
 import sys
@@ -14,15 +14,15 @@ from annotation.steps.blinding import ScoresHidden
 from config import health, logs
 
 log = logging.getLogger("handful.refusals")
-AWAY = 5  # seconds after which it is worth asking again
+AWAY = 5  # seconds until a client should retry
 # PostgreSQL's SQLSTATE: lost connections, no resources (disk, connections), shutdown, read-only.
 STATES = ("08", "53", "57P", "25006")
-# The same of SQLite, whose names have more detail behind these.
+# The same for SQLite, as prefixes of more detailed names.
 NAMES = ("BUSY", "LOCKED", "READONLY", "FULL", "CANTOPEN", "IOERR")
 
 
 def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403 with the reason; of results that are hidden still, within the pages of their study."""
+    """403 with the reason; for results that are still hidden, within the pages of the study."""
     if isinstance(exception, ScoresHidden):
         context = {"study": exception.study, "reason": str(exception)}
         return render(request, "researcher/scores_hidden.html", context, status=403)
@@ -30,11 +30,11 @@ def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse | JsonResponse:
-    """500 with the id by which the log knows this request.
+    """500 with the request id, which the log contains too.
 
-    503 and when to come again where the database is away, takes no writes or has no room. A page
-    for people; one line where a script shows it; for programs problem JSON. 503 with what to do
-    where `migrate` has not run on the database.
+    503 with Retry-After if the database is down, read-only or full. 503 with instructions if
+    `migrate` has not run. As a page for people, a line of text for scripts of pages, problem JSON
+    for programs.
     """
     if is_away(sys.exc_info()[1]):
         response = _told(request, 503)
@@ -42,7 +42,7 @@ def server_error(request: HttpRequest) -> HttpResponse | JsonResponse:
         return response
     try:
         waiting = health.not_migrated()
-    except Exception:  # what has failed may be what this asks
+    except Exception:  # the cause of the error may affect this, too
         waiting = []
     if not waiting:
         return _told(request, 500)
@@ -63,13 +63,13 @@ def _told(request: HttpRequest, status: int) -> HttpResponse | JsonResponse:
         try:
             page = render_to_string("500.html", {"request_id": number})
             return HttpResponse(page, status=status)
-        except Exception:  # what has failed may be what pages are made with
+        except Exception:  # the cause of the error may affect templates
             log.exception("The page of an error failed too")
     return HttpResponse(plain, content_type="text/plain; charset=utf-8", status=status)
 
 
 def is_away(error: BaseException | None) -> bool:
-    """Would the request have succeeded with a database that is there, writable and has room?"""
+    """Would the request succeed with a database that is reachable, writable and not full?"""
     if isinstance(error, InterfaceError):
         return True
     if not isinstance(error, Error):
@@ -80,5 +80,5 @@ def is_away(error: BaseException | None) -> bool:
     if not isinstance(error, OperationalError):
         return False
     name = getattr(error.__cause__, "sqlite_errorname", "")
-    # PostgreSQL gives no state where there is no connection.
+    # PostgreSQL reports no state without a connection.
     return not name or name.removeprefix("SQLITE_").startswith(NAMES)

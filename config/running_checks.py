@@ -1,4 +1,4 @@
-"""Checks of what runs: database, clocks, cron, cache, mail, and the way through the proxies.
+"""Checks of what runs: database, clocks, cron, cache, mail and proxies.
 
 `manage.py check --deploy --database default`. They change nothing and send no mail.
 """
@@ -66,7 +66,7 @@ def schema() -> Iterator[CheckMessage]:
 
 @asked_for
 def durability() -> Iterator[CheckMessage]:
-    """An answer that was acknowledged is safe, and no stuck statement holds up the others."""
+    """Acknowledged answers are durable, and no stuck statement blocks the others."""
     if connection.vendor == "sqlite":
         path = Path(connection.settings_dict["NAME"])
         if kind := network_of(path.resolve(), Path("/proc/self/mounts").read_text()):
@@ -83,7 +83,7 @@ def durability() -> Iterator[CheckMessage]:
                 hint=f"ALTER SYSTEM RESET {name} (or ALTER ROLE ... RESET {name}), then reload it.",
                 id="config.E023",
             )
-    # PgBouncer makes up the process id that a client gets when it connects.
+    # PgBouncer gives clients an invented process id.
     is_pooled = _asked("SELECT pg_backend_pid()") != connection.connection.info.backend_pid
     if is_pooled and not settings.DATABASES["default"].get("DISABLE_SERVER_SIDE_CURSORS"):
         yield Error(
@@ -101,7 +101,7 @@ def durability() -> Iterator[CheckMessage]:
 
 
 def network_of(path: Path, mounts: str) -> str:
-    """The kind of network file system that a file lies in, by /proc/self/mounts; else ""."""
+    """Return the network file system of a file, from /proc/self/mounts; "" if it is local."""
     rows = [line.split()[1:3] for line in mounts.splitlines()]
     within = [(place, kind) for place, kind in rows if path.is_relative_to(place)]
     _place, kind = max(within, key=lambda row: len(row[0]), default=("", ""))
@@ -116,7 +116,7 @@ def _asked(sql: str) -> Any:
 
 @asked_for
 def clocks() -> Iterator[CheckMessage]:
-    """This machine's clock and the database's agree, and none was set back."""
+    """The clocks of this machine and of the database agree, and neither was set back."""
     ahead = database_now() - timezone.now()
     if abs(ahead) > SKEW:
         yield Error(
@@ -138,7 +138,7 @@ def clocks() -> Iterator[CheckMessage]:
 
 @asked_for
 def cron() -> Iterator[CheckMessage]:
-    """`tick` has run lately, in all its parts and without errors."""
+    """All parts of `tick` have run lately, without errors."""
     started = PeriodicPart.objects.exclude(started_at=None).order_by("-started_at").first()
     hint = "Add the line of docs/operating.md#cron, or start the timer, as the server's user."
     if started is None:
@@ -157,7 +157,7 @@ def cron() -> Iterator[CheckMessage]:
 
 @asked_for
 def shared_cache() -> Iterator[CheckMessage]:
-    """The cache in which all processes count attempts to sign in."""
+    """The shared cache works; it counts attempts to sign in for all processes."""
     try:
         with transaction.atomic():
             cache.set("check", "well", 60)
@@ -171,7 +171,7 @@ def shared_cache() -> Iterator[CheckMessage]:
 
 @asked_for
 def mail() -> Iterator[CheckMessage]:
-    """Connects and signs in as for a mail; sends none."""
+    """Connects to the mail server and signs in, without sending a mail."""
     if not settings.EMAIL_HOST:
         what = "No mail is sent: EMAIL_HOST is not set."
         yield Info(what, hint="Set EMAIL_HOST, or copy links.", id="config.I029")
@@ -202,7 +202,7 @@ def mail() -> Iterator[CheckMessage]:
 
 @asked_for
 def proxies() -> Iterator[CheckMessage]:
-    """Asks this server through its public address, and what of the request has arrived."""
+    """Requests this server through its public address, and checks which headers arrive."""
     site = settings.SITE_URL
     if not site:
         what = "The way through the proxies is not checked, as SITE_URL is not set."

@@ -1,7 +1,7 @@
-"""How long a researcher stays signed in, in which time zone they read, and what is left behind.
+"""Lifetime of researchers' sessions, their time zone, and deletion of expired data.
 
-Django deletes an entry of the cache's table that has run out only when it is asked for again, or
-when the table is full: hashes of names and addresses would stay for years.
+Django deletes an expired entry of the cache table only if it is requested again, or if the table is
+full: hashes of names and addresses would remain for years.
 """
 
 import time
@@ -35,10 +35,10 @@ TIME_ZONE = "time_zone"  # in the session
 def of_researchers(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Times on a researcher's pages are in the zone that they chose; files and the API keep UTC.
+    """Show a researcher's pages in the chosen time zone; files and the API use UTC.
 
-    A session ends so long after its last use, not after its first. Noted once an hour at most,
-    never on a page of annotators, and not for what a page that lies open asks by itself.
+    A session expires a fixed time after its last use. Its use is recorded at most once an hour,
+    never on annotators' pages, and not for requests that an open page makes automatically.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
@@ -53,14 +53,14 @@ def of_researchers(
 
 
 def _renew(request: HttpRequest) -> None:
-    """Move the end of the session; it also takes up a time zone chosen in another browser."""
+    """Extend the session, and adopt a time zone chosen in another browser."""
     now = int(time.time())
-    # A program that signs in by Basic has a user and no session.
+    # A program that uses Basic authentication has a user but no session.
     if SESSION_KEY not in request.session:
         return
     if now - request.session.get("renewed_at", 0) >= RENEWED_AFTER:
         request.session["renewed_at"] = now
-        if request.user.is_authenticated:  # an account may have been closed meanwhile
+        if request.user.is_authenticated:  # the account may have been closed meanwhile
             _take_over(request, request.user)
 
 
@@ -72,20 +72,20 @@ def _take_over(request: HttpRequest, user: User) -> None:
 
 @receiver(user_logged_in)
 def begin_session(request: HttpRequest, user: User, **_signal: object) -> None:
-    """Whoever signs in brings their time zone along, and takes away sessions that have ended."""
+    """Set the time zone of a new session, and delete expired sessions."""
     request.session["renewed_at"] = int(time.time())
     _take_over(request, user)
     import_string(f"{settings.SESSION_ENGINE}.SessionStore").clear_expired()
 
 
-# So long after an invitation has ended, and after an event of a platform was processed.
+# After an invitation has ended, or after an event of a platform was processed.
 KEPT_FOR = timedelta(days=30)
 
 
 def prune() -> str:
-    """Delete sessions, counts and invitations that have ended, and ids of processed events.
+    """Delete expired sessions, counts and invitations, and ids in processed events.
 
-    Of an event its signature stays: the same one is not taken twice.
+    The signature of an event remains, so that the event is not accepted twice.
     """
     SessionStore.clear_expired()
     counts = _clear_cache()
@@ -100,7 +100,7 @@ def prune() -> str:
 
 
 def _clear_cache() -> int:
-    """Delete entries that have run out; Redis does so by itself."""
+    """Delete expired entries; Redis expires them automatically."""
     cache = caches["default"]
     if not isinstance(cache, DatabaseCache):
         return 0

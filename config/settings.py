@@ -1,6 +1,6 @@
-"""Settings: one file, driven by environment variables that fail loudly when they are wrong.
+"""Settings, from environment variables; invalid values raise ImproperlyConfigured.
 
-Without any variable it is a laptop's set-up: SQLite in var/, debug off, a secret key kept in var/.
+Without any variable they suit a laptop: SQLite in var/, debug off, a secret key generated in var/.
 In production set DATABASE_URL, SECRET_KEY, ALLOWED_HOSTS and HTTPS=1 (`manage.py check --deploy`).
 """
 
@@ -22,7 +22,7 @@ VAR_DIR = keys.private_folder(Path(os.environ.get("HANDFUL_VAR", BASE_DIR / "var
 
 
 def env_bool(name: str, default: bool) -> bool:
-    """Read a yes/no variable; anything but 0/1/true/false is an error, not a guess."""
+    """Read a yes/no variable; values other than 0/1/true/false are errors."""
     value = os.environ.get(name, "").strip().lower()
     if value == "":
         return default
@@ -34,7 +34,7 @@ def env_bool(name: str, default: bool) -> bool:
 
 
 def env_int(name: str, default: int, least: int = 1) -> int:
-    """A whole number of at least `least`."""
+    """Read a whole number of at least `least`."""
     value = os.environ.get(name, "").strip() or str(default)
     if not value.isascii() or not value.isdigit() or int(value) < least:
         raise ImproperlyConfigured(
@@ -49,7 +49,7 @@ def env_list(name: str, default: list[str]) -> list[str]:
 
 
 def env_amount(name: str, default: str) -> Decimal:
-    """An amount of money, such as 1000 or 250.50."""
+    """Read an amount of money, such as 1000 or 250.50."""
     text = os.environ.get(name, "").strip() or default
     if not re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,2})?", text):
         raise ImproperlyConfigured(f"{name} must be an amount such as 1000, not {text!r}")
@@ -58,24 +58,24 @@ def env_amount(name: str, default: str) -> Decimal:
 
 DEBUG = env_bool("DEBUG", False)
 HTTPS = env_bool("HTTPS", False)
-# Proxies of ours between clients and this server: so many entries of X-Forwarded-For are believed.
+# Number of our proxies before this server: so many entries of X-Forwarded-For are trusted.
 TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0, least=0)
 SECRET_KEY = keys.secret("SECRET_KEY", VAR_DIR)
-# Keys the hash of platform and id that keeps a person from a task for ever: it must outlive a
-# rotation of SECRET_KEY, so it is a secret of its own.
+# Key of the hash of platform and id, which permanently keeps a person from repeating a task. It
+# must outlive a rotation of SECRET_KEY, so it is a separate secret.
 WORKER_KEY = keys.secret("WORKER_KEY", VAR_DIR)
-# Encrypts the ids that people are paid by, until `purge_identities` deletes them.
+# Encrypts the ids used for payment, until `purge_identities` deletes them.
 IDENTITY_KEY = keys.secret("IDENTITY_KEY", VAR_DIR)
-# Prolific: the API token of a researcher, and where the API is.
+# Prolific: a researcher's API token, and the address of the API.
 PROLIFIC_TOKEN = os.environ.get("PROLIFIC_TOKEN", "")
 PROLIFIC_URL = os.environ.get("PROLIFIC_URL", "https://api.prolific.com").rstrip("/")
-PROLIFIC_APP_URL = "https://app.prolific.com"  # where participants are sent back to
+PROLIFIC_APP_URL = "https://app.prolific.com"  # where participants are sent after a study
 PROLIFIC_WORKSPACE = os.environ.get("PROLIFIC_WORKSPACE", "")
 PROLIFIC_PROJECT = os.environ.get("PROLIFIC_PROJECT", "")
 PROLIFIC_WEBHOOK_SECRET = os.environ.get("PROLIFIC_WEBHOOK_SECRET", "")
-# Of one study, in its currency: above it somebody with the permission "May spend" has to decide.
+# Per study, in its currency: above it, a user with the permission "May spend" has to approve.
 STUDY_BUDGET_LIMIT = env_amount("HANDFUL_STUDY_BUDGET_LIMIT", "1000")
-# Webhooks go to public addresses alone, but for these hosts (or host:port), wherever they are.
+# Webhooks only go to public addresses, or to these hosts (or host:port).
 WEBHOOK_HOSTS = env_list("HANDFUL_WEBHOOK_HOSTS", [])
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
 
@@ -100,7 +100,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    # What protects a page is on every reply, whichever middleware below gives it.
+    # First, so that the security headers are on every response, whichever middleware returns it.
     "config.middleware.on_every_reply",
     "config.metrics.measured",
     "csp.middleware.CSPMiddleware",
@@ -112,7 +112,7 @@ MIDDLEWARE = [
     "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    # Outside of whatever shows the page to sign in on: it looks at `next` by the request kept here.
+    # Before all that shows the sign-in page, which checks `next` with the request stored here.
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -149,36 +149,37 @@ def database() -> dj_database_url.DBConfig:
         env="DATABASE_URL",
         default=f"sqlite:///{VAR_DIR / 'handful.sqlite3'}",
         conn_max_age=600,
-        # A kept connection that a restart of the database has cut is replaced, not a 500.
+        # Replaces a persistent connection that a restart of the database has closed.
         conn_health_checks=True,
-        # Where PgBouncer gives each transaction another connection.
+        # For PgBouncer, which gives each transaction another connection.
         disable_server_side_cursors=env_bool("DISABLE_SERVER_SIDE_CURSORS", False),
     )
     if parsed["ENGINE"].endswith("sqlite3"):
         if parsed["NAME"] != ":memory:" and Path(parsed["NAME"]).parent.is_dir():
             keys.private_file(Path(parsed["NAME"]))
-        # One writer at a time, decided when the transaction begins: the same code that locks rows
-        # on PostgreSQL is then right here too, and nobody meets "database is locked".
+        # One writer at a time, from the start of the transaction: code that locks rows on
+        # PostgreSQL is then correct here too, and "database is locked" does not occur.
         parsed["CONN_HEALTH_CHECKS"] = False  # a file does not restart
         parsed["OPTIONS"] = {
             "timeout": 30,
             "transaction_mode": "IMMEDIATE",
-            # What is erased is overwritten: not every build of SQLite does so by itself.
+            # Overwrite erased data: not every build of SQLite does so by default.
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
             " PRAGMA secure_delete=ON;",
         }
     elif not parsed["ENGINE"].endswith("postgresql"):
         raise ImproperlyConfigured("DATABASE_URL must begin with sqlite:/// or postgresql://")
     else:
-        parsed["ENGINE"] = "config.postgresql"  # how it looks at kept connections
-        # Limits of statements and locks are the role's (docs/operating.md): PgBouncer refuses them.
+        parsed["ENGINE"] = "config.postgresql"  # replaces the check of persistent connections
+        # Statement and lock limits are set on the role (docs/operating.md): PgBouncer rejects them
+        # here.
         parsed.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
     return parsed
 
 
 DATABASES = {"default": database()}
 
-# Jobs and the tick run on Celery's workers where there is a broker (config/celery.py).
+# With a broker, jobs and the tick run on Celery workers (config/celery.py).
 CELERY_BROKER_URL = os.environ.get("CELERY_BROKER_URL", "").strip()
 if CELERY_BROKER_URL and DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     raise ImproperlyConfigured(
@@ -192,22 +193,21 @@ if CELERY_BROKER_URL and find_spec("celery") is None:
     )
 
 CACHES = {
-    # Of one process: what can be worked out again.
+    # For one process: results that can be recomputed.
     "process": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    # Of all processes and machines: how often somebody has tried something. It is the one that
-    # allauth counts attempts to sign in with.
+    # For all processes and machines: rate limits, such as allauth's limit of attempts to sign in.
     "default": {
         "BACKEND": "django.core.cache.backends.db.DatabaseCache",
         "LOCATION": "shared_cache",
-        # Beyond these Django throws away what has not run out yet.
+        # Above this, Django deletes entries that have not expired.
         "OPTIONS": {"MAX_ENTRIES": 1_000_000},
     },
 }
-# How often one address may press Start where anybody can arrive.
+# Rate limits of Start per address, for studies open to all.
 STARTS_PER_MINUTE = 30
 STARTS_PER_HOUR = env_int("STARTS_PER_HOUR", 5, least=0)
 
-# Mail goes through this server; without one nothing is sent, and pages offer links to copy.
+# The mail server; without one no mail is sent, and pages offer links to copy.
 EMAIL_HOST = os.environ.get("EMAIL_HOST", "")
 EMAIL_PORT = env_int("EMAIL_PORT", 587)
 EMAIL_HOST_USER = os.environ.get("EMAIL_HOST_USER", "")
@@ -217,13 +217,13 @@ EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", not EMAIL_USE_SSL)
 EMAIL_TIMEOUT = 10  # seconds
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'dummy'}.EmailBackend"
 DEFAULT_FROM_EMAIL = os.environ.get("EMAIL_FROM", "handful@localhost")
-# Where this server is, for the addresses in mails that no request asks for.
+# The public address of this server, for mails sent outside a request.
 SITE_URL = os.environ.get("SITE_URL", "").rstrip("/")
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Researchers' pages are English. An annotator's page speaks the language that its study names
-# (annotation/access.py), whatever the browser asks for; docs/contributing.md#languages.
+# Researchers' pages are in English. Annotators' pages are in the language of the study
+# (annotation/access.py), whatever the browser requests; docs/contributing.md#languages.
 LANGUAGE_CODE = "en"
 LANGUAGES = [
     ("en", "English"),
@@ -238,7 +238,7 @@ USE_I18N = True
 TIME_ZONE = "UTC"
 USE_TZ = True
 
-# Bytes of a request, but for files where they are taken: it is never written to a disk.
+# Maximum bytes of a request without files; it is never written to disk.
 MAX_FORM = DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 DATA_UPLOAD_MAX_NUMBER_FILES = 3_000  # a folder of the Few-shot Gym has up to 2,400
 
@@ -249,9 +249,9 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.static.HashedStaticFiles"},
 }
-# Files are served straight from static/ when collectstatic has not run (development, tests).
+# Serve files from static/ if collectstatic has not run (development, tests).
 WHITENOISE_USE_FINDERS = True
-WHITENOISE_ALLOW_ALL_ORIGINS = False  # no other site loads our files
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # other sites cannot load our files
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ["map", "png", "jpg", "gif", "webp", "woff2", "gz", "br"]
 
 PASSWORD_HASHERS = ["config.sign_in.LimitedArgon2"]
@@ -262,53 +262,53 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "studies"
 LOGOUT_REDIRECT_URL = "home"
-# django-allauth. Nobody makes an account by themselves (config/sign_in.py).
+# django-allauth. Sign-up is closed (config/sign_in.py).
 ACCOUNT_ADAPTER = "config.sign_in.Accounts"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_PRESERVE_USERNAME_CASING = True
-ACCOUNT_SESSION_REMEMBER = True  # for SESSION_COOKIE_AGE
-ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # the page says the same, and no stranger gets a mail
+ACCOUNT_SESSION_REMEMBER = True  # lasts SESSION_COOKIE_AGE
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # no mail to strangers; the page does not reveal it
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Handful] "
 ACCOUNT_RATE_LIMITS = {
-    # Failures alone count: a right password takes its attempt back.
+    # Only failures count: a correct password removes its attempt.
     "login": "",
-    # A name at one address, and an address whatever the names.
+    # Per name and address, and per address.
     "login_failed": "8/15m/key,40/15m/ip",
-    # A name, wherever from: never locked for long, since anybody could lock a researcher out so.
+    # Per name, from any address: only a short lock, or any stranger could lock a researcher out.
     "login_failed_name": "30/m/key",
 }
 MFA_ADAPTER = "config.sign_in.TwoFactor"
 MFA_TOTP_ISSUER = "Handful"
-MFA_TOTP_TOLERANCE = 1  # a code of the half minute before or after: clocks of phones differ
-# Nobody can open an account in another's name, so nothing waits for a verified address.
+MFA_TOTP_TOLERANCE = 1  # also accept the codes of 30 s before and after: clocks of phones differ
+# Sign-up is closed, so verified addresses are not required.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 
-# Browsers take a name of this kind from this very host over TLS alone: no page of another name
-# below the same domain can plant one.
+# Browsers accept a cookie with this prefix only from this host over TLS: another host of the same
+# domain cannot set it.
 COOKIE_PREFIX = "__Host-" if HTTPS else ""
 SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
 CSRF_COOKIE_SECURE = HTTPS
-WORKER_COOKIE_NAME = f"{COOKIE_PREFIX}handful_worker"  # a browser on an open link
-MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # no cookie of its own
+WORKER_COOKIE_NAME = f"{COOKIE_PREFIX}handful_worker"  # identifies a browser on an open link
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # needs no cookie
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "config.kept_forms.csrf_failure"
 SECURE_SSL_REDIRECT = HTTPS
-# Asked by machines beside, without a certificate.
+# Requested from the local network, without a certificate.
 SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
-# Browsers' own lists are a decision about a whole domain, which is not this server's to take.
+# Preloading HSTS is a decision for a whole domain, which this server must not take.
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
-# docs/highlighter.md#the-pages-policy: nothing inline; data: images are Pico's icons.
+# docs/highlighter.md#the-pages-policy: no inline code; data: images are Pico's icons.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
@@ -324,8 +324,8 @@ CONTENT_SECURITY_POLICY = {
 }
 
 REST_FRAMEWORK = {
-    # Tokens first: they name their scheme in the 401 that a program needs. The session is for the
-    # page of the document, which tries requests.
+    # Tokens first: their scheme is in the 401 that programs need. The session is for the page of
+    # the OpenAPI document, which sends test requests.
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "annotation.api.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
@@ -356,7 +356,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 
-# Who may read /metrics; without it there are none.
+# The bearer token of /metrics; without it, /metrics is disabled.
 METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")
 
 LOG_FORMAT = "Json" if env_bool("LOG_JSON", False) else "Plain"
@@ -367,10 +367,10 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
-        # Django's own handlers know nothing of what has to be cut: everything goes to the root.
+        # Django's own handlers do not cut secrets: all records go to the root logger.
         "django": {"handlers": [], "level": "WARNING"},
         "django.server": {"handlers": [], "level": "INFO", "propagate": True},
-        # Replies of 4xx are everyday: a second click, an answer that does not fit.
+        # 4xx is routine: a second click, an invalid answer.
         "django.request": {"level": "ERROR"},
     },
 }

@@ -1,13 +1,13 @@
-"""Limits on signing in: django-allauth counts failed attempts in the cache of all processes.
+"""Limits on signing in: django-allauth counts failed attempts in the shared cache.
 
-A refused attempt is not counted, so it prolongs nothing, and a right password is never one:
+Refused attempts do not count, so they do not prolong a lock; correct passwords do not either:
 
-- a name at one address: eight wrong passwords in 15 minutes;
-- an address, whatever the names: five times as many;
-- a name, wherever from: never locked, since anybody could lock a researcher out so, but at most 30
-  wrong passwords in a minute.
+- per name and address: eight wrong passwords in 15 minutes;
+- per address, for all names: five times as many;
+- per name, from all addresses: 30 wrong passwords in a minute; a longer lock would let any
+  stranger lock a researcher out.
 
-The numbers are ACCOUNT_RATE_LIMITS; the second factor has the first limit for itself.
+The numbers are ACCOUNT_RATE_LIMITS; the second factor has the first limit, counted separately.
 """
 
 import logging
@@ -32,18 +32,18 @@ from annotation.pages.qr import svg
 from annotation.recruitment import identities
 from annotation.recruitment.start_limit import client_address
 
-# The longest that somebody waits: the windows of "login_failed" and of "login_failed_name".
+# The longest waiting times: the windows of "login_failed" and of "login_failed_name".
 OF_ADDRESS, OF_NAME = timedelta(minutes=15), timedelta(minutes=1)
 log = logging.getLogger("handful.sign_in")
 
-# A hash takes 100 MB and a processor: two at once in each process, and one more may wait. Whoever
-# comes then is sent away, as a thread that waits is one less for annotators.
+# A hash takes 100 MB and a processor: two at once in each process, and one more may wait. Further
+# attempts are refused, as each waiting thread is lost to annotators.
 _HASHING = threading.BoundedSemaphore(2)
 _HASHING_OR_WAITING = threading.BoundedSemaphore(3)
 
 
 class TooManyAttempts(Exception):
-    """A sign-in that is refused before the password is looked at; it may be tried again later."""
+    """A sign-in refused before the password is checked; it may be repeated later."""
 
     def __init__(self, wait: timedelta):
         super().__init__("Too many attempts to sign in.")
@@ -62,7 +62,7 @@ def _turn_to_hash() -> Iterator[None]:
 
 
 class LimitedArgon2(Argon2PasswordHasher):
-    """Argon2 as Django has it, a few at a time. Raises TooManyAttempts."""
+    """Django's Argon2, limited to a few hashes at once. Raises TooManyAttempts."""
 
     def encode(self, password: str, salt: str) -> str:
         with _turn_to_hash():
@@ -74,10 +74,10 @@ class LimitedArgon2(Argon2PasswordHasher):
 
 
 class Accounts(DefaultAccountAdapter):
-    """What allauth does our way: limits, the client's address, mail, where pages lead."""
+    """The allauth adapter: limits, hashed addresses, mail and redirects."""
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Count an attempt, until it was right. Raises TooManyAttempts."""
+        """Count an attempt; a correct password removes it. Raises TooManyAttempts."""
         try:
             super().pre_authenticate(request, **credentials)
         except ValidationError:
@@ -93,28 +93,28 @@ class Accounts(DefaultAccountAdapter):
         self._login_failed_rl_usage.usage += of_name.usage
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
-        """The user of that name and password, or None. Raises TooManyAttempts."""
+        """Return the user of that name and password, or None. Raises TooManyAttempts."""
         try:
             return super().authenticate(request, **credentials)
-        except TooManyAttempts:  # the password was not looked at
+        except TooManyAttempts:  # the password was not checked
             self._rollback_login_failed_rl_usage()
             raise
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        # By name and address: a stranger's attempts lock nobody else out.
+        # By name and address: a stranger's attempts lock only that address out.
         return f"{credentials.get('username', '').lower()}\0{self.get_client_ip(request)}"
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """A salted hash: attempts are counted by address, and no address is stored."""
+        """Return a salted hash: attempts are counted by address, and no address is stored."""
         address = client_address(request) or ""
         return salted_hmac("config.sign_in", address, algorithm="sha256").hexdigest()
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Never: accounts are made by the first visit, by invitation, or in the admin."""
+        """Never: accounts come from the first visit, an invitation, or the admin."""
         return False
 
     def is_safe_url(self, url: str | None) -> bool:
-        """Is it an address of this server? What cannot be parsed is none."""
+        """Is it an address of this server? False for invalid addresses."""
         try:
             return bool(super().is_safe_url(url))
         except ValueError:
@@ -124,7 +124,7 @@ class Accounts(DefaultAccountAdapter):
         return reverse("studies")
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """A mail server that is away is noted; the page says the same as ever."""
+        """Send a mail; log an unreachable server, which the page does not reveal."""
         try:
             super().send_mail(template_prefix, email, context)
         except (OSError, SMTPException) as error:
@@ -132,13 +132,13 @@ class Accounts(DefaultAccountAdapter):
 
 
 class TwoFactor(DefaultMFAAdapter):
-    """Secrets are stored under IDENTITY_KEY, which is kept apart from the database."""
+    """Encrypts secrets with IDENTITY_KEY, which is stored apart from the database."""
 
     def encrypt(self, text: str) -> str:
         return identities.encrypt(text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        """Raises identities.LostKey under another IDENTITY_KEY."""
+        """Decrypt. Raises identities.LostKey under another IDENTITY_KEY."""
         return identities.decrypt(encrypted_text)
 
     def get_totp_label(self, user: AbstractBaseUser) -> str:

@@ -1,6 +1,6 @@
-"""Static files under hashed names, our own without comments and needless blanks.
+"""Static files with hashed names; our own are minified.
 
-Of Pico, the largest style sheet, what no page of ours uses is left out. The imports between ES
+Rules of Pico, the largest style sheet, that match nothing here are removed. The imports between ES
 modules are rewritten to the hashed names too.
 """
 
@@ -19,12 +19,12 @@ UNUSED = re.compile(
     r"data-tooltip|data-placement|dialog|\.modal|dropdown|role=switch|role=search|hgroup|aria-busy"
     r"|type=(?:range|color|date|time|month|week|search)|data-theme=dark\]$|\.grid|\.container"
 )
-EXCEPT = re.compile(r":not\([^()]*\)")  # what a selector does not match
-LIST = re.compile(r",(?![^(]*\))")  # the commas between selectors, not those within :is(...)
+EXCEPT = re.compile(r":not\([^()]*\)")  # :not(...) names what a selector does not match
+LIST = re.compile(r",(?![^(]*\))")  # commas between selectors, not those within :is(...)
 
 
 def without_unused(css: str) -> str:
-    """A minified style sheet without the rules that only match what UNUSED names."""
+    """Return a minified style sheet without the rules that only match what UNUSED names."""
     kept = []
     for head, body in _blocks(css):
         if head.startswith(("@media", "@supports")):
@@ -38,7 +38,7 @@ def without_unused(css: str) -> str:
 
 
 def _blocks(css: str) -> Iterator[tuple[str, str]]:
-    """Each outermost block: what stands before its brace, and what within."""
+    """Yield the prelude and the content of each outermost block."""
     depth = start = opened = 0
     for part in re.finditer(r""""[^"]*"|'[^']*'|[{}]""", css):
         if part[0] == "{":
@@ -55,7 +55,7 @@ MINIFY = {"css/": cssmin, "js/": jsmin, "vendor/pico": without_unused}
 
 
 class _Minified:
-    """A storage whose scripts and style sheets are read without comments."""
+    """A storage that minifies scripts and style sheets when they are read."""
 
     def __init__(self, storage: Storage, minify: Any):
         self.storage, self.minify = storage, minify
@@ -71,7 +71,7 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
     def post_process(
         self, paths: dict[str, tuple[Any, str]], *args: Any, **options: Any
     ) -> Iterator[tuple[str, str, bool]]:
-        """Minify our own files on their way: a first visit is counted in kB on a phone."""
+        """Minify our own files before hashing, for a small first visit on a phone."""
         ours = {
             name: (_Minified(storage, minify), path)
             for folder, minify in MINIFY.items()
@@ -81,5 +81,5 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
         yield from super().post_process(paths | ours, *args, **options)
 
     def stored_name(self, name: str) -> str:
-        """The hashed name, or the plain one where collectstatic has not run (tests, runserver)."""
+        """Return the hashed name, or the plain one without collectstatic (tests, runserver)."""
         return super().stored_name(name) if self.hashed_files else name

@@ -1,4 +1,4 @@
-"""Where every page lives: workers under /join and /work, researchers under /studies and /tasks."""
+"""Routes: workers under /join and /work, researchers under /studies and /tasks."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ from config import health, metrics, users
 from config.help import help_page
 from config.kept_forms import SecondStep, SignIn
 
-# Whoever comes to the admin signs in on the same page, with the same limits and second step.
+# The admin uses the same sign-in page, with its limits and second factor.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 
 class Base36(StringConverter):
-    """Which account a link to a new password is for."""
+    """The account in a link for a new password."""
 
     regex = "[0-9A-Za-z]+"
 
@@ -32,13 +32,13 @@ register_converter(Base36, "base36")
 
 
 class PasswordReset(account.PasswordResetView):
-    """Sends a link by mail, where this server sends mail."""
+    """Sends a link by mail, if this server sends mail."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(sends_mail=bool(settings.EMAIL_HOST), **kwargs)
 
 
-# Of allauth these pages alone, under the names that it looks for.
+# The pages of allauth in use, under the names that it expects.
 ACCOUNTS = [
     path("sign-in/", SignIn.as_view(), name="account_login"),
     path("sign-in/", SignIn.as_view(), name="login"),

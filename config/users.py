@@ -1,11 +1,10 @@
-"""Accounts: the administrators' page, the first one of an empty server, one's own.
+"""Accounts: the administrators' page, the first account of a server, and the user's own.
 
-Administrators invite, close and open again, and help with signing in. Whoever can read what an
-empty server prints creates its first account: each worker prints the same code, which is made of
-SECRET_KEY and the id of the database, so none is stored, and it is worth nothing once the row of
-the installation says that it was used. A new address of one's own counts when the link is followed
-that was mailed to it; the old address is told. On a server that sends no mail it counts at once, as
-nothing is ever sent to it.
+Administrators invite users, close and reopen accounts, and help with signing in. The first account
+needs the code that an empty server prints. Each process prints the same code, derived from
+SECRET_KEY and the id of the database, so it is not stored; it is invalid once the row of the
+installation says that it was used. A user's new address is stored when the link mailed to it is
+opened; the old address is notified. A server that sends no mail stores it at once.
 """
 
 import base64
@@ -59,7 +58,7 @@ from tasks.models import Installation
 @login_required
 @never_cache
 def users(request: ResearcherRequest) -> HttpResponse:
-    """GET lists the accounts; POST invites somebody, or changes one. 404 but for administrators."""
+    """GET lists the accounts; POST invites or changes one. 404 except for administrators."""
     if not request.user.is_superuser:
         raise Http404
     return _page(request) if request.method == "GET" else _change(request)
@@ -67,7 +66,7 @@ def users(request: ResearcherRequest) -> HttpResponse:
 
 @reauthentication_required
 def _change(request: ResearcherRequest) -> HttpResponse:
-    """Whoever finds the browser of an administrator open has to know the password."""
+    """Requires the password, in case an administrator's browser is left open."""
     if request.POST.get("action") == "invite":
         return _invite(request)
     form = UserForm(request.user, request.POST)
@@ -107,7 +106,7 @@ def _change(request: ResearcherRequest) -> HttpResponse:
 
 
 def _tell(user: User, sentence: str) -> None:
-    """Mail the account what was done to it."""
+    """Notify the user by mail."""
     if settings.EMAIL_HOST and user.email:
         text = (
             f"{sentence} Its name is {user}. If you did not expect this, ask the administrator.\n"
@@ -126,7 +125,7 @@ def _invite(request: ResearcherRequest) -> HttpResponse:
 
 
 def _link(user: User) -> str:
-    """Where that account chooses a new password, once, within three days."""
+    """Return a link to choose a new password, valid once, for three days."""
     key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
     return str(get_adapter().get_reset_password_from_key_url(key))
 
@@ -143,11 +142,11 @@ GROUP = 4  # characters of the code between two hyphens
 
 
 class NoMore(Exception):
-    """The first account was created meanwhile."""
+    """The first account already exists."""
 
 
 def first_owner_code() -> str:
-    """80 bits in capitals and digits: "ABCD-EFGH-IJKL-MNOP"."""
+    """Return 80 bits in capitals and digits: "ABCD-EFGH-IJKL-MNOP"."""
     message = f"first owner of {Installation.objects.get().folder_id}".encode()
     digest = hmac.new(settings.SECRET_KEY.encode(), message, hashlib.sha256).digest()
     text = base64.b32encode(digest[:10]).decode()
@@ -155,20 +154,20 @@ def first_owner_code() -> str:
 
 
 def is_first_owner_code(typed: str) -> bool:
-    """Is it the code, however its letters and hyphens were typed?"""
+    """Is it the code, regardless of case and hyphens?"""
     plain = "".join(character for character in typed.upper() if character.isalnum())
     return constant_time_compare(plain, first_owner_code().replace("-", ""))
 
 
 def awaits_first_owner() -> bool:
-    """Has nobody an account yet, and has nobody had the first one?"""
+    """Is there no account, and was the first one never created?"""
     return not User.objects.exists() and Installation.objects.filter(owned_since=None).exists()
 
 
 def create_first_owner(user: User) -> None:
-    """Store the first account, which may do everything. Raises NoMore."""
+    """Store the first account, with all permissions. Raises NoMore."""
     with transaction.atomic():
-        # Two first visits at once: the row is locked by the first, and no longer the second's.
+        # Of two first visits at once, the row lock lets only the first one match.
         mine = Installation.objects.filter(owned_since=None).update(owned_since=database_now())
         if not mine or User.objects.exists():
             raise NoMore
@@ -177,7 +176,7 @@ def create_first_owner(user: User) -> None:
 
 
 def say_first_owner_code() -> None:
-    """Called when a server starts: print the code where the first account is awaited."""
+    """Print the code at the start of a server that has no account yet."""
     try:
         if not awaits_first_owner():
             return
@@ -196,7 +195,7 @@ def say_first_owner_code() -> None:
 def first_visit(request: HttpRequest) -> HttpResponse:
     """GET asks for the code that the server printed; POST creates the first account.
 
-    404 once there is one: so it is for whoever comes second of two at once.
+    404 once an account exists, also for the slower of two simultaneous requests.
     """
     if not awaits_first_owner():
         raise Http404
@@ -215,7 +214,7 @@ def first_visit(request: HttpRequest) -> HttpResponse:
     return redirect("studies")
 
 
-DAYS = 3  # that a link to confirm an address works
+DAYS = 3  # validity of a link that confirms an address
 SALT = "address of an account"
 
 
@@ -262,7 +261,7 @@ def change_address(request: ResearcherRequest) -> HttpResponse:
 @login_required
 @never_cache
 def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
-    """GET asks; POST stores the address. 404 for a link that has ended, or of another account."""
+    """GET asks; POST stores the address. 404 if the link has expired or is another user's."""
     found = _read(token)
     if found is None or found[0] != request.user:
         return render(request, "account/address_confirm.html", status=404)
@@ -278,13 +277,13 @@ def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
 @receiver(password_set)
 @receiver(password_reset)
 def end_tokens(request: HttpRequest, user: User, **_signal: object) -> None:
-    """A new password also ends tokens that were made by a stranger with the old one."""
+    """Revoke tokens, which a stranger with the old password may have made."""
     if ended := accounts.revoke_tokens(user, by=user):
         messages.info(request, f"API tokens of this account were revoked: {ended}.")
 
 
 def _send_link(request: ResearcherRequest, address: str) -> bool:
-    """Mail the link to the new address; False where the mail server is away."""
+    """Mail the link to the new address; False if the mail server is down."""
     user = request.user
     token = signing.dumps([user.pk, user.email, address], salt=SALT)
     link = request.build_absolute_uri(reverse("your_address_confirm", args=[token]))
@@ -296,7 +295,7 @@ def _send_link(request: ResearcherRequest, address: str) -> bool:
 
 
 def _read(token: str) -> tuple[User, str] | None:
-    """Whose address the link changes and to what; None once it was used, or for another reason."""
+    """Return the user and the new address of a link; None if it was used or is invalid."""
     try:
         key, old, address = signing.loads(token, salt=SALT, max_age=DAYS * 86400)
     except signing.BadSignature:
@@ -306,7 +305,7 @@ def _read(token: str) -> tuple[User, str] | None:
 
 
 def _store(user: User, address: str) -> None:
-    """Change the address, and tell the old one."""
+    """Change the address, and notify the old one."""
     old, user.email = user.email, address
     user.save(update_fields=["email"])
     AuditEntry.objects.record("e-mail address changed", Topic.ACCOUNT, about=str(user), by=user)

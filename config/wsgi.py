@@ -15,18 +15,18 @@ from annotation import guards, key_check  # noqa: E402
 from config import users  # noqa: E402
 from tasks import installation, retired  # noqa: E402
 
-# Tables of an earlier time are refused before anything reads them.
+# Refuse tables of a pre-release before anything reads them.
 retired.require()
-# A folder of another database is refused before anything of it can be deleted.
+# Refuse the folder of another database before any of its files can be deleted.
 installation.require()
-# Keys that do not fit the data do harm that nobody sees.
+# Keys that do not match the data do harm without any error.
 key_check.require()
 guards.say_what_is_missing()
 users.say_first_owner_code()
 connections.close_all()
 
-# Load all views now rather than in the first request, while others wait for it.
+# Load all views now: otherwise the first request does, while others wait.
 get_resolver().url_patterns  # noqa: B018
-# What is loaded stays for good: the collector need not look at it again and again.
+# Loaded modules stay until the end: the garbage collector need not scan them.
 gc.collect()
 gc.freeze()

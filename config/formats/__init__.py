@@ -1,1 +1,1 @@
-"""Where Django's own formats of a language differ from CLDR, by which browsers write numbers."""
+"""Corrections of Django's number formats to CLDR, which browsers use."""

@@ -1,4 +1,4 @@
-"""Django's PostgreSQL; a kept connection is looked at rather than asked before each request."""
+"""Django's PostgreSQL backend, which checks an idle connection without a statement."""
 
 import select
 
@@ -8,12 +8,12 @@ from psycopg2.extensions import TRANSACTION_STATUS_INERROR
 
 class DatabaseWrapper(base.DatabaseWrapper):
     def is_usable(self) -> bool:
-        """Whether the kept connection still leads to the server.
+        """Return whether the persistent connection is still open.
 
-        Between requests the server says nothing, except when it ends the connection: a restart, a
-        time limit, an operator. So one with nothing to read is as it was left, and only another one
-        is asked with a statement, which would otherwise stand before every request. One whose
-        transaction has failed takes no statement but its end, which needs no asking either.
+        Between requests the server sends nothing, unless it ends the connection (a restart, a time
+        limit, an operator). So a connection with nothing to read is usable, and only others are
+        tested with a statement, which would otherwise precede every request. In a failed
+        transaction no statement but its end is accepted, so it counts as unusable.
         """
         if self.connection is None or self.connection.closed:
             return False

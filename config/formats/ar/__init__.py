@@ -1,1 +1,1 @@
-"""Arabic with the digits that Django writes."""
+"""Arabic number formats."""
