@@ -1,4 +1,4 @@
-"""What the kinds of answer are called (tasks/answers/), and what keys of a card may say."""
+"""Names of the kinds of answer (tasks/answers/), and checks of the values of card keys."""
 
 import math
 import re
@@ -9,15 +9,15 @@ LABEL, SPANS, OPTION, OPTIONS, NUMBER = "label", "spans", "option", "options", "
 SHORT_TEXT, LONG_TEXT = "short text", "long text"
 ANSWERS = (LABEL, SPANS, OPTION, OPTIONS, NUMBER, SHORT_TEXT, LONG_TEXT)
 
-# Characters of a text that is typed as an answer: where the card says nothing, and at most.
+# Maximum characters of a typed answer: the default, and the highest that a card may set.
 LONGEST_TEXTS = {SHORT_TEXT: (200, 1_000), LONG_TEXT: (4_000, 10_000)}
 LONGEST_UNIT = 30  # characters
-HIGHEST = 1e15  # of the numbers of a card: whole numbers below it are exact everywhere
+HIGHEST = 1e15  # for the numbers of a card: whole numbers below it are exact in floating point
 # The longest name of the Few-shot Gym has 52 characters.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 MAX_SEED = 2**63 - 1
 
-# Each check yields what is wrong: where within the value, and what was expected.
+# Each check yields errors: the place within the value, and what was expected.
 Wrong = Iterator[tuple[str, str]]
 
 

@@ -1,8 +1,8 @@
-"""The kinds of answer, behind one interface (`kind.Kind`); standard library only.
+"""The kinds of answer, with one interface (`kind.Kind`); standard library only.
 
-Begin at `KINDS`: what a card calls the way it is answered -> how such an answer is read from a
-form, what gold of it must be (docs/answers.md), the words of a card where nobody has written them,
-and how it is simulated. Spans themselves are in tasks/spans.py.
+`KINDS` maps a card's kind of answer to its implementation: reading an answer from a form, checking
+gold (docs/answers.md), default texts of a card, and simulated answers. tasks/spans.py handles
+spans.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,17 +25,17 @@ KINDS: dict[str, Kind] = {
 
 
 def read(card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-    """The answer to that example in the fields of its form. Raises tasks.spans.AnswerError."""
+    """Read the answer to that example from its form. Raises tasks.spans.AnswerError."""
     return KINDS[card.answered_by].read(card, asked, fields)
 
 
 def check_gold(card: Card, options: Sequence[str], gold: Sequence[str]) -> tuple[str, ...]:
-    """The gold of an example as it is stored. Raises GoldError where nobody could give it."""
+    """Return the gold of an example as stored. Raises GoldError if no answer could match it."""
     return KINDS[card.answered_by].check_gold(card, options, gold)
 
 
 def highest_s1(card: Card, asked: Asked, gold: Sequence[str]) -> float:
-    """The best S1 that an answer to it can have: under 1 where gold cannot be highlighted."""
+    """Return the highest possible S1: below 1 if some gold cannot be highlighted."""
     if not card.is_highlighted or card.typed:
         return 1.0
     question = card.selectable_question(asked.question)

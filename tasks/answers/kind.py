@@ -1,4 +1,4 @@
-"""What a kind of answer has to say for itself, and what several of them share."""
+"""The interface of a kind of answer, and functions that several kinds share."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from tasks.sentences import Sentence, sentence
 from tasks.spans import AnswerError, GivenAnswer
 
 NO_ANSWER = GivenAnswer((), "", True)
-# What is wrong with a model's answer (its texts, what could be chosen), in words; {named} are some.
+# A test of a model's answer (its texts, the choices), with its error; {named} lists some.
 Rule = tuple[Callable[[Sequence[str], frozenset[str]], object], str]
 ONE_TEXT: Rule = (
     lambda texts, _options: len(set(texts)) > 1,
@@ -18,11 +18,11 @@ ONE_TEXT: Rule = (
 
 
 class GoldError(ValueError):
-    """Gold that no answer of its kind could be; the message says what was expected."""
+    """Gold that no answer of its kind can match; the message says what was expected."""
 
 
 class Asked(Protocol):
-    """What an example asks, without its gold: the stored example and the record both have it."""
+    """The content of an example without gold, as in the stored example and in the record."""
 
     @property
     def context(self) -> Sequence[str]: ...
@@ -35,7 +35,7 @@ class Asked(Protocol):
 
 
 class Known(Protocol):
-    """What a simulated annotator knows of an example, from its own side."""
+    """The example as a simulated annotator knows it."""
 
     @property
     def card(self) -> Card: ...
@@ -51,30 +51,30 @@ class Known(Protocol):
 
 
 class Kind:
-    """One way to answer: how its form is read, what its gold must be, and how it is simulated.
+    """A kind of answer: how it is read from its form, checked as gold, and simulated.
 
-    Answers are given as their texts; none of them is "no answer".
+    Answers are lists of texts; an empty list is "no answer".
     """
 
     name: ClassVar[str]
-    words: ClassVar[Mapping[str, str]] = {}  # what a card says where nobody has written it
+    words: ClassVar[Mapping[str, str]] = {}  # default texts of a card
 
     def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """The answer in the fields of the form. Raises AnswerError; nothing is guessed."""
+        """Read the answer from its form; never guesses. Raises AnswerError."""
         raise NotImplementedError
 
     def check_gold(
         self, card: Card, options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """The gold as it is stored: in the form in which answers are. Raises GoldError."""
+        """Return the gold as stored: in the form of answers. Raises GoldError."""
         raise NotImplementedError
 
     def spelled(self, text: str) -> str:
-        """A text from elsewhere, a model's, as answers of this kind spell it."""
+        """Normalise a text from elsewhere, such as a model's, to the spelling of answers."""
         return text
 
     def rules(self, card: Card) -> list[Rule]:
-        """What a model's answer has to keep to as a person's does, each by itself."""
+        """Return the tests of a model's answer, which correspond to those of a person's."""
         if card.no_answer:
             return []
         return [
@@ -82,19 +82,19 @@ class Kind:
         ]
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
-        """The fields of the form that hold an answer of these texts."""
+        """Return the form fields for an answer of these texts."""
         raise NotImplementedError
 
     def right(self, gold: Sequence[str]) -> list[str]:
-        """The right answer: of one text the first alternative."""
+        """Return the correct answer: the first alternative for kinds of one text."""
         return list(gold[:1])
 
     def at_random(self, known: Known, rng: random.Random) -> list[str]:
-        """Any answer that the form takes."""
+        """Return any answer that the form accepts."""
         raise NotImplementedError
 
     def mistaken(self, known: Known, rng: random.Random) -> list[str]:
-        """A mistake: another answer than the right one."""
+        """Return an incorrect answer, unless ten random answers are all right."""
         for _attempt in range(10):
             texts = self.at_random(known, rng)
             if texts[0] not in known.gold:
@@ -103,12 +103,12 @@ class Kind:
 
 
 def another(names: Sequence[str], gold: Sequence[str], rng: random.Random) -> list[str]:
-    """Any of these names that is not gold."""
+    """Return one of these names that is not gold."""
     return [rng.choice([name for name in names if name not in gold] or list(names))]
 
 
 def says_no_answer(card: Card, fields: Mapping[str, str], is_given: bool) -> bool:
-    """Is "no answer" chosen? Raises AnswerError where it cannot be, or something else is too."""
+    """Is "no answer" chosen? Raises AnswerError if it is impossible, or combined with an answer."""
     if fields.get("no_answer") != "1":
         return False
     if is_given:
@@ -121,12 +121,12 @@ def says_no_answer(card: Card, fields: Mapping[str, str], is_given: bool) -> boo
 
 
 def nothing(card: Card, alone: Sentence, or_none: Sentence) -> AnswerError:
-    """Nothing was answered: what to do, where "no answer" is impossible or possible."""
+    """Return the error for a missing answer, depending on whether "no answer" is possible."""
     return AnswerError("nothing_chosen", or_none if card.no_answer else alone)
 
 
 def enough_gold(card: Card, gold: Sequence[str]) -> None:
-    """Refuse gold of which an answer of one text cannot be all. Raises GoldError."""
+    """Check that an answer of one text can match the gold. Raises GoldError."""
     if not gold and not card.no_answer:
         raise GoldError("empty, but the card says no_answer = false")
     if len(set(gold)) > 1 and card.gold_rule == "set":

@@ -1,4 +1,4 @@
-"""A label: one of those of the card, the same for every example."""
+"""A label of the card; the same labels apply to every example."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
 
-LISTED = 9  # labels that a question lists
+LISTED = 9  # most labels that a default question lists
 NO_EXAMPLE = "No example is given."
 
 
@@ -70,7 +70,7 @@ class Label(Kind):
 
 
 def words_of(names: Sequence[str]) -> dict[str, str]:
-    """The words of a card with these labels: it lists them where they are few."""
+    """Return the default texts of a card; they list the labels if these are few."""
     if len(names) > LISTED:
         return dict(Label.words)
     what = alternatives(names)
@@ -79,12 +79,12 @@ def words_of(names: Sequence[str]) -> dict[str, str]:
 
 
 def alternatives(names: Sequence[str]) -> str:
-    """a; a or b; a, b or c."""
+    """Join names: a; a or b; a, b or c."""
     return " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def defined(name: str, definition: str | None = None, example: str = NO_EXAMPLE) -> dict[str, str]:
-    """A label as a card has it; with a definition that says little where none is given."""
+    """Return a label of a card, with a generic definition if none is given."""
     if definition is None:
         definition = f"Choose this where “{name}” fits best."
     return {"name": name, "definition": definition, "example": example}

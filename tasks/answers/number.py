@@ -1,4 +1,4 @@
-"""A number in plain digits, within the card's range and on its step; stored in one spelling."""
+"""A number in plain digits, within the card's range and steps; stored in canonical form."""
 
 import random
 import re
@@ -24,14 +24,14 @@ from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
 
 LONGEST = 30  # characters
-STEPS = 100  # of the range of a simulated number whose card names no step
-OPEN_RANGE = 10  # how far it goes up where the card does not say
-# Ten ASCII digits and nothing else: other scripts' digits, 1,5 and 1e400 mean too many things.
+STEPS = 100  # steps of a simulated number if the card sets none
+OPEN_RANGE = 10  # width of a simulated range if the card sets no limit
+# ASCII digits only: other scripts' digits, 1,5 and 1e400 are ambiguous.
 PLAIN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 
 
 class Number(Kind):
-    """Field `number`: the number as it was typed."""
+    """Field `number`: the number as typed."""
 
     name: ClassVar[str] = NUMBER
     words: ClassVar[Mapping[str, str]] = {
@@ -42,7 +42,7 @@ class Number(Kind):
     }
 
     def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Raises AnswerError: not_a_number, out_of_range, off_step, and what all kinds raise."""
+        """Raises AnswerError: not_a_number, out_of_range, off_step, and those of all kinds."""
         typed = fields.get("number", "")
         refuse_broken(typed)
         typed = typed.strip()
@@ -67,7 +67,7 @@ class Number(Kind):
     def check_gold(
         self, card: Card, options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Numbers that could be answered; each in the one spelling in which answers are stored."""
+        """Numbers that could be answered, in canonical form."""
         enough_gold(card, tuple(canonical(text) or text for text in gold))
         values = []
         for text in gold:
@@ -82,7 +82,7 @@ class Number(Kind):
         return tuple(values)
 
     def spelled(self, text: str) -> str:
-        """A number in its one spelling; anything else as it stands."""
+        """Return a number in canonical form; any other text unchanged."""
         return canonical(text.strip()) or text
 
     def rules(self, card: Card) -> list[Rule]:
@@ -94,7 +94,6 @@ class Number(Kind):
         return {"number": texts[0]}
 
     def at_random(self, known: Known, rng: random.Random) -> list[str]:
-        """Any number of the range."""
         card = known.card
         lowest = Decimal(written(card.lowest or 0))
         if card.highest is None:
@@ -108,7 +107,7 @@ class Number(Kind):
 
 
 def canonical(text: str) -> str | None:
-    """The one spelling of that number: no plus sign, no needless zeros; None for anything else."""
+    """Return the number without plus sign or superfluous zeros; None for any other text."""
     if len(text) > LONGEST or not PLAIN.fullmatch(text):
         return None
     sign = "-" if text.startswith("-") else ""
@@ -120,7 +119,7 @@ def canonical(text: str) -> str | None:
 
 
 def written(value: float) -> str:
-    """A number of the card in plain digits: 5, 0.5, 0.00001."""
+    """Return a number of the card in plain digits: 5, 0.5, 0.00001."""
     return canonical(f"{Decimal(repr(value)):f}") or repr(value)
 
 

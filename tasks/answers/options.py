@@ -1,4 +1,4 @@
-"""Options of the example: one of them, or several. What is stored is their texts, never letters."""
+"""Options of the example: one, or several. Their texts are stored, never their letters."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -22,14 +22,14 @@ from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer
 
-MAX_OPTIONS = 100  # of one example
+MAX_OPTIONS = 100  # per example
 LONGEST_OPTION = 2_000  # characters
 FIELD = "option-"
 LISTED: Rule = (lambda p, known: set(p) - known, "are no options of their example: {named}")
 
 
 class Option(Kind):
-    """Field `option`: the place of the option in the example's list, from 0."""
+    """Field `option`: the index of the option in the example's list."""
 
     name: ClassVar[str] = OPTION
     words: ClassVar[Mapping[str, str]] = {
@@ -74,7 +74,7 @@ class Option(Kind):
 
 
 class Options(Kind):
-    """A field `option-N` with the value 1 for each chosen option N of the example, from 0.
+    """Fields `option-N` with the value 1, for each chosen option with index N.
 
     An answer is a set, stored in the order of the example.
     """
@@ -89,7 +89,7 @@ class Options(Kind):
     }
 
     def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Raises AnswerError: nothing_chosen, unknown_option, all_options, and for "no answer"."""
+        """Raises AnswerError: nothing_chosen, unknown_option, all_options, as for "no answer"."""
         places = [
             key.removeprefix(FIELD)
             for key in fields
@@ -115,7 +115,7 @@ class Options(Kind):
     def check_gold(
         self, card: Card, options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Some of the options; all or none of them only where the card says so."""
+        """Some of the options; all or none of them only if the card allows it."""
         check_options(options, gold)
         if card.gold_rule != "set":
             raise GoldError('several options are one answer: gold_rule = "set" in the card')
@@ -146,7 +146,7 @@ class Options(Kind):
         return rng.sample(different, rng.randint(1, len(different) - 1))
 
     def mistaken(self, known: Known, rng: random.Random) -> list[str]:
-        """An option too many or too few."""
+        """Return the gold with an option too many or too few."""
         chosen = [text for text in dict.fromkeys(known.options) if text in known.gold]
         others = [text for text in dict.fromkeys(known.options) if text not in known.gold]
         if len(chosen) > 1 and (rng.random() < 0.5 or not others):
@@ -159,14 +159,14 @@ class Options(Kind):
 
 
 def option_at(place: str, options: Sequence[str]) -> str:
-    """The text of that option. Raises AnswerError: unknown_option."""
+    """Return the text of that option. Raises AnswerError: unknown_option."""
     if place in map(str, range(len(options))):
         return options[int(place)]
     raise AnswerError("unknown_option", sentence("This is not one of the options."))
 
 
 def check_options(options: Sequence[str], gold: Sequence[str]) -> None:
-    """Refuse an example that cannot be answered by its options. Raises GoldError."""
+    """Check that the example can be answered by its options. Raises GoldError."""
     if len(set(options)) < 2:
         raise GoldError("expected two different options or more, in the field options")
     for text in gold:

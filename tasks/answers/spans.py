@@ -1,4 +1,4 @@
-"""Spans: stretches of the text; where the card says so, typed answers that do not stand in it."""
+"""Spans of the text; if the card allows it, also typed answers that do not occur in it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -19,19 +19,19 @@ from tasks.spans import (
     typed_lines,
 )
 
-LONGEST_TYPED = 1_000  # characters of one typed answer that does not stand in the text
+LONGEST_TYPED = 1_000  # characters of a typed answer that does not occur in the text
 
 
 class Spans(Kind):
     """Field `answer`: the highlighter's payload; `typed` and `no_answer`: without JavaScript.
 
-    How it is simulated is in annotation/simulation/robots.py.
+    annotation/simulation/robots.py simulates it.
     """
 
     name: ClassVar[str] = SPANS
 
     def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Raises AnswerError, as tasks/spans.py says."""
+        """Raises AnswerError, see tasks/spans.py."""
         question = card.selectable_question(asked.question)
         if card.typed:
             return _with_typed(card, asked, question, fields)
@@ -53,7 +53,7 @@ class Spans(Kind):
     def check_gold(
         self, card: Card, options: Sequence[str], gold: Sequence[str]
     ) -> tuple[str, ...]:
-        """Any texts: what cannot be highlighted is named by the data report."""
+        """Any texts: the data report lists those that cannot be highlighted."""
         if not gold and not card.no_answer:
             raise GoldError("empty, but the card says no_answer = false")
         return tuple(gold)
@@ -70,9 +70,9 @@ class Spans(Kind):
 def _with_typed(
     card: Card, asked: Asked, question: str | None, fields: Mapping[str, str]
 ) -> GivenAnswer:
-    """Highlights and typed lines together: a line that stands in the text is a span there.
+    """Combine highlights and typed lines: a line that occurs in the text becomes a span.
 
-    One that does not, or only where something is highlighted, is kept as it was typed.
+    A line that does not occur, or occurs only within highlights, is stored as typed.
     """
     spans: list[Span] = []
     no_answer = fields.get("no_answer") == "1"

@@ -1,4 +1,4 @@
-"""A text that is the whole answer: a short one of one line, or a long one of paragraphs."""
+"""A text as the whole answer: one line, or a long text of paragraphs."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from tasks.spans import AnswerError, GivenAnswer, refuse_broken, trimmed
 
 
 class LongText(Kind):
-    """Field `text`. The card's number of words is a guide, never a rule."""
+    """Field `text`. The card's number of words is a guide that is not enforced."""
 
     name: ClassVar[str] = LONG_TEXT
     words: ClassVar[Mapping[str, str]] = {
@@ -34,7 +34,7 @@ class LongText(Kind):
     }
 
     def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Raises AnswerError, as _read_text says."""
+        """Raises AnswerError, see _read_text."""
         return _read_text(card, fields)
 
     def check_gold(
@@ -44,7 +44,7 @@ class LongText(Kind):
         return _check_texts(card, gold)
 
     def spelled(self, text: str) -> str:
-        """Without blanks around it, line breaks in one spelling."""
+        """Strip outer blanks and normalise line breaks."""
         return _one_spelling(text) or text
 
     def rules(self, card: Card) -> list[Rule]:
@@ -54,7 +54,7 @@ class LongText(Kind):
         return {"text": texts[0]}
 
     def at_random(self, known: Known, rng: random.Random) -> list[str]:
-        """Some words of the texts."""
+        """Return some words of a segment."""
         words = rng.choice(known.segments).split()
         first = rng.randrange(len(words))
         fewest = known.card.words[0] if known.card.words else 1
@@ -74,7 +74,7 @@ class ShortText(LongText):
     }
 
     def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
-        """Raises AnswerError: several_lines, and what _read_text raises."""
+        """Raises AnswerError: several_lines, and those of _read_text."""
         given = _read_text(card, fields)
         if any("\n" in text for text in given.values):
             raise AnswerError("several_lines", sentence("The answer must be one line."))
@@ -91,9 +91,9 @@ class ShortText(LongText):
 
 
 def _read_text(card: Card, fields: Mapping[str, str]) -> GivenAnswer:
-    """Field `text`: without blanks around it, line breaks in one spelling.
+    """Read field `text`, without outer blanks and with normalised line breaks.
 
-    Raises AnswerError: nothing_chosen, too_long, bad_characters, and for "no answer".
+    Raises AnswerError: nothing_chosen, too_long, bad_characters, and those of "no answer".
     """
     typed = fields.get("text", "")
     refuse_broken(typed)
@@ -119,12 +119,12 @@ def _read_text(card: Card, fields: Mapping[str, str]) -> GivenAnswer:
 
 
 def _one_spelling(typed: str) -> str:
-    """The text as it is stored: browsers send a line break as two characters."""
+    """Return the text as stored: browsers send a line break as two characters."""
     return trimmed(typed.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _check_texts(card: Card, gold: Sequence[str]) -> tuple[str, ...]:
-    """Gold that could be typed, in the spelling of answers. Raises GoldError."""
+    """Return the gold in the spelling of answers. Raises GoldError if it could not be typed."""
     enough_gold(card, gold)
     for text in gold:
         if not _one_spelling(text):
@@ -138,13 +138,13 @@ def _check_texts(card: Card, gold: Sequence[str]) -> tuple[str, ...]:
 
 
 def longest(kind: str, golds: Sequence[str]) -> dict[str, Any]:
-    """A higher limit of characters where a gold needs it, as far as cards allow; else nothing."""
+    """Return a higher limit of characters if the gold needs it, up to the maximum; else {}."""
     usual, most = LONGEST_TEXTS[kind]
     needed = max(map(len, golds), default=0)
     return {"longest": min(needed, most)} if needed > usual else {}
 
 
 def guide(golds: Sequence[str]) -> dict[str, Any]:
-    """The fewest and the most words of these golds, as the guide of a long text."""
+    """Return the fewest and the most words of these golds, as the guide of a long text."""
     lengths = [len(gold.split()) for gold in golds if gold.split()]
     return {"words": [min(lengths), max(lengths)]} if lengths else {}
