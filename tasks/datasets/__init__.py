@@ -1,5 +1,5 @@
-"""Any labelled dataset -> a task: readers of files, what their columns mean, and the sampler.
+"""Convert a labelled dataset to a task: file readers, meaning of columns, and sampling.
 
-Begin with making.py. Pure: files and options in, records and a card out; it knows neither the
-database nor people. openpyxl and pyarrow are imported only where a file needs them.
+Begin with making.py. Pure: files and options in, records and a card out, without database. openpyxl
+and pyarrow are imported only if a file needs them.
 """

@@ -1,9 +1,9 @@
 """Parquet files, and folders saved by Hugging Face `datasets`, through pyarrow.
 
-`Dataset.save_to_disk` writes state.json (the names of its Arrow files), dataset_info.json (what
-its columns are) and these files as Arrow streams; `DatasetDict.save_to_disk` writes
-dataset_dict.json (the names of its splits) and such a folder for each. Both, and Parquet files from
-`datasets`, say where an integer stands for a name (ClassLabel): here it becomes that name.
+`Dataset.save_to_disk` writes state.json (the names of its Arrow files), dataset_info.json (what its
+columns are) and these files as Arrow streams; `DatasetDict.save_to_disk` writes dataset_dict.json
+(the names of its splits) and such a folder for each. Both, and Parquet files from `datasets`,
+declare integers that encode names (ClassLabel): they are decoded here.
 """
 
 import json
@@ -29,7 +29,7 @@ INFO, STATE, SPLITS = "dataset_info.json", "state.json", "dataset_dict.json"
 
 
 def read_parquet(path: Path) -> Table:
-    """The rows of a Parquet file. Raises DatasetError."""
+    """Read the rows of a Parquet file. Raises DatasetError."""
     from pyarrow import parquet
 
     with _by_arrow(path.name), parquet.ParquetFile(path) as file:
@@ -43,7 +43,7 @@ def read_parquet(path: Path) -> Table:
 
 
 def read_folder(path: Path, *, part: str = "") -> Table:
-    """The rows of a folder of `datasets`; of that split where it has several.
+    """Read the rows of a folder of `datasets`; of split `part` if it has several.
 
     Raises FormatError.
     """
@@ -70,7 +70,7 @@ def read_folder(path: Path, *, part: str = "") -> Table:
 
 @contextmanager
 def _by_arrow(name: str) -> Iterator[None]:
-    """Whatever pyarrow finds wrong with a file is said of the file."""
+    """Convert errors of pyarrow to DatasetError with the file's name."""
     import pyarrow
 
     try:
@@ -126,7 +126,7 @@ def _check_size(name: str, rows: int, size: int) -> None:
 
 
 def _features(data: Any, file: str) -> dict[str, Any]:
-    """What the columns are: `features` of dataset_info.json, or of the metadata of a Parquet."""
+    """Return `features` of dataset_info.json, or of the metadata of a Parquet file."""
     if isinstance(data, dict) and isinstance(data.get("info"), dict):
         data = data["info"]
     features = data.get("features") if isinstance(data, dict) else None
@@ -137,7 +137,7 @@ def _features(data: Any, file: str) -> dict[str, Any]:
 
 def _table(name: str, table: Any, features: dict[str, Any]) -> Table:
     _check_size(name, table.num_rows, table.nbytes)
-    table.validate(full=True)  # pyarrow itself does not look whether texts are UTF-8
+    table.validate(full=True)  # pyarrow does not check by default that texts are UTF-8
     if not table.num_rows:
         raise DatasetError(name, "", "", "there are no rows in it")
     header(name, table.column_names[: MAX_COLUMNS + 1], "")
@@ -149,7 +149,7 @@ def _table(name: str, table: Any, features: dict[str, Any]) -> Table:
             unread[column] = f"its values are of the type {kind}"
             continue
         cells = table.column(column)
-        # As texts in Arrow already: Python cannot hold every moment that Arrow can.
+        # Cast to text in Arrow: Python cannot represent every timestamp of Arrow.
         values = (cells.cast("string") if _is_written_out(kind) else cells).to_pylist()
         if "ClassLabel" in json.dumps(features.get(column)):
             feature = features[column]
@@ -193,7 +193,7 @@ def _is_written_out(kind: Any) -> bool:
 
 
 def _named(feature: Any, value: Any, file: str, place: str, column: str) -> Any:
-    """The value with the names that its integers stand for; -1 stands for none."""
+    """Replace the integers in a value by their names; -1 by None."""
     if value is None or not isinstance(feature, dict | list):
         return value
     if isinstance(feature, list):

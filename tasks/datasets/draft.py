@@ -1,4 +1,4 @@
-"""The card of a dataset: what was said about it, and defaults that are named as such."""
+"""The drafted card of a dataset: given values, and defaults that are reported."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,11 +13,11 @@ from tasks.datasets.mapping import Item, Mapped, question_of
 from tasks.formats import Record
 
 RTL = ("ar", "dv", "fa", "he", "ps", "ur", "yi")  # languages written from right to left
-LONGEST_EXAMPLE = 300  # characters of a text that a help window quotes
+LONGEST_EXAMPLE = 300  # characters of a text quoted in a help window
 
 
 def asked(mapped: Mapped, ask: str) -> str:
-    """The question of all rows, where neither a column nor anybody says it."""
+    """Return the question for all rows, if it is neither given nor in a column."""
     answer = ANSWERS[mapped.columns.kind]
     names = [mapped.columns.name_of(label) for label in mapped.columns.labels]
     if ask or mapped.question_types:
@@ -33,11 +33,10 @@ def card_of(
     name: str, mapped: Mapped, trained: Iterable[Item], rest: Iterable[Item],
     said: Mapping[str, Any], definitions: Mapping[str, str],
 ) -> tuple[Card, list[str]]:  # fmt: skip
-    """The card, and the keys that nobody said.
+    """Return the card, and the keys with default values.
 
-    `trained` are items of training files, `rest` are in no file: what the card tells of gold is
-    theirs, never the test's.
-    `said` are keys of a card. Raises CardError.
+    `trained` are items of training files, `rest` are in no file: the card's statements about gold
+    come from these, never from the test. `said` are keys of a card. Raises CardError.
     """
     columns = mapped.columns
     names = [columns.name_of(label) for label in columns.labels]
@@ -103,7 +102,7 @@ def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
     }
 
 
-SETS = (SPANS, OPTIONS)  # of which several golds are one answer
+SETS = (SPANS, OPTIONS)  # several golds are one answer
 
 
 def _has_alternatives(mapped: Mapped) -> bool:
@@ -111,7 +110,7 @@ def _has_alternatives(mapped: Mapped) -> bool:
 
 
 def _beside_the_text(mapped: Mapped, answer: str) -> dict[str, Any]:
-    """Of an answer that is chosen or typed: default words, and limits that its golds need."""
+    """Default texts for an answer that is chosen or typed, and limits that its golds need."""
     data: dict[str, Any] = dict(KINDS[answer].words)
     data["family"] = "generation" if answer in LONGEST_TEXTS else "classification"
     if mapped.columns.question or mapped.columns.ask:
@@ -127,13 +126,13 @@ def _beside_the_text(mapped: Mapped, answer: str) -> dict[str, Any]:
 
 def _segment(column: str) -> str:
     word = column.rpartition(".")[2].replace("_", " ").strip() or column
-    if word.isdigit() or word == "tokens":  # a column without a name of its own
+    if word.isdigit() or word == "tokens":  # not a descriptive column name
         return "Text"
     return word[:1].upper() + word[1:]
 
 
 def _examples(mapped: Mapped, rest: list[Item]) -> dict[str, str]:
-    """For each label the shortest text that is in no file, with its answer."""
+    """Return for each label the shortest text that is in no file, with its answer."""
     examples: dict[str, str] = {}
     for item in sorted(rest, key=lambda item: (_length(item.records[0]), item.key)):
         if _length(item.records[0]) > LONGEST_EXAMPLE:

@@ -1,10 +1,10 @@
-"""Samples logged by EleutherAI's lm-evaluation-harness (--log_samples): examples and predictions.
+"""Samples of EleutherAI's lm-evaluation-harness (--log_samples): examples and predictions.
 
-A line is {doc_id, doc, target, arguments, resps, filtered_resps, filter, ...}. `arguments` holds a
-request each: gen_args_0: {arg_0: prompt, arg_1: continuation or settings}. Of a multiple choice
-there are several requests, and filtered_resps has [log-likelihood, is greedy] for each, as texts in
-newer versions; elsewhere filtered_resps has the text that was generated. `target` is the number of
-the right choice, or its text. results_*.json beside says how many examples the prompts held.
+A line is {doc_id, doc, target, arguments, resps, filtered_resps, filter, ...}. `arguments` has the
+requests, such as gen_args_0: {arg_0: prompt, arg_1: continuation or settings}. Multiple choice has
+several requests, and filtered_resps has [log-likelihood, is greedy] for each, as texts in newer
+versions; otherwise filtered_resps has the generated text. `target` is the number of the correct
+choice, or its text. results_*.json in the same folder has the number of shots.
 
 Source: lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py of its repository.
 """
@@ -21,10 +21,10 @@ WANTED = (NUMBER, "doc", TARGET, "arguments", "filtered_resps")
 
 
 def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
-    """doc (its fields as doc.NAME), target and predicted as texts, and choices where there are any.
+    """Read doc (its fields as doc.NAME), target and predicted as texts, and choices if there are
+    any.
 
-    `filter` is the one whose answers are taken, needed where the log has several. Raises
-    FormatError.
+    `filter` selects answers, if the log has several filters. Raises FormatError.
     """
     table = texts.read_json_lines(path, encoding=encoding)
     for column in WANTED:
@@ -50,7 +50,7 @@ def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
 
 
 def shots_of(path: Path) -> int | None:
-    """How many examples the prompts held, by results_*.json beside; None where nothing says it."""
+    """Return the number of shots from results_*.json in the same folder; None if unknown."""
     stem, _underscore, date = path.stem.removeprefix("samples_").rpartition("_")
     beside = path.with_name(f"results_{date}.json")
     if not beside.is_file():
@@ -87,7 +87,7 @@ def _sample(table: Table, row: Row) -> dict[str, Any]:
 
 
 def _choices(table: Table, row: Row, number: int) -> list[str]:
-    """The continuations whose likelihoods were compared."""
+    """Return the continuations whose likelihoods were compared."""
     arguments = row.values.get("arguments")
     requests: list[Any] = []
     if isinstance(arguments, dict):
@@ -123,7 +123,7 @@ def _score(table: Table, row: Row, response: Any) -> float:
 
 
 def _target(table: Table, row: Row, choices: list[str]) -> str:
-    """The right choice: `target` is its number or its text."""
+    """Return the text of the correct choice: `target` is its index or its text."""
     target = row.values.get(TARGET)
     text = str(target).strip()
     if text in choices:

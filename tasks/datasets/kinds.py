@@ -1,8 +1,8 @@
-"""How a row is answered: one reader of gold for each kind of answer that tasks can have.
+"""Gold of a row: one reader for each kind of answer that tasks can have.
 
 A new kind is a function here and a line in KINDS; draft.py writes its card. Options are a list in
-one column, the cells of several columns, a cell with a sign between them, a cell such as "(A) at
-home (B) abroad", or an object of Hugging Face's {text, label}.
+one column, the cells of several columns, a cell with a separator, a cell such as "(A) at home (B)
+abroad", or an object of Hugging Face's {text, label}.
 """
 
 import string
@@ -15,21 +15,21 @@ from tasks.datasets import tagged
 from tasks.datasets.table import DatasetError, Row, Table
 from tasks.gym.reader import split_options
 
-# How the gold names an option: by its text, by its place from 0 or from 1, or by its letter.
+# How the gold identifies an option: by text, by position from 0 or from 1, or by letter.
 GOLD_IS = ("text", "index", "number", "letter")
 LISTED = 5  # options that an error lists
 
 
 @dataclass(frozen=True)
 class Offered:
-    """The options of a row in their order, and the letters by which its gold may name them."""
+    """The options of a row in order, and the letters by which its gold may identify them."""
 
     texts: tuple[str, ...]
     letters: tuple[str, ...]
 
 
 def read_options(table: Table, row: Row, columns: Sequence[str], separator: str) -> Offered:
-    """The options of that row. Raises DatasetError."""
+    """Read the options of that row. Raises DatasetError."""
     if not columns:
         raise table.error(None, "", "name the column with the options (--options)")
     texts, letters = [], []
@@ -45,7 +45,7 @@ def read_options(table: Table, row: Row, columns: Sequence[str], separator: str)
                     row, column, "holds one text: expected a list of options, \"(A) ... (B) ...\","
                     " a sign between them (--separator), or a column for each",
                 )  # fmt: skip
-        if value is None or value == "":  # fewer options than other rows have
+        if value is None or value == "":  # this row has fewer options than others
             continue
         texts += _texts(table, row, column, value if isinstance(value, list) else [value])
     if len(set(texts)) < 2:
@@ -67,7 +67,7 @@ def _texts(table: Table, row: Row, column: str, values: Any) -> list[str]:
 def name_option(
     table: Table, row: Row, column: str, gold: str, options: Offered, gold_is: str
 ) -> str:  # fmt: skip
-    """The text of the option that the gold names. Raises DatasetError."""
+    """Return the text of the option that the gold identifies. Raises DatasetError."""
     if gold_is == "text":
         if gold.strip() in options.texts:
             return gold.strip()
@@ -88,7 +88,7 @@ def name_option(
     return options.texts[place]
 
 
-# What --as says -> how the card says it.
+# --as -> the card's kind of answer.
 ANSWERS = {
     "choice": LABEL,
     "spans": SPANS,
@@ -102,20 +102,20 @@ ANSWERS = {
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a dataset are for, and what was said about their values."""
+    """The meaning of the columns of a dataset and of their values."""
 
     kind: str
     text: tuple[str, ...]
     gold: tuple[str, ...]
-    question: str = ""  # the column with the question of each row
-    ask: str = ""  # or one question for all
+    question: str = ""  # column with the question of each row
+    ask: str = ""  # one question for all rows
     id: str = ""
     separator: str = ""  # between several golds in one cell, or several options
-    options: tuple[str, ...] = ()  # the columns with what can be chosen in each row
-    gold_is: str = GOLD_IS[0]  # how the gold names an option
-    labels: tuple[str, ...] = ()  # values, in the order in which annotators see them
-    names: dict[str, str] = field(default_factory=dict)  # value -> what annotators read
-    predicted: str = ""  # the column with what a model answered
+    options: tuple[str, ...] = ()  # columns with the options of each row
+    gold_is: str = GOLD_IS[0]  # how the gold identifies an option
+    labels: tuple[str, ...] = ()  # values, in the order shown to annotators
+    names: dict[str, str] = field(default_factory=dict)  # value -> name shown to annotators
+    predicted: str = ""  # column with a model's answer
     no_answer: bool = False
     skip_unlabelled: bool = False
 
@@ -125,7 +125,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question on a row with its gold; `kind` names its question type, "" where there is none."""
+    """A question on a row with its gold; `kind` names its question type, "" if it has none."""
 
     gold: tuple[str, ...]
     starts: tuple[int, ...] | None = None
@@ -134,7 +134,7 @@ class Asked:
 
 
 def check_kind(kind: str) -> None:
-    """Raise DatasetError for a kind of answer that tasks do not have."""
+    """Raise DatasetError unless tasks can have that kind of answer."""
     if kind not in KINDS:
         raise DatasetError(
             "", "", "", f"unknown kind of answer {kind!r}; one of {', '.join(KINDS)}"
@@ -142,7 +142,7 @@ def check_kind(kind: str) -> None:
 
 
 def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
-    """One label, the same few in every row."""
+    """Read a label, one of a few for all rows."""
     if len(columns.gold) != 1:
         raise table.error(None, "", "one label is one column; name one (--gold)")
     (column,) = columns.gold
@@ -166,8 +166,8 @@ def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> l
 
 
 def spans(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> list[Asked]:
-    """Parts of the text: some for each of several kinds, or the answers to one question."""
-    if columns.labels:  # spans with labels: one question for each kind
+    """Read parts of the text: for each of several labels, or as answers to one question."""
+    if columns.labels:  # one question per label
         given = labelled(table, row, columns, texts)
         return [
             Asked(
@@ -188,7 +188,7 @@ def spans(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> lis
 def labelled(
     table: Table, row: Row, columns: Columns, texts: Sequence[str]
 ) -> list[tagged.Labelled]:
-    """The spans with labels of a row. Raises DatasetError."""
+    """Return the labelled spans of a row. Raises DatasetError."""
     (column,) = columns.gold
     value = table.value(row, column)
     if value is None or value == []:
@@ -215,7 +215,7 @@ def _of_tags(
 
 
 def has_labels(table: Table, columns: Columns) -> bool:
-    """Does the gold column hold spans with labels, or tags, in its first row that has any?"""
+    """Does the first row with gold have labelled spans, or tags?"""
     if columns.kind != "spans" or len(columns.gold) != 1:
         return False
     for row in table.rows:
@@ -227,14 +227,14 @@ def has_labels(table: Table, columns: Columns) -> bool:
 
 
 def option(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
-    """One of the row's own options."""
+    """Read one of the row's options."""
     offered = read_options(table, row, columns.options, columns.separator)
     gold = _chosen(table, row, columns, offered)
     return [Asked(gold, options=offered.texts)]
 
 
 def options(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
-    """Some of the row's own options, or of the labels of all rows where it has none."""
+    """Read some of the row's options, or of the labels of all rows if it has none."""
     if columns.options:
         offered = read_options(table, row, columns.options, columns.separator)
         return [Asked(_chosen(table, row, columns, offered), options=offered.texts)]
@@ -261,7 +261,7 @@ def _chosen(table: Table, row: Row, columns: Columns, offered: Offered) -> tuple
 
 
 def typed(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
-    """A number or a text; several are alternatives."""
+    """Read a number or a text; several are alternatives."""
     gold, _starts = _answers(table, row, columns)
     if not gold and not columns.no_answer:
         raise table.unlabelled(row, columns.gold[0])
@@ -271,7 +271,7 @@ def typed(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> li
 def _answers(
     table: Table, row: Row, columns: Columns
 ) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
-    """Texts of all gold columns; with offsets where there is SQuAD's {text, answer_start}."""
+    """Return the texts of all gold columns; with offsets for SQuAD's {text, answer_start}."""
     gold: list[str] = []
     for column in columns.gold:
         value = table.value(row, column)

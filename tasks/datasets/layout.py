@@ -1,4 +1,4 @@
-"""A task as files of the published layout: what formats.py and cards.py read again, unchanged."""
+"""Write a task as files of the published layout, which formats.py and cards.py can read."""
 
 import json
 import re
@@ -13,7 +13,7 @@ CARD_FILE = "task.toml"
 
 
 def write_folder(folder: Path, card: Card, files: Sequence[SplitFile]) -> None:
-    """Write the card and every file; the folder is there and has none of these names."""
+    """Write the card and every file into an existing folder that has none of them."""
     (folder / CARD_FILE).write_text(toml(card.as_dict()), encoding="utf-8")
     for file in files:
         with (folder / file.filename).open("x", encoding="utf-8", newline="\n") as lines:
@@ -22,7 +22,7 @@ def write_folder(folder: Path, card: Card, files: Sequence[SplitFile]) -> None:
 
 
 def line(record: Record) -> dict[str, Any]:
-    """A record as the object of its line."""
+    """Return a record as the object of its line."""
     answer: list[Any] = list(record.gold)
     if record.gold_starts is not None:
         answer = [
@@ -40,7 +40,7 @@ def line(record: Record) -> dict[str, Any]:
 
 
 def toml(card: Mapping[str, Any]) -> str:
-    """A card as task.toml: its keys, then its tables (labels, question types, help)."""
+    """Return a card as task.toml: its keys, then its tables (labels, question types, help)."""
     keys, tables = [], []
     for key, value in card.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
@@ -52,7 +52,7 @@ def toml(card: Mapping[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    """A TOML value; texts as basic strings, which JSON's are but for U+007F."""
+    """Return a TOML value; JSON strings are basic strings, except for U+007F to U+009F."""
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     text = json.dumps(value, ensure_ascii=False)

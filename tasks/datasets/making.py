@@ -1,6 +1,6 @@
-"""A dataset becomes a task: read, mapped, drawn, written as files and read again as those are.
+"""Convert a dataset to a task: read, map, sample, write files and read them again.
 
-What is imported has gone through the same checks as files that somebody wrote by hand.
+So the result passes the same checks as files written manually.
 """
 
 import hashlib
@@ -19,21 +19,21 @@ from tasks.datasets.reading import Reading, format_of, read
 from tasks.datasets.table import DatasetError
 from tasks.formats import FormatError, Record, SplitFile, read_folder
 
-METHOD = "sha256-webster-1"  # how `draw` does; another way of drawing gets another name
+METHOD = "sha256-webster-1"  # the method of `draw`; another method needs another name
 MAX_SHOTS, MAX_SPLITS, MAX_TEST = 10_000, 100, 100_000
 
 
-# Drawing ---------------------------------------------------------------------------------------
+# Sampling --------------------------------------------------------------------------------------
 
-# Training sets and a test set are nested, disjoint, stratified, all from one seed. The order of all
-# items is that of SHA-256 over the seed, what is drawn and the item's key. So the same texts and
-# seed give the same sets on every machine and version of Python, in whatever order the rows are; a
-# random generator would promise less.
+# Training and test sets are disjoint, stratified and determined by one seed; training sets are
+# nested. Items are ordered by SHA-256 of the seed, the set and the item's key. So the same texts
+# and seed give the same sets on every machine and Python version, in any order of rows; a random
+# generator would not guarantee that.
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is drawn: sizes of the nested training sets, how many of each, test items, seed."""
+    """Sample sizes: nested training sets, number of splits, test items; and the seed."""
 
     shots: tuple[int, ...]
     splits: int
@@ -55,7 +55,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Places of items: of the test set, of each training set by (size, number), and of the rest."""
+    """Indexes of items: in the test set, in each training set by (size, number), and the rest."""
 
     test: list[int]
     trains: dict[tuple[int, int], list[int]]
@@ -63,11 +63,11 @@ class Drawn:
 
 
 def draw(items: Sequence[tuple[str, str]], plan: Plan) -> Drawn:
-    """Draw from items of (key, stratum); keys are different.
+    """Draw from items of (key, stratum); keys are unique.
 
-    The test set and every training split have different items; within a split the smaller sets are
-    parts of the larger. Each set has the strata in the proportions of all items, as closely as
-    whole numbers allow. Raises DatasetError where there are too few items.
+    The test set and the training splits are disjoint; within a split the smaller sets are parts of
+    the larger. Each set has the strata in the proportions of all items, as closely as whole numbers
+    allow. Raises DatasetError if there are too few items.
     """
     sizes = sorted(plan.shots)
     wanted = plan.test + plan.splits * sizes[-1]
@@ -93,10 +93,10 @@ def draw(items: Sequence[tuple[str, str]], plan: Plan) -> Drawn:
 
 
 def _take(left: dict[str, list[int]], weights: dict[str, int], number: int) -> list[int]:
-    """Take so many items away, each time of the stratum that is furthest behind its share.
+    """Remove `number` items, each from the stratum that is furthest behind its share.
 
-    Webster's method (Sainte-Laguë): every beginning of the list is as proportional as the whole,
-    so that nested sets all are. Strata that are used up are passed by.
+    Webster's method (Sainte-Laguë): every prefix of the list is as proportional as the whole, so
+    that nested sets all are. Exhausted strata are skipped.
     """
     taken: list[int] = []
     counts = dict.fromkeys(weights, 0)
@@ -117,12 +117,12 @@ def _shuffled(places: Sequence[int], items: Sequence[tuple[str, str]], salt: str
     return sorted(places, key=order)
 
 
-# Making ----------------------------------------------------------------------------------------
+# Conversion ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """All that decides what becomes of a file."""
+    """All options that determine the task made from a file."""
 
     name: str
     columns: Columns
@@ -130,16 +130,16 @@ class Wanted:
     reading: Reading = field(default_factory=Reading)
     said: Mapping[str, Any] = field(default_factory=dict)  # keys of the card
     definitions: Mapping[str, str] = field(default_factory=dict)
-    card: Card | None = None  # instead of one that is drafted
+    card: Card | None = None  # replaces the drafted card
 
 
 @dataclass(frozen=True)
 class Made:
     """A task that is not stored yet.
 
-    `defaults` are keys of the card that nobody said, `made_from` repeats the task from its file,
-    `predicted` is what the logged model said for each test example (id -> text), `shots` how many
-    examples its prompts held, None where nothing says it.
+    `defaults` are card keys with default values, `made_from` is the recipe to make it again from
+    its file, `predicted` has the logged model's answer to each test example (id -> text), `shots`
+    the number of shots in its prompts, None if unknown.
     """
 
     card: Card
@@ -152,14 +152,14 @@ class Made:
 
 
 def name_of(path: Path) -> str:
-    """The name of a task after that of its file, with a hyphen for what names cannot have."""
+    """Return a task name derived from the file's name, with hyphens for invalid characters."""
     stem = path.name.split(".")[0]
     name = "".join(sign if NAME.fullmatch(f"a{sign}") else "-" for sign in stem)
     return name.lstrip("-._")[:60]
 
 
 def make(path: Path, wanted: Wanted) -> Made:
-    """Make the task, all of it or nothing. Raises FormatError or CardError."""
+    """Make the task completely. Raises FormatError or CardError."""
     if not NAME.fullmatch(wanted.name):
         raise CardError(
             f"the name (--name) is {wanted.name[:60]!r}: expected 1 to 60 letters, digits, dots,"
@@ -195,7 +195,7 @@ def make(path: Path, wanted: Wanted) -> Made:
 
 
 def _with_question(mapped: Mapped) -> Mapped:
-    """Every record has a question: that of its row, of its kind, or the same for all."""
+    """Give every record a question: that of its row, of its label, or the same for all."""
     columns = mapped.columns
     ask = "" if columns.question else draft.asked(mapped, columns.ask)
     if not ask:
@@ -221,7 +221,7 @@ def _files(prefix: str, items: list[Item], drawn: Drawn) -> list[SplitFile]:
 def _checked(
     card: Card, files: list[SplitFile], items: list[Item], columns: Columns, unit: str
 ) -> list[SplitFile]:
-    """The files as they are read when somebody imports them. Raises FormatError."""
+    """Return the files as an import reads them. Raises FormatError."""
     numbers = {record.id: item.number for item in items for record in item.records}
     with tempfile.TemporaryDirectory(prefix="handful-") as folder:
         layout.write_folder(Path(folder), card, files)
@@ -242,7 +242,7 @@ def _source(path: Path, plan: Plan) -> str:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file, or of the names and contents of all files in a folder."""
+    """Return the SHA-256 of a file, or of the names and contents of all files in a folder."""
     total = hashlib.sha256()
     if path.is_file():
         return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -252,7 +252,7 @@ def digest(path: Path) -> str:
 
 
 def _made_from(path: Path, form: str, wanted: Wanted, mapped: Mapped) -> dict[str, Any]:
-    """What it takes to draw the same task again from the same file."""
+    """Return all that is needed to draw the same task again from the same file."""
     columns = asdict(mapped.columns)
     return {
         "file": path.name,

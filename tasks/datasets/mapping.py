@@ -1,7 +1,7 @@
-"""Rows -> items: what may be drawn together, with its texts, questions and gold.
+"""Convert rows to items: the units of sampling, with texts, questions and gold.
 
-An item is one text with its question, or one text with a question of each kind (names of people,
-names of places); it is in one file at most, so what is equal to it never stands in another.
+An item is one text with its question, or one text with a question per label (names of people, names
+of places); it is in at most one file, so duplicates cannot be in two files.
 """
 
 import hashlib
@@ -16,15 +16,15 @@ from tasks.datasets.table import Row, Table, Unlabelled
 from tasks.formats import Record, canonical
 
 MAX_LABELS = 100
-LISTED = 9  # row numbers that a note lists
+LISTED = 9  # row numbers listed in a note
 
 
 @dataclass(frozen=True)
 class Item:
-    """What is drawn as one: its records, where it stands, and what a model predicted for it.
+    """A unit of sampling: its records, its row, and what a model predicted for it.
 
-    `key` is equal for equal texts and questions, whatever their case, blanks and forms of
-    characters; `stratum` is its label, "" where there is none.
+    `key` is equal for equal texts and questions, ignoring case, blanks and Unicode forms; `stratum`
+    is its label, "" if it has none.
     """
 
     number: int
@@ -36,7 +36,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Mapped:
-    """All items, each text once; `columns` with all labels that there are."""
+    """All items, each text once; `columns` with all labels found."""
 
     columns: Columns
     items: list[Item]
@@ -45,12 +45,12 @@ class Mapped:
 
 
 def question_of(kind: str) -> str:
-    """The question on a text for one kind of span, as it stands in the files."""
+    """Return the question on a text for one label of spans, as in the files."""
     return f"List all {kind} in the text"
 
 
 def map_rows(table: Table, columns: Columns) -> Mapped:
-    """What the rows mean. Raises DatasetError naming row and column."""
+    """Interpret the rows. Raises DatasetError with row and column."""
     kinds.check_kind(columns.kind)
     for column in (
         *columns.text, *columns.gold, *columns.options, columns.question, columns.id,
@@ -85,9 +85,9 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
 
 
 def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
-    """The columns with the labels that the rows have, unless they are said.
+    """Return the columns with the labels found in the rows, unless labels are given.
 
-    In alphabetical order: how common they are is nothing that annotators should be able to read.
+    In alphabetical order, so that annotators cannot infer frequencies.
     """
     _check_options(table, columns)
     is_labelled = kinds.has_labels(table, columns)
@@ -121,7 +121,7 @@ def _check_options(table: Table, columns: Columns) -> None:
 
 
 def _values(table: Table, columns: Columns, is_labelled: bool) -> set[str]:
-    """All labels of all rows."""
+    """Return all labels of all rows."""
     values: set[str] = set()
     plain = replace(columns, labels=(), names={})
     for row in table.rows:
@@ -170,7 +170,7 @@ def _texts(table: Table, row: Row, columns: Columns) -> tuple[str, ...]:
         value = table.value(row, column)
         if isinstance(value, list) and all(isinstance(token, str) for token in value):
             gold = table.value(row, columns.gold[0])
-            if isinstance(gold, list) and len(gold) == len(value):  # tokens beside their tags
+            if isinstance(gold, list) and len(gold) == len(value):  # tokens with tags
                 value = " ".join(value)
         text = table.text(row, column, value) if value is not None else ""
         if not text.strip():
@@ -212,7 +212,7 @@ def _folded(text: str) -> str:
 
 
 def _each_once(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
-    """Each text once: its first row; none of its rows where the golds of equal options differ."""
+    """Return each text once, by its first row; drop texts whose rows disagree on the gold."""
     alike: dict[str, list[Item]] = {}
     for item in items:
         alike.setdefault(item.key, []).append(item)

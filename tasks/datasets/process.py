@@ -1,6 +1,6 @@
-"""Reading an uploaded dataset, in a process of its own (tasks/checking.py starts it).
+"""The process that reads an uploaded dataset (tasks/checking.py starts it).
 
-As tasks/check_process.py, but with site-packages: openpyxl and pyarrow read some formats.
+Like tasks/check_process.py, but with site-packages: some formats need openpyxl and pyarrow.
 """
 
 import dataclasses
@@ -23,11 +23,11 @@ from tasks.gym.findings import shared_inputs
 from tasks.gym.kinds import problem
 from tasks.gym.reader import PARTS
 
-SHOWN, LONGEST = 3, 80  # values of a column that are shown, and their characters
+SHOWN, LONGEST = 3, 80  # values shown per column, and their characters
 
 
 def columns(path: str, reading: dict[str, Any]) -> dict[str, Any]:
-    """{columns: [[name, values]], rows, notes}: names, and what stands in the first rows; {error}.
+    """Return {columns: [[name, values]], rows, notes}, values of the first rows; or {error}.
 
     Fields of objects in the first row are columns too (doc.text).
     """
@@ -62,10 +62,10 @@ def _values(table: Table, name: str) -> list[str]:
 
 
 def make_files(path: str, folder: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Write the task into that folder, which is empty: {made_from, defaults, notes, hash, check}.
+    """Write the task into an empty folder; return {made_from, defaults, notes, hash, check}.
 
-    Or {error}. `wanted` is making.Wanted as JSON; `check` is what the check of these files gives,
-    one by one (tasks/upload_jobs.py).
+    Or {error}. `wanted` is making.Wanted as JSON; `check` is the check of these files, one by one
+    (tasks/upload_jobs.py).
     """
     roles: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value
@@ -106,12 +106,11 @@ def _check(folder: Path, made: Made) -> list[dict[str, Any]]:
 
 
 def gym(folder: str, only: list[str] | None) -> dict[str, Any]:
-    """{tasks, shared}: what stands in each folder of the Few-shot Gym, or its {error}.
+    """Return {tasks, shared}: the task of each folder of the Few-shot Gym, or its {error}.
 
-    `only` names the tasks that are wanted; None: all.
-
-    A task has: name, ontology, metric, k, seeds, sizes, kind, typed, why, possible (kinds), texts
-    (names), told (sentences), digest, shown (texts, options and golds of three examples).
+    `only` selects tasks by name; None: all. A task has: name, ontology, metric, k, seeds, sizes,
+    kind, typed, why, possible (kinds), texts (names), told (sentences), digest, shown (texts,
+    options and golds of three examples).
     """
     tasks, read = [], []
     for path in sorted(Path(folder).iterdir()):
@@ -156,7 +155,7 @@ def _described(seen: making.Seen) -> dict[str, Any]:
 
 
 def gym_make(folder: str, kinds: dict[str, str], sample: dict[str, int] | None) -> dict[str, Any]:
-    """{errors}: why these tasks cannot be made, answered in these ways; none where they can."""
+    """Return {errors}: why these tasks cannot be made with these kinds of answer."""
     drawn = making.Sample(**sample) if sample else None
     errors = []
     for name, kind in kinds.items():

@@ -1,4 +1,4 @@
-"""Which reader a file takes: by the ending of its name, or by the format that is named."""
+"""Choice of the reader of a file: by its name, or by a given format."""
 
 import inspect
 from collections.abc import Callable
@@ -31,9 +31,9 @@ ENDINGS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is to be read, where its name does not say it; "" and False are as usual.
+    """How to read a file, if its name is not sufficient; "" and False are the defaults.
 
-    Apart from `format` these are the parameters of the readers, and the options of the command.
+    Except `format`, these are the parameters of the readers, and the options of the command.
     """
 
     format: str = ""
@@ -48,7 +48,7 @@ class Reading:
 
 
 def format_of(path: Path, named: str = "") -> str:
-    """The name of its format (a key of READERS). Raises DatasetError."""
+    """Return the name of the format (a key of READERS). Raises DatasetError."""
     if named:
         if named not in READERS:
             raise DatasetError(
@@ -70,7 +70,7 @@ def format_of(path: Path, named: str = "") -> str:
 
 
 def read(path: Path, how: Reading) -> Table:
-    """The rows of a file or folder. Raises FormatError, also for what its format does not know."""
+    """Read the rows of a file or folder. Raises FormatError, also for unsupported options."""
     name = format_of(path, how.format)
     if not path.exists():
         raise DatasetError(path.name, "", "", "there is no such file")

@@ -17,13 +17,13 @@ from tasks.datasets.table import (
     too_many_rows,
 )
 
-WIDEST = 4 * MAX_COLUMNS  # cells of a row, empty ones included
+WIDEST = 4 * MAX_COLUMNS  # cells of a row, including empty ones
 
 
 def read(path: Path, *, sheet: str = "") -> Table:
-    """The rows of that sheet, or of the only one; the first row names the columns.
+    """Read the rows of that sheet, or of the only one; the first row names the columns.
 
-    Raises DatasetError, also for a formula: what it gives is not in every file.
+    Raises DatasetError, also for formulas: not every file stores their results.
     """
     name = path.name
     book = _open(path)
@@ -63,7 +63,7 @@ def _open(path: Path) -> Any:
         return openpyxl.load_workbook(path, read_only=True)
     except DatasetError:
         raise
-    except Exception as error:  # openpyxl raises whatever a broken part of the file leads to
+    except Exception as error:  # openpyxl raises arbitrary exceptions for broken files
         raise _broken(path.name, error) from None
 
 
@@ -85,8 +85,8 @@ def _sheet(book: Any, name: str, wanted: str) -> str:
 
 
 def _cells(book: Any, sheet: str, name: str) -> Iterator[tuple[int, list[Any]]]:
-    """Number and values of each row that is not empty."""
-    # What the sheet says of its size is not believed: every row would be filled up to that width.
+    """Yield number and values of each non-empty row."""
+    # Ignore the declared size of the sheet: openpyxl would pad every row to that width.
     book[sheet].reset_dimensions()
     for number, row in enumerate(book[sheet].iter_rows(), 1):
         if number > 2 * MAX_ROWS:

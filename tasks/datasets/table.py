@@ -1,7 +1,7 @@
-"""What every reader gives: named columns, and rows that know where they stand in their file.
+"""Tables that all readers return: named columns, and rows with their position in the file.
 
-A value is what the file says: None, a text, a number, a list or an object. Nothing is converted
-before somebody says what a column is for (mapping.py).
+A value is as in the file: None, a text, a number, a list or an object. Conversion needs the meaning
+of the column (mapping.py).
 """
 
 import math
@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 from tasks.formats import FormatError
 
-MAX_BYTES = 200_000_000  # of a file, and of what it holds unpacked
+MAX_BYTES = 200_000_000  # of a file, packed and unpacked
 MAX_ROWS = 500_000
 MAX_COLUMNS = 500
 MAX_TEXT = 100_000  # characters of one text
-MAX_DEPTH = 20  # of lists and objects in one another
-NAMED = 30  # columns that an error names
+MAX_DEPTH = 20  # nested lists and objects
+NAMED = 30  # columns listed in an error
 
 
 class DatasetError(FormatError):
-    """A dataset that cannot be read: file, line or row, column, and what to do about it."""
+    """A dataset that cannot be read: file, line or row, column, and how to correct it."""
 
     def __init__(self, file: str, place: str, column: str, problem: str):
         where = ", ".join(part for part in (file, place, column and f"column {column}") if part)
@@ -29,11 +29,11 @@ class DatasetError(FormatError):
 
 
 class Unlabelled(DatasetError):
-    """A row whose gold is missing, which can be passed by if that is said."""
+    """A row without gold; an option skips such rows."""
 
 
 class Row(NamedTuple):
-    """One row, and its number as an editor shows it."""
+    """A row, and its number as shown by an editor."""
 
     number: int
     values: dict[str, Any]
@@ -41,9 +41,9 @@ class Row(NamedTuple):
 
 @dataclass
 class Table:
-    """The rows of one file; `unit` is what its numbers count, `notes` what has to be said of it.
+    """The rows of a file; `unit` is what their numbers count, `notes` are remarks for the user.
 
-    `unread` are columns whose values are no text, number or list, and why they were not read.
+    `unread` maps columns with unsupported types of values to the reason.
     """
 
     file: str
@@ -63,7 +63,7 @@ class Table:
         )  # fmt: skip
 
     def check(self, column: str) -> None:
-        """Raise DatasetError where there is no such column."""
+        """Raise DatasetError for an unknown column."""
         if column in self.unread:
             raise self.error(None, column, f"cannot be used: {self.unread[column]}")
         if column in self.columns:
@@ -74,7 +74,7 @@ class Table:
             raise self.error(None, column, f"there is no such column; the columns are: {names}")
 
     def value(self, row: Row, column: str) -> Any:
-        """What stands there; `doc.text` is `text` in the object of `doc`. Raises DatasetError."""
+        """Return a value; `doc.text` is `text` in the object `doc`. Raises DatasetError."""
         if column in row.values:
             return row.values[column]
         value: Any = row.values
@@ -85,9 +85,9 @@ class Table:
         return value
 
     def text(self, row: Row, column: str, value: Any = None) -> str:
-        """A text or number as a text; of that column, unless a `value` of it is given.
+        """Return a text or number as a text: of that column, or of a given `value`.
 
-        Raises DatasetError for anything that is no one text, and for what no database can store.
+        Raises DatasetError for other types, and for text that databases cannot store.
         """
         value = self.value(row, column) if value is None else value
         if isinstance(value, bool):
@@ -118,7 +118,7 @@ def _kind(value: Any) -> str:
 
 
 def header(file: str, names: Sequence[Any], place: str) -> list[str]:
-    """The names of the columns, each once. Raises DatasetError."""
+    """Return the unique names of the columns. Raises DatasetError."""
     if len(names) > MAX_COLUMNS:
         raise DatasetError(file, place, "", f"{len(names):,} columns; at most {MAX_COLUMNS}")
     columns: list[str] = []
@@ -138,7 +138,7 @@ def header(file: str, names: Sequence[Any], place: str) -> list[str]:
 
 
 def from_objects(file: str, unit: str, objects: Iterable[tuple[int, dict[str, Any]]]) -> Table:
-    """Rows that name their own columns, in the order in which they come. Raises DatasetError."""
+    """Build a table of objects, columns in order of first appearance. Raises DatasetError."""
     columns: dict[str, None] = {}
     rows: list[Row] = []
     for number, values in objects:

@@ -1,10 +1,10 @@
-"""Names in texts: spans with labels in every spelling that files have, in CoNLL files and exports.
+"""Labelled spans, such as names, in CoNLL files and exports of annotation tools.
 
-A span becomes {start, end, label, text} with offsets in code points of the text beside it. The
-exports are doccano's JSON Lines (github.com/doccano/doccano) and Label Studio's JSON
+A span becomes {start, end, label, text} with offsets in code points of its text. The exports are
+doccano's JSON Lines (github.com/doccano/doccano) and Label Studio's JSON
 (labelstud.io/guide/task_format). Label Studio's full export is a list of {data, annotations:
-[{result, was_cancelled, ground_truth}]}; its short one (JSON_MIN) a list of flat objects, which
-reads as any other JSON.
+[{result, was_cancelled, ground_truth}]}; its short one (JSON_MIN) a list of flat objects, read like
+any other JSON.
 """
 
 import re
@@ -23,7 +23,7 @@ LABELS = ("label", "labels", "entity", "type")
 
 
 class Labelled(NamedTuple):
-    """A part of a text and what it is."""
+    """A labelled part of a text."""
 
     start: int
     end: int
@@ -34,10 +34,10 @@ class Labelled(NamedTuple):
 
 
 def read_conll(path: Path, *, encoding: str = "") -> Table:
-    """Sentences of a CoNLL file as {text, entities}: a token a line, its tag in the last column.
+    """Read sentences of a CoNLL file as {text, entities}: a token per line, its tag last.
 
-    IOB1, BIO and BIOES (BILOU) are read. A blank line ends a sentence; lines of -DOCSTART- and
-    comments (#) are passed by. Raises DatasetError.
+    Supports IOB1, BIO and BIOES (BILOU). A blank line ends a sentence; lines of -DOCSTART- and
+    comments (#) are skipped. Raises DatasetError.
     """
     return from_objects(path.name, "line", _sentences(path, decoded(path, encoding)))
 
@@ -73,7 +73,7 @@ def _sentences(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _is_comment(line: str, fields: Sequence[str], width: int) -> bool:
-    """A line of # is a token only where it has the columns of one, and a tag last."""
+    """A line with # is a token only if it has the columns of one, with a tag last."""
     is_token = len(fields) == (width or max(2, len(fields))) and TAG.fullmatch(fields[-1])
     return line.startswith("#") and not is_token
 
@@ -88,7 +88,7 @@ def _sentence(tokens: Sequence[str], tags: Sequence[str]) -> dict[str, Any]:
 
 
 def of_tags(tokens: Sequence[str], tags: Sequence[str]) -> list[Labelled]:
-    """The spans of a sentence whose text is its tokens with blanks between them.
+    """Return the spans of a sentence whose text is its tokens joined by blanks.
 
     Tags begin as in IOB1, BIO or BIOES; I- after O or another label begins a span, as in conlleval.
     """
@@ -109,12 +109,12 @@ def of_tags(tokens: Sequence[str], tags: Sequence[str]) -> list[Labelled]:
 
 
 def is_tagged(text: Any, gold: Any) -> bool:
-    """Is it a list of tokens beside a list of their tags?"""
+    """Is it a list of tokens with a list of their tags?"""
     return isinstance(text, list) and isinstance(gold, list) and len(text) == len(gold)
 
 
 def are_spans(gold: Any) -> bool:
-    """Is it a list of spans with labels, as [start, end, label] or as objects?"""
+    """Is it a list of labelled spans, as [start, end, label] or as objects?"""
     return (
         isinstance(gold, list)
         and bool(gold)
@@ -127,7 +127,7 @@ def are_spans(gold: Any) -> bool:
 
 
 def spans_of(table: Table, row: Row, column: str, gold: list[Any], text: str) -> list[Labelled]:
-    """The spans with labels that this value lists. Raises DatasetError."""
+    """Return the labelled spans of this value. Raises DatasetError."""
     spans = []
     for number, item in enumerate(gold, 1):
         start, end, label, covered = _parts(item)
@@ -166,7 +166,7 @@ def _parts(item: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _of_utf16(span: Labelled, text: str) -> Labelled:
-    """Browsers count the halves of characters beyond U+FFFF."""
+    """Convert offsets in UTF-16 code units, as browsers count them."""
     data = text.encode("utf-16-le", "surrogatepass")
     start, end = (
         len(data[: 2 * place].decode("utf-16-le", "ignore")) for place in (span.start, span.end)
@@ -178,9 +178,9 @@ def _of_utf16(span: Labelled, text: str) -> Labelled:
 
 
 def read_doccano(path: Path, *, encoding: str = "") -> Table:
-    """{text, label} with labels of the text or [start, end, label] for each of its spans.
+    """Read {text, label}, with labels of the text or [start, end, label] of its spans.
 
-    Older and newer exports call it label, labels or entities. Raises FormatError.
+    The field is label, labels or entities, depending on the version. Raises FormatError.
     """
     table = texts.read_json_lines(path, encoding=encoding)
     found = [key for key in ("label", "labels", "entities") if key in table.columns]
@@ -198,9 +198,9 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
 
 
 def read_label_studio(path: Path, *, encoding: str = "", records: str = "") -> Table:
-    """The fields of `data`, and what its annotation says, under the name of each control.
+    """Read the fields of `data`, and the annotation by name of control.
 
-    Regions become spans with labels, choices a text (or a list of several). Raises FormatError.
+    Regions become labelled spans, choices a text (or a list of several). Raises FormatError.
     """
     table = texts.read_json(path, encoding=encoding, records=records)
     if not any("data" in row.values for row in table.rows):
@@ -236,7 +236,7 @@ def _flat(table: Table, row: Row) -> dict[str, Any]:
 
 
 def _results(table: Table, row: Row, key: str, result: Any) -> dict[str, Any]:
-    """Control -> spans, or what was chosen."""
+    """Return control -> spans, or choices."""
     if not isinstance(result, list):
         raise table.error(row, key, "expected a list of results")
     values: dict[str, Any] = {}

@@ -1,7 +1,7 @@
-"""CSV, TSV, JSON and JSON Lines. What is not as usual has to be said, and errors say how.
+"""Readers of CSV, TSV, JSON and JSON Lines; errors name the option for unusual files.
 
-In a CSV quotation marks enclose fields (RFC 4180); in a TSV they are text like any other (IANA
-text/tab-separated-values), unless `quoted` says otherwise.
+In a CSV quotation marks enclose fields (RFC 4180); in a TSV they are ordinary text (IANA
+text/tab-separated-values), unless `quoted` is set.
 """
 
 import csv
@@ -39,7 +39,7 @@ CSV, TSV = Dialect(",", True), Dialect("\t", False)
 
 
 def decoded(path: Path, encoding: str = "") -> str:
-    """The text of a file: UTF-8, what its byte order mark says, or that encoding.
+    """Decode a file: as UTF-8, by its byte order mark, or with that encoding.
 
     Raises DatasetError.
     """
@@ -64,9 +64,9 @@ def read_delimited(
     path: Path, *, usual: Dialect, encoding: str = "", delimiter: str = "", quoted: bool = False,
     no_header: bool = False,
 ) -> Table:  # fmt: skip
-    """The rows of a file with one line of names first, or without where there is `no_header`.
+    """Read the rows of a file whose first line names the columns, unless `no_header`.
 
-    Columns without names are called 1, 2, 3. Raises DatasetError.
+    Then the columns are 1, 2, 3. Raises DatasetError.
     """
     name = path.name
     delimiter = WORDS.get(delimiter, delimiter) or usual.delimiter
@@ -95,7 +95,7 @@ def read_delimited(
 
 
 def _lines(text: str, dialect: Dialect, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Number of the first line of each record that is not blank, and its fields."""
+    """Yield the first line's number and the fields of each non-blank record."""
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=dialect.delimiter,
@@ -160,12 +160,12 @@ def _quotation_marks(columns: list[str], rows: list[Row]) -> list[str]:
 
 
 def read_json_lines(path: Path, *, encoding: str = "") -> Table:
-    """The objects of a JSON Lines file. Raises FormatError."""
+    """Read the objects of a JSON Lines file. Raises FormatError."""
     return from_objects(path.name, "line", _objects_of_lines(path, encoding))
 
 
 def _objects_of_lines(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    # Not splitlines: U+2028 and its like may stand in a JSON text.
+    # Not splitlines: JSON texts may contain U+2028 and similar separators.
     for number, line in enumerate(decoded(path, encoding).split("\n"), 1):
         if not line.strip():
             continue
@@ -178,7 +178,7 @@ def _objects_of_lines(path: Path, encoding: str) -> Iterator[tuple[int, dict[str
 
 
 def read_json(path: Path, *, encoding: str = "", records: str = "") -> Table:
-    """The objects of a JSON file: its list, or the list in its field `records`.
+    """Read the objects of a JSON file: its list, or the list in its field `records`.
 
     Raises FormatError.
     """
@@ -205,7 +205,7 @@ def read_json(path: Path, *, encoding: str = "", records: str = "") -> Table:
 
 
 def document(path: Path, encoding: str = "") -> Any:
-    """The whole of a JSON file. Raises FormatError."""
+    """Parse a JSON file. Raises FormatError."""
     return strict_json(decoded(path, encoding), path.name, None)
 
 
@@ -218,7 +218,7 @@ def _object(value: Any, file: str, place: str) -> dict[str, Any]:
 
 
 def _check(value: Any, file: str, place: str, column: str, depth: int) -> None:
-    """Not too deep, and no number that is too large to be one."""
+    """Check the nesting depth, and that numbers are finite."""
     if depth > MAX_DEPTH:
         raise DatasetError(file, place, column, f"nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, float) and not math.isfinite(value):
