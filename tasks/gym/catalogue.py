@@ -1,4 +1,4 @@
-"""What CrossFit publishes about its 160 tasks: category, metric, and the partitions of them."""
+"""Published facts on CrossFit's 160 tasks: category, metric, and partitions."""
 
 import csv
 import functools
@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Published:
-    """One task: its category in the ontology ("cls/nli") and its metric, as in `METRICS`."""
+    """A task: its category in the ontology ("cls/nli") and its metric, as in `METRICS`."""
 
     name: str
     ontology: str
@@ -20,9 +20,9 @@ class Published:
 
 @dataclass(frozen=True)
 class Partition:
-    """Which tasks are trained on (upstream), developed on, and held out, by name.
+    """The names of the tasks for training (upstream), for development, and held out.
 
-    In four of the published ones the held-out tasks stand under "dev" and "test" is empty (the
+    In four of the published partitions the held-out tasks are under "dev" and "test" is empty (the
     paper's Table 1 prints them as test tasks): here they are held out. `leaked` are in two lists.
     """
 
@@ -33,7 +33,7 @@ class Partition:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Every task once, those that are trained on first."""
+        """Every task once, upstream tasks first."""
         return tuple(dict.fromkeys([*self.upstream, *self.dev, *self.held_out]))
 
     @property
@@ -43,7 +43,7 @@ class Partition:
 
 @functools.cache
 def tasks() -> dict[str, Published]:
-    """The 160 tasks by name."""
+    """Return the 160 tasks by name."""
     with (HERE / "tasks.csv").open(newline="") as file:
         return {
             row["task"]: Published(row["task"], row["ontology"], row["metric"])
@@ -53,7 +53,7 @@ def tasks() -> dict[str, Published]:
 
 @functools.cache
 def partitions() -> dict[str, Partition]:
-    """The 8 partitions by name."""
+    """Return the 8 partitions by name."""
     published = json.loads((HERE / "partitions.json").read_text())
     found = {}
     for name, lists in published.items():
@@ -62,20 +62,20 @@ def partitions() -> dict[str, Partition]:
     return found
 
 
-# Which of it fits a study with people -----------------------------------------------------------
+# Suitability for studies with people -----------------------------------------------------------
 
 
 CHOICES = (
     "cls/", "qa/binary", "qa/multiple-choice qa", "other/linguistic phenomenon", "other/regression",
 )  # fmt: skip
 MAX_WORDS = 150  # of the median example of an imported task
-SHOWN = 3  # names in one sentence
+SHOWN = 3  # names listed in a sentence
 
 
 def why_not(name: str, words: int | None = None) -> str:
-    """Why this task is not offered for people; "" where it is.
+    """Return why this task is unsuitable for people; "" if it is suitable.
 
-    `words` are those of its median example, None as long as it is not imported.
+    `words` is the length of its median example, None before it is imported.
     """
     published = tasks().get(name)
     if published is None:
@@ -89,9 +89,9 @@ def why_not(name: str, words: int | None = None) -> str:
 
 @dataclass(frozen=True)
 class Offer:
-    """A partition as it is offered: what of it fits people, and why it is refused ("": it is not).
+    """The suitable tasks of a partition, and why the partition is refused, if it is.
 
-    `upstream` leaves out what is in two lists of the published partition.
+    `upstream` excludes tasks that are in two lists of the published partition.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Offer:
 
 
 def offer(partition: Partition) -> Offer:
-    """Refused unless every held-out task fits people, and some upstream task does."""
+    """Offer a partition if all held-out tasks and some upstream task are suitable."""
     upstream = [name for name in partition.upstream if not why_not(name)]
     upstream = [name for name in upstream if name not in partition.leaked]
     unfit = [name for name in partition.held_out if why_not(name)]

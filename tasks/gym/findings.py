@@ -1,4 +1,4 @@
-"""The data report of a task of the Gym: what is odd in its files, by file and line."""
+"""The data report of a task of the Gym: irregularities in its files, by file and line."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
@@ -7,11 +7,11 @@ from tasks.gym.catalogue import Partition
 from tasks.gym.kinds import Kind
 from tasks.gym.reader import SEPARATOR, GymTask, Line, Shape
 
-SHOWN = 5  # places named in one sentence
+SHOWN = 5  # places listed in a sentence
 
 
 def findings(task: GymTask, shape: Shape, kind: Kind) -> list[str]:
-    """One sentence for each thing that a researcher should know before anybody answers."""
+    """Return a sentence for each fact that researchers should know before annotation."""
     return [
         *_lost(task),
         *_golds(task),
@@ -24,19 +24,19 @@ def findings(task: GymTask, shape: Shape, kind: Kind) -> list[str]:
 
 
 def _counted(number: int, one: str, many: str) -> str:
-    """ "1 line has", "2 lines have"."""
+    """Format a count with its noun: "1 line has", "2 lines have"."""
     return f"{number} {one if number == 1 else many}"
 
 
 def _places(lines: Iterable[Line]) -> str:
-    """Where they stand: file and line, the first few of many; each place once."""
+    """List places without duplicates as file and line, the first few of many."""
     places = list(dict.fromkeys(f"{line.file}:{line.number}" for line in lines))
     more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
     return ", ".join(places[:SHOWN]) + more
 
 
 def _once(task: GymTask) -> list[Line]:
-    """All lines of training and development, and those of one test file where all are equal."""
+    """Return all lines of training and development, and one test file if all are equal."""
     tests = [task.lines[seed, "test"] for seed in task.seeds]
     same = len({tuple((line.input, line.golds) for line in test) for test in tests}) == 1
     return [*task.all_lines("train", "dev"), *(tests[0] if same else task.all_lines("test"))]
@@ -177,7 +177,7 @@ def _tests(task: GymTask) -> Iterator[str]:
 
 
 def shared_inputs(tasks: list[GymTask]) -> list[str]:
-    """One sentence for each pair of tasks that have texts in common."""
+    """Return a sentence for each pair of tasks with common texts."""
     inputs = {task.name: {_text(line) for line in task.all_lines()} for task in tasks}
     names = sorted(inputs)
     return [
@@ -190,12 +190,12 @@ def shared_inputs(tasks: list[GymTask]) -> list[str]:
 
 
 def _text(line: Line) -> str:
-    """What two tasks may share: the question before its context, or the whole input."""
+    """Return the text that two tasks may share: the question before its context, or all."""
     return line.input.partition(" context: ")[0].strip()
 
 
 def of_partition(partition: Partition, here: Collection[str]) -> list[str]:
-    """Its tasks that stand in two lists, and how many of its tasks are among these."""
+    """Return sentences on tasks in two lists, and on how many of its tasks are here."""
     present = sum(name in here for name in partition.all)
     return [
         *(

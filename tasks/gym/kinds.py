@@ -1,7 +1,7 @@
-"""How a task of the Gym is answered: inferred from its category and its files, never silently.
+"""Kind of answer of a task of the Gym, inferred from its category and its files.
 
-The kinds are those of a task card (docs: researchers/tasks.md). What is inferred is shown with its
-reason and can be changed before anything is imported.
+The kinds are those of a task card (docs: researchers/tasks.md). The inferred kind is shown with its
+reason and can be changed before the import.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,10 +34,10 @@ LONG_TEXTS = ("qa/long-form qa", "cg/summarization", "cg/dialogue", "other/gener
 
 @dataclass(frozen=True)
 class Kind:
-    """How it is answered, and why that was inferred.
+    """A kind of answer, and why it was inferred.
 
-    `name`: label, option, options, spans, number, short text or long text. `typed` says that an
-    answer may be typed too, as some gold stands in no text.
+    `name`: label, option, options, spans, number, short text or long text. `typed`: answers may
+    also be typed, as some gold is not in the text.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Kind:
 
 
 def infer(task: GymTask, shape: Shape, published: Published) -> Kind:
-    """The kind of answer of that task, by all of its lines."""
+    """Infer the kind of answer of that task from all of its lines."""
     category = published.ontology
     if category.startswith("cls/") or category in ("qa/binary", "other/linguistic phenomenon"):
         labels = {gold for line in task.all_lines("train") for gold in line.golds}
@@ -64,7 +64,7 @@ def infer(task: GymTask, shape: Shape, published: Published) -> Kind:
 
 
 def _from_texts(task: GymTask, category: str) -> Kind:
-    """Spans where the golds stand in the inputs, else a short text."""
+    """Spans if the golds are in the inputs, else a short text."""
     inside, golds = 0, 0
     for line in task.all_lines():
         for gold in line.golds:
@@ -77,7 +77,7 @@ def _from_texts(task: GymTask, category: str) -> Kind:
 
 
 def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
-    """Why these lines cannot be answered in that way; "" where they can."""
+    """Return why these lines cannot have that kind of answer; "" if they can."""
     golds = [gold for line in lines for gold in line.golds]
     if name not in ANSWERS:
         return f"unknown kind of answer {name!r}; one of {', '.join(ANSWERS)}"
@@ -100,7 +100,7 @@ def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
 
 
 def is_typed(name: str, lines: Sequence[Line]) -> bool:
-    """Does some gold of a span task stand in no text, so that it must be typed?"""
+    """Is some gold of a span task not in its text, so that it must be typed?"""
     return name == "spans" and any(
         text not in line.input
         for line in lines
@@ -113,7 +113,7 @@ def is_typed(name: str, lines: Sequence[Line]) -> bool:
 
 
 def record_of(line: Line, shape: Shape, kind: Kind) -> Record:
-    """The example of that line; its id is where it stands, such as glue-rte_16_13_train:5."""
+    """Return the example of that line; its id is its place, such as glue-rte_16_13_train:5."""
     texts, question = shape.texts(line.input), ""
     if asks(shape, kind):
         question, texts = texts[0], texts[1:]
@@ -128,7 +128,7 @@ def asks(shape: Shape, kind: Kind) -> bool:
 
 
 def _gold(line: Line, kind: Kind, options: Sequence[str]) -> tuple[str, ...]:
-    """The golds; sets in their parts, and an option without the blanks at its edges."""
+    """Return the golds; sets in parts, options without outer blanks."""
     if kind.name in (SPANS, OPTIONS):
         texts = [text for gold in line.golds for text in gold.split(SEPARATOR)]
     else:
@@ -141,10 +141,10 @@ def _gold(line: Line, kind: Kind, options: Sequence[str]) -> tuple[str, ...]:
 def card_of(
     published: Published, shape: Shape, kind: Kind, task: GymTask, lines: Sequence[Line]
 ) -> Card:
-    """The card; `lines` are those that become examples. Raises CardError.
+    """Return the card; `lines` become the examples. Raises CardError.
 
-    The Gym has no instructions and no meanings of labels: what is said here is a default. The
-    metric is the Gym's where it fits the kind of answer, else S1.
+    The Gym has no instructions or definitions of labels, so these are defaults. The metric is the
+    Gym's if it fits the kind of answer, else S1.
     """
     are_several = kind.name != OPTIONS and any(len(line.golds) > 1 for line in lines)
     data = {
@@ -168,7 +168,7 @@ def card_of(
     if asks(shape, kind):
         words.pop("question", None)
     card = parse_card({**data, "answer": kind.name, **words}, task.name)
-    # Of an answer of another kind than the one inferred the Gym's metric may not be defined.
+    # The Gym's metric may be undefined if another kind of answer was chosen.
     return card if card.misfit(published.metric) else replace(card, metric=published.metric)
 
 
@@ -181,7 +181,7 @@ def _family(ontology: str, kind: Kind) -> str:
 
 
 def _segments(names: Sequence[str]) -> list[str]:
-    """Premise, Hypothesis; a text without a name is Text, or Text 1, Text 2."""
+    """Return titles: Premise, Hypothesis; Text, or Text 1, Text 2 for unnamed texts."""
     return [
         name[:1].upper() + name[1:] if name else "Text" + (f" {place}" if len(names) > 1 else "")
         for place, name in enumerate(names, 1)
@@ -234,7 +234,7 @@ def _long_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     }
 
 
-# What the lines of a task add to the words of its kind of answer.
+# Additions of a task's lines to the default texts of its kind of answer.
 MORE: dict[str, Callable[[Kind, Sequence[Line]], dict[str, Any]]] = {
     LABEL: _label,
     SPANS: _spans,

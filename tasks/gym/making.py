@@ -1,7 +1,7 @@
-"""A task of the Gym becomes a task here: seen, with its kind of answer confirmed, then its files.
+"""Convert a task of the Gym: read it, confirm its kind of answer, make its files.
 
 The seeds are its training splits 1 to n, K is its number of shots. Development files are left out:
-people have no hyper-parameters. What cannot be an example any more is left out and told.
+people have no hyper-parameters. Lines that lost their input or output are omitted and reported.
 """
 
 import hashlib
@@ -20,12 +20,12 @@ from tasks.gym.findings import findings
 from tasks.gym.kinds import Kind, card_of, record_of
 from tasks.gym.reader import GymTask, Line, Shape, read_task
 
-METHOD = "gym-sha256-1"  # how `drawn` draws; another way of drawing gets another name
+METHOD = "gym-sha256-1"  # the method of `drawn`; another method needs another name
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A task as it was read: what is published of it, its shape, and how it is answered."""
+    """A task as read: published facts, shape, and kind of answer."""
 
     task: GymTask
     published: Published
@@ -35,7 +35,7 @@ class Seen:
 
     @property
     def told(self) -> list[str]:
-        """What a researcher should know before it is imported, in sentences."""
+        """What researchers should know before the import, as sentences."""
         told = findings(self.task, self.shape, self.kind)
         lost = sum(line.is_lost for line in _wanted(self.task))
         if lost:
@@ -43,7 +43,7 @@ class Seen:
         return told
 
     def answered_by(self, name: str) -> "Seen":
-        """The same, answered in another way. Raises FormatError where the files cannot be so."""
+        """Return it with another kind of answer. Raises FormatError if its files do not fit."""
         if name == self.kind.name:
             return self
         lines = kept_lines(self.task)
@@ -54,7 +54,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Sample:
-    """A random part of the test: so many examples, by that seed."""
+    """A random sample of the test: size and seed."""
 
     size: int
     seed: int
@@ -62,7 +62,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Made:
-    """A task that is not stored yet; `made_from` repeats it from its files."""
+    """A task that is not stored yet; `made_from` is the recipe to make it again from its files."""
 
     card: Card
     files: list[SplitFile]
@@ -70,7 +70,7 @@ class Made:
 
 
 def see(folder: Path) -> Seen:
-    """Read that folder. Raises FormatError, also for a name that is none of the Gym's."""
+    """Read that folder. Raises FormatError, also if the Gym has no task of its name."""
     published = catalogue.tasks().get(folder.name)
     if published is None:
         raise FormatError(folder.name, None, None, "is none of the Gym's 160 tasks")
@@ -80,19 +80,19 @@ def see(folder: Path) -> Seen:
 
 
 def _wanted(task: GymTask) -> list[Line]:
-    """All training files and the test of the first seed."""
+    """Return all training lines and the test of the first seed."""
     return [*task.all_lines("train"), *task.lines[task.seeds[0], "test"]]
 
 
 def kept_lines(task: GymTask) -> list[Line]:
-    """The lines that become examples."""
+    """Return the lines that become examples."""
     return [line for line in _wanted(task) if not line.is_lost]
 
 
 def make(seen: Seen, sample: Sample | None = None) -> Made:
-    """The card and the files, checked as those that somebody wrote. Raises FormatError, CardError.
+    """Make the card and the files, and check them like an upload. Raises FormatError, CardError.
 
-    An error names file and line of the Gym's own files.
+    Errors contain the file and line of the Gym's own files.
     """
     task = seen.task
     tests = task.lines[task.seeds[0], "test"]
@@ -124,9 +124,9 @@ def make(seen: Seen, sample: Sample | None = None) -> Made:
 
 
 def drawn(lines: Sequence[Line], sample: Sample | None) -> list[Line]:
-    """A simple random sample in the order of the file; all where there is none, or too few.
+    """Return a simple random sample in file order; all lines without `sample`, or if too few.
 
-    The order of drawing is that of SHA-256 over seed, input and number, the same on every machine.
+    Lines are drawn in the order of SHA-256 over seed, number and input, equal on every machine.
     """
     if sample is None or sample.size >= len(lines):
         return list(lines)
@@ -143,7 +143,7 @@ def _records(seen: Seen, lines: Iterable[Line]) -> list[Record]:
 
 
 def _checked(card: Card, files: list[SplitFile], places: dict[str, list[Line]]) -> list[SplitFile]:
-    """The files as they are read when somebody imports them. Raises FormatError."""
+    """Return the files as an import reads them. Raises FormatError."""
     with tempfile.TemporaryDirectory(prefix="handful-") as folder:
         layout.write_folder(Path(folder), card, files)
         try:
@@ -156,7 +156,7 @@ def _checked(card: Card, files: list[SplitFile], places: dict[str, list[Line]]) 
 
 
 def _made_from(seen: Seen, kept: int, tests: int, card: Card) -> dict[str, Any]:
-    """What it takes to make the same task again from the same files."""
+    """Return all that is needed to make the same task again from the same files."""
     return {
         "format": "gym",
         "file": seen.task.name,
@@ -179,7 +179,7 @@ def _made_from(seen: Seen, kept: int, tests: int, card: Card) -> dict[str, Any]:
 
 
 def _digest(folder: Path) -> str:
-    """SHA-256 of the names and contents of its files."""
+    """Return the SHA-256 of the names and contents of its files."""
     total = hashlib.sha256()
     for path in sorted(folder.glob("*.tsv")):
         total.update(f"{path.name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())

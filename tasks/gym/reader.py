@@ -1,11 +1,11 @@
-"""Files of the Gym -> examples: `NAME/NAME_K_SEED_{train,dev,test}.tsv`.
+"""Read the Gym's files: `NAME/NAME_K_SEED_{train,dev,test}.tsv`.
 
 A line is read as the Gym reads it: `line.strip().split("\\t")`, the input first and every further
-column a gold. Nothing is repaired: what that rule loses is told (`Line.problem`).
+column a gold. Losses of that rule are not repaired but reported (`Line.problem`).
 
 The Gym writes an example as one line: texts joined by " [SEP] ", names before them ("premise: "),
-"question: ... context: ...", options as "(A) ... (B) ...". A task has a part only where all of its
-lines have it, so that no name is cut off a text that happens to begin like one.
+"question: ... context: ...", options as "(A) ... (B) ...". A part is recognised only if all lines
+of a task have it, so that the beginning of a text is not mistaken for a name.
 """
 
 import re
@@ -27,7 +27,7 @@ BLANK_TAKEN = "begins with a blank, which the Gym's rule of reading takes away"
 
 @dataclass(frozen=True)
 class Line:
-    """One example: where it stands, its input and its golds, and what reading it lost ("")."""
+    """An example: its place, its input and golds, and what reading lost ("" for nothing)."""
 
     file: str
     number: int
@@ -37,7 +37,7 @@ class Line:
 
     @property
     def is_lost(self) -> bool:
-        """Is it no example any more, as its input or its output vanished?"""
+        """Is its input or its output lost, so that it is not an example?"""
         return self.problem in (INPUT_VANISHED, OUTPUT_VANISHED)
 
 
@@ -54,16 +54,16 @@ class GymTask:
         return sorted({seed for seed, _part in self.lines})
 
     def all_lines(self, *parts: str) -> Iterator[Line]:
-        """Every line of these parts (default: of all), seed by seed."""
+        """Yield every line of these parts (default: all), seed by seed."""
         for (_seed, part), lines in self.lines.items():
             if part in (parts or PARTS):
                 yield from lines
 
 
 def read_task(folder: Path) -> GymTask:
-    """Read the task in that folder: of every seed a train, a dev and a test file.
+    """Read the task in that folder: a train, a dev and a test file for each seed.
 
-    Raises FormatError, which names the file, the line and the column.
+    Raises FormatError with file, line and column.
     """
     name = folder.name
     files: dict[tuple[int, str], Path] = {}
@@ -94,7 +94,7 @@ def read_task(folder: Path) -> GymTask:
 
 
 def read_lines(path: Path) -> list[Line]:
-    """The examples of one file. Raises FormatError; a blank line is one."""
+    """Read the examples of one file. Raises FormatError, also for blank lines."""
     lines = [
         _line(raw, path.name, number)
         for number, raw in enumerate(path.read_bytes().splitlines(), 1)
@@ -135,7 +135,7 @@ def _line(raw: bytes, file: str, number: int) -> Line:
     return Line(file, number, read, tuple(golds), problem)
 
 
-# What the inputs of a task are made of ----------------------------------------------------------
+# Structure of inputs ---------------------------------------------------------------------------
 
 
 NAME = re.compile(r"([a-z][a-z0-9 ]{0,24}): ")
@@ -145,14 +145,14 @@ MARKER = re.compile(r"(?:(?<=\s)|^)\(([A-Z])\) ?")
 
 @dataclass(frozen=True)
 class Shape:
-    """Names of the texts in their order ("" for none), and whether options are among them."""
+    """Names of the texts in order ("" for none), and whether inputs contain options."""
 
     names: tuple[str, ...]
     has_context: bool = False
     has_options: bool = False
 
     def texts(self, line: str) -> tuple[str, ...]:
-        """The texts of that input, without names and options."""
+        """Return the texts of that input, without names and options."""
         line, _options = self._without_options(line)
         parts = self._parts(line)
         return tuple(
@@ -161,7 +161,7 @@ class Shape:
         )
 
     def options(self, line: str) -> tuple[str, ...]:
-        """The options of that input, in their order; () where the task has none."""
+        """Return the options of that input in order; () if the task has none."""
         return self._without_options(line)[1]
 
     def _without_options(self, line: str) -> tuple[str, tuple[str, ...]]:
@@ -179,7 +179,7 @@ class Shape:
 
 
 def split_options(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text before "(A) ...", and the options; none where fewer than (A) and (B) follow.
+    """Return the text before "(A) ...", and the options; () unless (A) and (B) follow.
 
     >>> split_options("Where? (A) at home (B) abroad")
     ('Where?', ('at home', 'abroad'))
@@ -188,7 +188,7 @@ def split_options(text: str) -> tuple[str, tuple[str, ...]]:
     longest = max(map(len, runs), default=0)
     if longest < 2:
         return text, ()
-    # Of two that are as long the last one: options stand at the end.
+    # The last of several longest runs: options are at the end.
     run = [run for run in runs if len(run) == longest][-1]
     ends = [*(mark.start() for mark in run[1:]), len(text)]
     options = [text[mark.end() : end].strip() for mark, end in zip(run, ends, strict=True)]
@@ -200,7 +200,7 @@ def _from_each_a(marks: list[re.Match[str]]) -> list[list[re.Match[str]]]:
 
 
 def _run(marks: list[re.Match[str]]) -> list[re.Match[str]]:
-    """The marks A, B, C ... in that order; others between them belong to a text."""
+    """Return the marks A, B, C ... in order; other marks belong to a text."""
     run: list[re.Match[str]] = []
     for mark in marks:
         if mark[1] == chr(ord("A") + len(run)):
@@ -209,7 +209,7 @@ def _run(marks: list[re.Match[str]]) -> list[re.Match[str]]:
 
 
 def shape_of(inputs: Sequence[str]) -> Shape:
-    """The shape that all these inputs have."""
+    """Return the common shape of these inputs."""
     has_context = all(line.startswith("question: ") and CONTEXT in line for line in inputs)
     heads = [line[: line.rfind(CONTEXT)] if has_context else line for line in inputs]
     has_options = all(split_options(head)[1] for head in heads)
@@ -225,6 +225,6 @@ def shape_of(inputs: Sequence[str]) -> Shape:
 
 
 def _common_name(texts: Sequence[str]) -> str:
-    """The name before every one of these texts; "" where they differ or have none."""
+    """Return the common name before these texts; "" if there is none."""
     names = {match[1] if (match := NAME.match(text)) else "" for text in texts}
     return names.pop() if len(names) == 1 else ""
