@@ -1,1 +1,1 @@
-"""Commands that import."""
+"""Commands of tasks."""

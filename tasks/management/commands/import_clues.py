@@ -14,7 +14,7 @@ from tasks.importing import CLUES, ImportResult, import_task, read_clues
 
 
 def tell(command: BaseCommand, result: ImportResult) -> None:
-    """Print what an import did, and the data report."""
+    """Print the result of an import, and the data report."""
     if not result.created:
         command.stdout.write(f"{result.task}: unchanged")
         return
@@ -28,7 +28,7 @@ def add_owner(parser: ArgumentParser) -> None:
 
 
 def account(name: str) -> User | None:
-    """The account of that name; None for none. Raises CommandError."""
+    """Return the account of that name, None for "". Raises CommandError."""
     if not name:
         return None
     user = get_user_model().objects.filter(username=name).first()

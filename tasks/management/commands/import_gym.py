@@ -71,7 +71,7 @@ class Command(BaseCommand):
     def _make(
         self, seen: list[Seen], kinds: dict[str, str], sample: Sample | None
     ) -> list[tuple[Seen, Made]]:
-        """All of them, before the first is stored. Raises CommandError."""
+        """Make all tasks before the first is stored. Raises CommandError."""
         unknown = sorted(set(kinds) - {each.task.name for each in seen})
         if unknown:
             raise CommandError(f"--kind {unknown[0]}: is none of the tasks that are imported.")
@@ -85,7 +85,7 @@ class Command(BaseCommand):
         return made
 
     def _read(self, folder: Path, tasks: list[str] | None, partition: str | None) -> list[Seen]:
-        """All chosen tasks of the folder. Raises CommandError."""
+        """Read all selected tasks of the folder. Raises CommandError."""
         if not folder.is_dir():
             raise CommandError(f"{folder} is no folder.")
         here = {path.name for path in folder.iterdir() if path.is_dir()}
@@ -98,19 +98,19 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _of_partition(self, partition: catalogue.Partition, here: set[str]) -> list[str]:
-        """Say which of its tasks are here; their names."""
+        """Print which of its tasks are here; return their names."""
         for sentence in findings.of_partition(partition, here):
             self.stdout.write(sentence)
         return [name for name in partition.all if name in here]
 
     def _see(self, folder: Path, name: str) -> Seen:
-        """Read one task; raises FormatError."""
+        """Read one task; raises FormatError, or CommandError for a missing folder."""
         if name in catalogue.tasks() and not (folder / name).is_dir():
             raise CommandError(f"{name}: no such folder in {folder.name}.")
         return making.see(folder / name)
 
     def _describe(self, seen: Seen) -> None:
-        """What it is, in a few lines."""
+        """Print a task in a few lines."""
         task, published, kind = seen.task, seen.published, seen.kind
         sizes = " / ".join(str(len(task.lines[task.seeds[0], part])) for part in reader.PARTS)
         self.stdout.write(

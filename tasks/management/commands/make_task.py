@@ -1,4 +1,4 @@
-"""Make a task from any labelled dataset: columns are named, training and test sets are drawn."""
+"""Make a task from a labelled dataset: name columns, draw training and test sets."""
 
 import json
 import secrets
@@ -33,7 +33,7 @@ TEXTS = ("title", "description", "instructions", "submit_hint", "language", "sou
 
 
 def pairs(values: list[str], option: str) -> dict[str, str]:
-    """VALUE=NAME, each value once. Raises CommandError."""
+    """Parse VALUE=NAME, each value once. Raises CommandError."""
     found: dict[str, str] = {}
     for text in values:
         value, sign, name = text.partition("=")
@@ -187,7 +187,7 @@ class Command(BaseCommand):
             self.stdout.write("  (change them with the options of these names, or with --card)")
 
     def _check_model(self, made: Made, model: str, is_zero_shot: bool) -> None:
-        """Raise CommandError where its predictions are not those of a model without training."""
+        """Raise CommandError unless the logged model's prompts had no examples."""
         if not model:
             return
         if not made.predicted:
@@ -202,7 +202,7 @@ class Command(BaseCommand):
             )
 
     def _store(self, made: Made, options: dict[str, Any]) -> None:
-        """The task, and with it the predictions of the model where one is named: all or nothing."""
+        """Store the task, with the predictions of a given model: all or nothing."""
         model, owner = options["model"], account(options["owner"])
         self._check_model(made, model, options["zero_shot"])
         if model and owner is None:

@@ -1,6 +1,6 @@
-"""Do what waits: bootstraps, bundles and imports whose page nobody looks at, or that are large.
+"""Run waiting jobs: bootstraps, bundles and imports that no page polls, or that are large.
 
-And the periodic work of this server itself (tasks/periodic.py): `tick` does it, too.
+Then the periodic work that follows (tasks/periodic.py), which `tick` does too.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             problem = ""
         except jobs.JobError as error:
             problem = str(error)
-        # What follows from jobs, or waits for the same: `tick` does this and all the rest.
+        # The parts that follow from jobs or wait for the same; `tick` does these and all others.
         for outcome in periodic.tick(periodic.AFTER_JOBS):
             if outcome.state == "failed":
                 problem += f" {outcome.name} failed: {outcome.said}"

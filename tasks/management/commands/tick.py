@@ -1,4 +1,4 @@
-"""The one entry point of periodic work: from cron or a timer, every minute."""
+"""The entry point of periodic work: from cron or a timer, every minute."""
 
 from argparse import ArgumentParser
 from typing import Any
