@@ -1,9 +1,9 @@
-"""Scorers: texts in, numbers out.
+"""Metrics of texts.
 
-Begin at `METRICS` (interface.py): one `Metric` per name, as the NLP Few-shot Gym spells them. S1 of
-one answer by its task's gold rule is `score`, a whole test set of a person or a model
-`over_test_set`; `misfit` says why a metric does not fit a kind of answer. Nothing here knows of
-people, files or databases.
+Begin at `METRICS` (interface.py): one `Metric` per name, as in the NLP Few-shot Gym. `score` is the
+S1 of one answer by its task's gold rule, `over_test_set` the score of a person or a model on a test
+set; `misfit` says why a metric does not fit a kind of answer. Independent of studies, files and
+databases.
 """
 
 from tasks.metrics.interface import METRICS, Metric, misfit, recipe

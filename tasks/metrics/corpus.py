@@ -1,20 +1,20 @@
-"""Scores of a whole test set that are no mean over its examples, as CrossFit computes them.
+"""Scores of a test set that are not means over examples, as CrossFit computes them.
 
-Predictions are stripped first. Only the first gold of an example counts; one without any gold is
-a ValueError that names it.
+Predictions are stripped first. Only the first gold of an example is used; an example without gold
+raises ValueError.
 """
 
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
-ACCEPTABLE = "acceptable"  # of glue-cola, the only task of the Gym that is scored by Matthews
+ACCEPTABLE = "acceptable"  # of glue-cola, the Gym's only task with the Matthews correlation
 
 
 def classification_f1(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Classification-F1: mean of the F1 of every label that stands in golds or predictions.
+    """Classification-F1: mean F1 of the labels that occur in golds or predictions.
 
-    Labels compare exactly. A label that only the predictions hold has F1 0 and lowers the mean.
+    Labels compare exactly. A label that occurs only in predictions has F1 0 and lowers the mean.
     """
     said, right = first_golds(predictions, golds)
     labels = {*said, *right}
@@ -23,12 +23,12 @@ def classification_f1(predictions: Sequence[str], golds: Sequence[Sequence[str]]
 
 def _f1_of_label(label: str, said: Sequence[str], right: Sequence[str]) -> float:
     hits = sum(a == b == label for a, b in zip(said, right, strict=True))
-    # Neither list is without it: 2 * hits + misses + false alarms is at least 1.
+    # The label occurs in one of the lists, so the denominator is at least 1.
     return 2 * hits / (said.count(label) + right.count(label))
 
 
 def matthews(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Matthew-Correlation, in [-1, 1]: of "acceptable" against all else; 0 if one is constant."""
+    """Matthew-Correlation of "acceptable" against all else, in [-1, 1]; 0 if a side is constant."""
     said, right = (
         [is_acceptable(text) for text in texts] for texts in first_golds(predictions, golds)
     )
@@ -38,14 +38,14 @@ def matthews(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> floa
 
 
 def is_acceptable(text: str) -> float:
-    """What Matthews knows of a text: 1 for "acceptable", else 0."""
+    """Return 1 for "acceptable", else 0."""
     return float(text == ACCEPTABLE)
 
 
 def pearson(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Pearson-Correlation, in [-1, 1]: of the texts as numbers; NaN where one side is constant.
+    """Pearson-Correlation of the texts as numbers, in [-1, 1]; NaN if a side is constant.
 
-    Raises ValueError for fewer than two examples, and for a text that is no finite number.
+    Raises ValueError for fewer than two examples, and for a text that is not a finite number.
     """
     said, right = map(as_numbers, first_golds(predictions, golds))
     if len(said) < 2:
@@ -58,7 +58,7 @@ def pearson(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float
 def first_golds(
     predictions: Sequence[str], golds: Sequence[Sequence[str]]
 ) -> tuple[list[str], list[str]]:
-    """The predictions stripped, and the first gold of each example."""
+    """Return the predictions stripped, and the first gold of each example. Raises ValueError."""
     for place, alternatives in enumerate(golds, 1):
         if not alternatives:
             raise ValueError(f"example {place} has no gold")
@@ -66,7 +66,7 @@ def first_golds(
 
 
 def as_numbers(texts: Sequence[str]) -> list[float]:
-    """The texts as finite numbers. Raises ValueError naming the example of one that is none."""
+    """Return the texts as finite numbers. Raises ValueError with the number of the example."""
     return [_number(text, place) for place, text in enumerate(texts, 1)]
 
 
@@ -85,12 +85,12 @@ def _constant(numbers: Sequence[float]) -> bool:
 
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Pearson's, of two lists that both vary."""
+    """Pearson's correlation of two lists that both vary."""
     deviations = []
     for numbers in (first, second):
         mean = math.fsum(numbers) / len(numbers)
         differences = [number - mean for number in numbers]
-        # Scaled first, so that neither squares nor their product leave the range of a float.
+        # Scaled first, so that squares and products do not overflow.
         largest = max(map(abs, differences))
         scaled = [difference / largest for difference in differences]
         length = math.sqrt(math.fsum(value * value for value in scaled))
@@ -100,15 +100,15 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> float:
 
 # Without each group -----------------------------------------------------------------------------
 
-# A group is all examples of one context. Each function gives one number per group, in the order in
-# which the groups first appear, equal to the metric of the remaining examples up to rounding; NaN
-# where that is undefined or where nothing remains. Nothing is counted again from zero.
+# A group is all examples of one context. Each function returns a number per group, in order of
+# first appearance: the metric of the remaining examples up to rounding, NaN if it is undefined or
+# if nothing remains. The values are updated from totals, not recomputed.
 Left = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[Hashable]], list[float]]
-TOO_CLOSE = 1e-9  # share of the sum of squares below which subtracting has lost too many digits
+TOO_CLOSE = 1e-9  # share of the sum of squares below which subtraction loses too many digits
 
 
 def members(groups: Sequence[Hashable]) -> list[list[int]]:
-    """The places of each group's examples, groups in order of first appearance."""
+    """Return the indexes of each group's examples, groups in order of first appearance."""
     places: dict[Hashable, list[int]] = {}
     for place, group in enumerate(groups):
         places.setdefault(group, []).append(place)
@@ -118,7 +118,7 @@ def members(groups: Sequence[Hashable]) -> list[list[int]]:
 def classification_f1_without(
     predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
 ) -> list[float]:
-    """Classification-F1: only labels of the group change, so their F1 are exchanged in the sum."""
+    """Classification-F1 without each group, by replacing the F1 of its labels in the sum."""
     said, right = first_golds(predictions, golds)
     hits = Counter(a for a, b in zip(said, right, strict=True) if a == b)
     counts = Counter(said) + Counter(right)
@@ -143,7 +143,7 @@ def classification_f1_without(
 def matthews_without(
     predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
 ) -> list[float]:
-    """Matthew-Correlation, from whole counts: exact."""
+    """Matthew-Correlation without each group, from integer counts: exact."""
     said, right = (
         [int(is_acceptable(text)) for text in texts] for texts in first_golds(predictions, golds)
     )
@@ -167,9 +167,9 @@ def matthews_without(
 def pearson_without(
     predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
 ) -> list[float]:
-    """Pearson-Correlation, from sums of the centred numbers; NaN where a side is constant.
+    """Pearson-Correlation without each group, from sums of the centred numbers.
 
-    Where a group held nearly all that varies, its remainder is computed again from zero.
+    NaN if a side is constant. If a group has most of the variance, the rest is recomputed.
     """
     sides = [as_numbers(texts) for texts in first_golds(predictions, golds)]
     if any(len(set(side)) == 1 for side in sides):
@@ -207,13 +207,13 @@ def pearson_without(
 
 
 def _centred(numbers: Sequence[float]) -> list[float]:
-    """Deviations from the mean, the largest of them 1: no square leaves the range of a float."""
+    """Return deviations from the mean, scaled to at most 1, so that squares do not overflow."""
     mean = math.fsum(numbers) / len(numbers)
     largest = max(abs(number - mean) for number in numbers)
     return [(number - mean) / largest for number in numbers]
 
 
 def _is_constant(count: Counter[float], side: Sequence[float], own: Sequence[int]) -> bool:
-    """Is one value left once the group's are gone?"""
+    """Does only one value remain without the group?"""
     gone = Counter(side[place] for place in own)
     return len(count) - sum(times == count[value] for value, times in gone.items()) == 1

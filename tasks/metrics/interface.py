@@ -1,4 +1,4 @@
-"""The one interface of all metrics: `METRICS[name]`, with what must be printed beside a number."""
+"""The common interface of all metrics: `METRICS[name]`, with remarks to print with a score."""
 
 import math
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -35,14 +35,14 @@ CROSSFIT = "CrossFit (Ye, Lin, Ren 2021), dataloader/metrics.py"
 
 @dataclass(frozen=True)
 class Metric:
-    """One way to score: its name, what changes its number, where it is from, its range.
+    """A metric: its name, its definition (recipe), its source and its range.
 
-    Exactly one of `by_example` and `by_corpus` is there: a mean over examples has the first. A
-    correlation says what number it takes each text for (`value_of`). `left_out` gives what
-    `without_each` does.
+    Either `by_example` (for means over examples) or `by_corpus` is set. A correlation converts
+    texts to numbers with `value_of`. `left_out` implements `without_each`.
+
     A prediction is a text and its golds are alternatives; S1 takes a list of texts as prediction
-    and all golds together. It scores the answers of `kinds`, and no others as `why` says; `reads`
-    is how it reads a label: labels that it reads alike are the same to it.
+    and all golds together. The metric applies to `kinds` of answer, for the reason `why`; labels
+    that are equal after `reads` are the same to it.
     """
 
     name: str
@@ -64,15 +64,15 @@ class Metric:
         return self.by_example is not None
 
     def example(self, prediction: Any, golds: Sequence[str]) -> float:
-        """The score of one example; TypeError where the metric knows whole test sets only."""
+        """Return the score of one example; TypeError for metrics of whole test sets."""
         if self.by_example is None:
             raise TypeError(f"{self.name} scores a whole test set, not one example")
         return self.by_example(prediction, golds)
 
     def corpus(self, predictions: Sequence[Any], golds: Sequence[Sequence[str]]) -> float:
-        """The score of a whole test set, golds in the order of the predictions; NaN is undefined.
+        """Return the score of a test set, golds in the order of the predictions; NaN if undefined.
 
-        Raises ValueError for no example, and for lists of different lengths.
+        Raises ValueError without examples, and for lists of different lengths.
         """
         if len(predictions) != len(golds):
             raise ValueError(f"{len(predictions)} predictions for {len(golds)} examples")
@@ -88,16 +88,16 @@ class Metric:
         golds: Sequence[Sequence[str]],
         groups: Sequence[Hashable],
     ) -> list[float]:
-        """The score without each group of examples, groups in order of first appearance.
+        """Return the score without each group of examples, groups in order of first appearance.
 
-        TypeError where the metric is a mean over examples, which says it by itself.
+        Raises TypeError for means over examples, which follow from `example`.
         """
         if self.left_out is None:
             raise TypeError(f"{self.name} is a mean over examples")
         return self.left_out(predictions, golds, groups)
 
     def remark(self, predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> str:
-        """What must stand beside a correlation where one side is constant; else ""."""
+        """Return the remark to print with a correlation if a side is constant; else ""."""
         if self.value_of is None:
             return ""
         undefined = "undefined: " if math.isnan(self.corpus(predictions, golds)) else ""
@@ -173,12 +173,12 @@ METRICS = {
 
 
 def recipe(gold_rule: str, ddof: int = 1, over: str = "annotators", metric: str = "S1") -> str:
-    """Every choice that changes the number, as one string to print beside it.
+    """Return every choice that affects the score, as a string to print with it.
 
-    match: texts compare exactly; empty: S1 of two empty sets; gold: the task's gold rule; mean:
-    what a score is the mean of; sd: what the deviation is taken over (annotators, or a model's
-    splits), with its ddof; v: counts up when the meaning of any of these changes. Other metrics say
-    how they compare; an answer of several texts is one text to them.
+    match: how texts are compared; empty: S1 of two empty sets; gold: the task's gold rule; mean:
+    what a score is the mean of; sd: the unit of the deviation (annotators, or a model's splits),
+    with its ddof; v: version of these definitions. For other metrics, an answer of several texts is
+    joined to one text.
     """
     check_rule(gold_rule)
     spread = f"sd:{over}|ddof:{ddof}"
@@ -189,7 +189,7 @@ def recipe(gold_rule: str, ddof: int = 1, over: str = "annotators", metric: str 
 
 
 def misfit(metric: str, kind: str, labels: Sequence[str] = ()) -> str:
-    """Why that metric cannot score answers of that kind, in a sentence; "" where it can.
+    """Return why that metric cannot score answers of that kind; "" if it can.
 
     `labels` are those of a label task.
     """

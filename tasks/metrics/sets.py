@@ -1,10 +1,10 @@
 """S1, the set-based score of one answer (CLUES section 3.3, eval/S1.py).
 
-With p the set of predicted texts and a the set of gold texts: both empty -> 1; exactly one empty
--> 0; otherwise the harmonic mean of precision |p & a| / |p| and recall |p & a| / |a|, 0 if they
-share nothing.
-Texts match exactly: case-sensitive, nothing stripped, no Unicode normalisation; duplicates count
-once. Equal to the benchmark's own scorer once every spelling of "no answer" is the empty set.
+With p the set of predicted texts and a the set of gold texts: both empty -> 1; exactly one empty ->
+0; otherwise the harmonic mean of precision |p & a| / |p| and recall |p & a| / |a|, 0 if disjoint.
+
+Texts match exactly: case-sensitive, not stripped, not normalised; duplicates count once. Equal to
+the benchmark's own scorer once every spelling of "no answer" is the empty set.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ GOLD_RULES = ("set", "any_of")
 
 
 class Score(NamedTuple):
-    """S1 in [0, 1], and which of the alternatives it was scored against (any_of only)."""
+    """S1 in [0, 1], and the index of the alternative that it refers to (any_of only)."""
 
     s1: float
     alternative: int | None
@@ -23,7 +23,7 @@ class Score(NamedTuple):
 def s1(predicted: Iterable[str], gold: Iterable[str]) -> float:
     """Score one answer; in [0, 1], higher is better.
 
-    Raises TypeError for a bare string, which would be taken for the set of its characters.
+    Raises TypeError for a bare string, which is iterable, but not a collection of texts.
 
     >>> s1(["a", "b"], ["b", "c", "d"])
     0.4
@@ -43,9 +43,9 @@ def s1(predicted: Iterable[str], gold: Iterable[str]) -> float:
 def score(predicted: Iterable[str], gold: Sequence[str], gold_rule: str) -> Score:
     """Score one answer by the task's gold rule.
 
-    `set`: all golds together. `any_of`: golds are alternatives; the best S1 against one of them
-    counts, the first on ties. Without any gold both rules are the same.
-    Raises ValueError for another rule, TypeError for a bare string.
+    `set`: all golds together. `any_of`: golds are alternatives; the result is the best S1 against
+    one of them, the first on ties. Without any gold both rules are the same. Raises ValueError for
+    another rule, TypeError for a bare string.
     """
     check_rule(gold_rule)
     _refuse_bare(predicted)
@@ -59,7 +59,7 @@ def score(predicted: Iterable[str], gold: Sequence[str], gold_rule: str) -> Scor
 
 
 def check_rule(gold_rule: str) -> None:
-    """Raise ValueError for anything but a gold rule."""
+    """Raise ValueError for an unknown gold rule."""
     if gold_rule not in GOLD_RULES:
         raise ValueError(f"gold rule must be set or any_of, not {gold_rule!r}")
 

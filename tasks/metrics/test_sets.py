@@ -1,13 +1,13 @@
-"""A whole test set under one metric: its score, and a value for each example that adds up to it.
+"""The score of a test set under one metric, and a value per example whose mean is the score.
 
 Answers are sets of texts. S1 takes them as they are; every other metric takes one text: the
-distinct texts of a set, sorted, joined as the NLP Few-shot Gym joins them. Where "no answer" is
+distinct texts of a set, sorted, joined as the NLP Few-shot Gym joins them. If "no answer" is
 possible, two empty sets score 1 and one empty set 0, as under S1.
 
-The values are linear: their mean is the score, and the two-way t on them is that of the jackknife.
-For a mean over examples they are the examples' scores. Else they are delete-one-context
-pseudo-values (Busing, Meijer and van der Leeden 1999, for contexts of different sizes), moved by
-one number so that their mean is the score and not its jackknifed version. Of a mean both agree.
+The values are linear: their mean is the score, and their two-way t is that of the jackknife. For
+means over examples they are the examples' scores. Otherwise they are delete-one-context
+pseudo-values (Busing, Meijer and van der Leeden 1999, for contexts of different sizes), shifted so
+that their mean is the score and not its jackknife estimate. For means both are equal.
 """
 
 import itertools
@@ -26,7 +26,7 @@ JOIN = " [SEP] "  # between the texts of one answer, as in the Gym's files
 
 @dataclass(frozen=True)
 class Answers:
-    """One person's or model's answers to a test set, with what they are held against."""
+    """Answers of a person or model to a test set, with the golds."""
 
     given: Sequence[Sequence[str]]
     golds: Sequence[Sequence[str]]
@@ -37,10 +37,10 @@ class Answers:
 
 @dataclass(frozen=True)
 class SetScore:
-    """The score (NaN where undefined), what must stand beside it, and its linear values.
+    """The score (NaN if undefined), the remark to print with it, and its linear values.
 
-    `values` are NaN where the score is undefined, and those of a context without which it is:
-    the others are then the score itself. `remark` and `why_no_values` say why.
+    `values` are NaN if the score is undefined, and those of a context if it is undefined without
+    that one: the others are then the score. `remark` and `why_no_values` give the reasons.
     """
 
     value: float
@@ -50,7 +50,7 @@ class SetScore:
 
 
 def over_test_set(metric: str, answers: Answers, is_linear: bool = True) -> SetScore:
-    """The score of a test set; without its values where `is_linear` is False."""
+    """Return the score of a test set; without values if `is_linear` is False."""
     chosen, size = METRICS[metric], len(answers.golds)
     if chosen.is_mean:
         values = [
@@ -79,7 +79,7 @@ def _linear(
     golds: Sequence[Sequence[str]],
     contexts: Sequence[Hashable],
 ) -> tuple[list[float], str]:
-    """The linear value of each example, and why there is none."""
+    """Return the linear value of each example, and why there are none."""
     groups, size = members(contexts), len(said)
     values = [value] * size
     if len(groups) < 2:
@@ -104,7 +104,7 @@ def _linear(
 def example_score(
     metric: Metric, given: Sequence[str], gold: Sequence[str], gold_rule: str, no_answer: bool
 ) -> float:
-    """The score of one example under a metric that is a mean over examples."""
+    """Return the score of one example under a metric that is a mean over examples."""
     if metric.name == "S1":
         return score(given, gold, gold_rule).s1
     if no_answer and not (given and gold):
@@ -113,19 +113,19 @@ def example_score(
 
 
 def as_text(texts: Sequence[str]) -> str:
-    """A set of texts as the one text that metrics on texts read: order never counts."""
+    """Return a set of texts as one text for metrics on texts, independent of order."""
     return JOIN.join(sorted(set(texts), key=lambda text: (normalise(text), text)))
 
 
 def alternatives(gold: Sequence[str], gold_rule: str) -> list[str]:
-    """The golds of an example as alternative texts: one where all golds are one answer."""
+    """Return the golds of an example as alternative texts: one if all golds are one answer."""
     return list(gold) if gold_rule == "any_of" or not gold else [as_text(gold)]
 
 
 # By chance --------------------------------------------------------------------------------------
 
 
-DRAWS, SEED = 500, 0  # of whole test sets, where the expectation has no short formula
+DRAWS, SEED = 500, 0  # draws of whole test sets, if the expectation has no closed form
 
 
 def by_chance(
@@ -135,20 +135,20 @@ def by_chance(
     gold_rule: str,
     no_answer: bool,
 ) -> float:
-    """The expected score where each example's answer is one of its choices, all as likely.
+    """Return the expected score of uniformly random choices.
 
-    Where `no_answer` is allowed it is one of the choices. Exact for a mean over examples, and 0 for
-    a correlation: given how often each text was chosen, every assignment to the examples is as
-    likely, so that the covariance with the golds is 0 on average. Classification-F1 is the mean of
+    `no_answer` adds "no answer" to the choices. Exact for means over examples, and 0 for
+    correlations: given how often each text was chosen, all assignments to examples are equally
+    likely, so that the expected covariance with the golds is 0. Classification-F1 is the mean of
     DRAWS seeded draws of the whole test set.
     """
     chosen = METRICS[metric]
     given = [
         [*([text] for text in listed), *([[]] if no_answer else [])] for listed in choices
-    ]  # the answers to each example
+    ]  # possible answers to each example
     if chosen.is_mean:
         means = []
-        known: dict[tuple[tuple[str, ...], tuple[str, ...]], float] = {}  # few where labels are
+        known: dict[tuple[tuple[str, ...], tuple[str, ...]], float] = {}  # few entries for labels
         for listed, answers, gold in zip(choices, given, golds, strict=True):
             key = tuple(listed), tuple(gold)
             if key not in known:

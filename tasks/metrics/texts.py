@@ -1,7 +1,7 @@
 """Scores of one text against one or several golds, as CrossFit computes them.
 
-From its dataloader/metrics.py. A prediction is stripped first; golds are alternatives, and the
-best one counts. An example without any gold (its output vanished from the file) scores 0.
+Source: its dataloader/metrics.py. A prediction is stripped first; golds are alternatives, and the
+best one counts. An example without gold (its output is missing in the file) scores 0.
 """
 
 import re
@@ -14,7 +14,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def normalise(text: str) -> str:
-    """Lower case, without ASCII punctuation and the articles a, an, the; single blanks.
+    """Convert to lower case, without ASCII punctuation and articles; single blanks.
 
     >>> normalise("The  U.N., a dog!")
     'un dog'
@@ -23,19 +23,19 @@ def normalise(text: str) -> str:
 
 
 def exact_match(prediction: str, golds: Sequence[str]) -> float:
-    """EM: 1 where the prediction is one of the golds after `normalise`, else 0."""
+    """EM: 1 if the prediction equals a gold after `normalise`, else 0."""
     return _best(lambda said, gold: float(normalise(said) == normalise(gold)), prediction, golds)
 
 
 def accuracy(prediction: str, golds: Sequence[str]) -> float:
-    """ACC: 1 where the prediction is one of the golds but for case, else 0; punctuation counts."""
+    """ACC: 1 if the prediction equals a gold except for case, else 0; punctuation counts."""
     return _best(lambda said, gold: float(said.lower() == gold.lower()), prediction, golds)
 
 
 def qa_f1(prediction: str, golds: Sequence[str]) -> float:
     """QA-F1: harmonic mean of precision and recall over the words left by `normalise`.
 
-    Words are counted as often as they stand. Nothing left on both sides shares no word: 0.
+    Repeated words count repeatedly. If no words are left on either side, the score is 0.
     """
     return _best(_f1_of_words, prediction, golds)
 
@@ -58,20 +58,20 @@ def _best(score: Callable[[str, str], float], prediction: str, golds: Sequence[s
 
 
 MAX_WORDS = 1000  # of each text; the longest output of the Gym's test files has fewer
-_TINY = 1e-8  # in the denominator, so that nothing is divided by 0
+_TINY = 1e-8  # in the denominator, to prevent division by 0
 
 
 def rouge_l(prediction: str, golds: Sequence[str]) -> float:
-    """F of Rouge-L against the best of the golds, in [0, 1); 0 for no gold or nothing said.
+    """F of Rouge-L against the best of the golds, in [0, 1); 0 without gold or prediction.
 
-    At the level of the summary, as the package rouge 1.0 of CrossFit computes it: both texts are
-    cut into sentences at full stops and into words at blanks. The words of a longest common
-    subsequence of each pair of sentences are put together as one set; its size over the number of
-    different words of the gold is the recall, over that of the prediction the precision. So
-    sentences in another order still score 1. Time grows with the product of both lengths in words,
-    so only the first MAX_WORDS words of a text count.
+    Summary-level, as in the package rouge 1.0 that CrossFit uses: both texts are split into
+    sentences at full stops and into words at blanks. The words of a longest common subsequence of
+    each pair of sentences form one set; its size over the number of distinct words of the gold is
+    the recall, over that of the prediction the precision. So reordered sentences still score 1.
+    Time is proportional to the product of both lengths in words, so only the first MAX_WORDS words
+    of a text count.
 
-    Nothing but punctuation counts as nothing. A gold without any sentence ("", ".") is left out.
+    A text of punctuation only is empty. A gold without sentences ("", ".") is ignored.
     """
     said = prediction.strip()
     if not said.translate(_PUNCTUATION):
@@ -81,9 +81,9 @@ def rouge_l(prediction: str, golds: Sequence[str]) -> float:
 
 
 def _sentences(text: str) -> list[list[str]]:
-    """The words of each sentence; a sentence of blanks is one empty word, as in the package.
+    """Return the words of each sentence, at most MAX_WORDS in total.
 
-    Of no more than MAX_WORDS words together.
+    A sentence of blanks is one empty word, as in the package.
     """
     sentences, left = [], MAX_WORDS
     for part in text.split("."):
@@ -105,10 +105,10 @@ def _f(said: list[list[str]], gold: list[list[str]]) -> float:
 def _common_words(first: list[str], second: list[str]) -> list[str]:
     """The words of one longest common subsequence.
 
-    Of several the one that the package chooses: walking back from the ends, a step back in
-    `second` goes before one in `first`. A row of the table of lengths is kept as one integer, with
-    a 0 in each column where the length grows (Hyyrö 2004, "Bit-parallel LCS-length computation
-    revisited"), so that a row costs a few operations on integers.
+    Of several, the one of the package: backtracking prefers a step back in `second` to one in
+    `first`. A row of the table of lengths is one integer, with a 0 in each column where the length
+    grows (Hyyrö 2004, "Bit-parallel LCS-length computation revisited"), so that a row costs a few
+    operations on integers.
     """
     marks: dict[str, int] = {}
     for column, word in enumerate(second):
