@@ -1,6 +1,6 @@
-"""What is asked: tasks and what models predicted for them; apart from these, jobs and uploads.
+"""Models of tasks, predictions, jobs and uploads.
 
-Begin at `task.py`. Nothing in this app knows about people who answer.
+Begin at `task.py`. This app does not depend on studies or annotators.
 """
 
 from tasks.models.job import Installation, Job, PeriodicPart

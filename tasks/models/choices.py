@@ -1,4 +1,4 @@
-"""The database keeps each field with choices to these: a CHECK that refuses another value."""
+"""Database constraints for fields with choices, and the field for languages."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.db.models import Q
 def one_of(
     field: str, choices: type[models.TextChoices], name: str, or_empty: bool = False
 ) -> models.CheckConstraint:
-    """The constraint of that name: the field holds one of the choices (`or_empty`: or "")."""
+    """Return a constraint: the field is one of the choices (`or_empty`: or "")."""
     values = [*choices.values, ""] if or_empty else choices.values
     return models.CheckConstraint(
         condition=Q((f"{field}__in", values)),
@@ -20,14 +20,14 @@ def one_of(
 
 
 def languages() -> list[tuple[str, str]]:
-    """The languages of the interface: their codes, and their names in themselves."""
+    """Return codes and native names of the interface languages."""
     return settings.LANGUAGES
 
 
 class LanguageField(models.CharField):
     """A language of settings.LANGUAGES.
 
-    Languages come with their catalogues, so migrations know the field as text without choices.
+    Languages can be added with a catalogue, so migrations treat the field as text without choices.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):

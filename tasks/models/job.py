@@ -18,13 +18,13 @@ class JobState(models.TextChoices):
 
 
 class Job(models.Model):
-    """Work that takes longer than a request, as far as it is done; tasks/jobs.py runs it.
+    """Work that takes longer than a request, and its progress; tasks/jobs.py runs it.
 
-    The same work (kind, parameters, seed) is one row, whoever asks for it: `key`.
+    The same work (kind, parameters, seed) has only one row, by `key`.
     """
 
     State = JobState
-    queue_is_away = False  # of this object: its chunks could not be sent to a worker just now
+    queue_is_away = False  # of this object: its next chunk could not be enqueued
 
     kind = models.CharField(max_length=40)
     key = models.CharField(max_length=64, unique=True)
@@ -37,10 +37,10 @@ class Job(models.Model):
     done = models.PositiveIntegerField(default=0)
     state = models.CharField(max_length=7, choices=State, default=State.WAITING)
     error = models.TextField(blank=True)
-    # What each chunk gave, in their order.
+    # The results of the chunks, in order.
     result = models.JSONField(default=list)
-    # Whoever holds the lease is at the next chunk, until when that is believed; how often the chunk
-    # was begun and, where there is a queue, when a worker was last told of it.
+    # The lease on the next chunk and its expiry; how often the chunk was begun; and, with a queue,
+    # when it was last enqueued.
     lease = models.CharField(max_length=32, blank=True)
     leased_until = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0)
@@ -77,7 +77,7 @@ class Job(models.Model):
 
     @property
     def is_at_work(self) -> bool:
-        """Is its next chunk leased now, as far as the lease is believed?"""
+        """Is there a valid lease on its next chunk?"""
         return Job.objects.filter(pk=self.pk, leased_until__gte=Now()).exists()
 
     @property
@@ -90,10 +90,10 @@ class Job(models.Model):
 
 
 class PeriodicPart(models.Model):
-    """One part of `manage.py tick`; its row is taken by whoever runs it."""
+    """One part of `manage.py tick`; its row is the lock for running it."""
 
     name = models.CharField(max_length=30, unique=True)
-    busy_until = models.DateTimeField(null=True)  # then a run that was killed is not waited for
+    busy_until = models.DateTimeField(null=True)  # expiry of the lock of a killed run
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     succeeded_at = models.DateTimeField(null=True)
@@ -114,12 +114,12 @@ class PeriodicPart(models.Model):
 
 
 class Installation(models.Model):
-    """This database, in its one row: the folder var/ that belongs to it holds the same id."""
+    """This database, in one row; its folder var/ contains the same id."""
 
-    # True in the one row that there is.
+    # Always True and unique, so that there is only one row.
     only = models.BooleanField(default=True, unique=True, editable=False)
     folder_id = models.UUIDField(default=uuid.uuid4, editable=False)
-    # When the first visit created the first account: once, whatever happens to that account.
+    # When the first visit created the first account: only once, even if that account is deleted.
     owned_since = models.DateTimeField(null=True, editable=False)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""What language models predicted for test examples: it is scored like any answer."""
+"""Predictions of language models for test examples, scored like answers."""
 
 from django.conf import settings
 from django.core.validators import MinValueValidator, RegexValidator, URLValidator
@@ -10,7 +10,7 @@ from tasks.models.task import Example, Task
 
 
 class ExternalData(models.TextChoices):
-    """Did the model learn from data beside the training split?"""
+    """Did the model learn from data other than the training split?"""
 
     NOT_STATED = "", "not stated"
     NO = "no", "no"
@@ -18,7 +18,7 @@ class ExternalData(models.TextChoices):
 
 
 class SizeClass(models.TextChoices):
-    """In which class a leaderboard ranks the model."""
+    """The class in which a leaderboard ranks the model."""
 
     NOT_STATED = "", "other, or not stated"
     BASE = "base", "base"
@@ -26,7 +26,7 @@ class SizeClass(models.TextChoices):
 
 
 class LanguageModel(models.Model):
-    """A model whose predictions were uploaded, and what it is."""
+    """A model whose predictions were uploaded, with its description."""
 
     name = models.CharField(
         max_length=60,
@@ -54,7 +54,7 @@ class LanguageModel(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="uploaded_models"
     )
     uploaded_at = models.DateTimeField(auto_now_add=True)
-    # Out of the list of models; nothing else changes.
+    # Hides it from the list of models; nothing else changes.
     archived_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -74,7 +74,7 @@ class LanguageModel(models.Model):
 
 
 class Numbering(models.TextChoices):
-    """Which training file a split's number means: the published ones of two tasks do not nest."""
+    """The meaning of a split's number: the published files of two tasks do not nest."""
 
     NOT_STATED = "", "not stated"
     PUBLISHED = "published", "as published"
@@ -92,15 +92,15 @@ class Seen(models.TextChoices):
 
 class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
     def with_scores(self) -> "PredictionFileQuerySet":
-        """Add `mean_s1` in [0, 1], over the test examples, and `examples`, how many these are."""
+        """Add `mean_s1` in [0, 1] over the test examples, and their number `examples`."""
         scored = self.annotate(
             mean_s1=models.Avg("predictions__s1"), examples=models.Count("predictions")
         )
-        return scored.order_by(*(PredictionFile._meta.ordering or ()))  # grouping drops it
+        return scored.order_by(*(PredictionFile._meta.ordering or ()))  # grouping removes the order
 
 
 class PredictionFile(models.Model):
-    """What one model predicted for the test examples after training on one split."""
+    """Predictions of one model for the test examples after training on one split."""
 
     model = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="files")
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="prediction_files")
@@ -108,9 +108,9 @@ class PredictionFile(models.Model):
     split_number = models.PositiveIntegerField(null=True)
     filename = models.CharField(max_length=255)
     sha256 = models.CharField(max_length=64)
-    # What was found when it was compared with the card.
+    # Findings of the comparison with the card.
     remarks = models.JSONField()
-    # What the run was, as its uploader states it.
+    # The run, as described by its uploader.
     numbering = models.CharField(max_length=10, choices=Numbering, blank=True, default="")
     seen_test = models.CharField(max_length=10, choices=Seen, blank=True, default="")
     predicted_on = models.DateField(null=True)
@@ -145,12 +145,12 @@ class PredictionFile(models.Model):
 
     @property
     def place(self) -> str:
-        """Shots and split in words."""
+        """Shots and split as text."""
         return f"{self.shots} shots" + (f", split {self.split_number}" if self.shots else "")
 
     @property
     def run_text(self) -> str:
-        """What its uploader states of the run, in words."""
+        """The uploader's description of the run as text."""
         stated = [
             f"numbering {Numbering(self.numbering).label}" if self.shots else "",
             f"may have seen the test set: {Seen(self.seen_test).label}",
@@ -161,7 +161,7 @@ class PredictionFile(models.Model):
 
 
 class Prediction(models.Model):
-    """The texts that were predicted for one test example; empty is "no answer"."""
+    """The predicted texts for one test example; empty is "no answer"."""
 
     file = models.ForeignKey(PredictionFile, on_delete=models.CASCADE, related_name="predictions")
     example = models.ForeignKey(Example, on_delete=models.PROTECT, related_name="predictions")

@@ -1,7 +1,7 @@
 """Tasks, their published files (splits) and the examples in them.
 
 A row here never changes after import. Changed content makes a new version of the task, so that
-every answer ever given still stands beside the example it was given for.
+every answer retains the example it was given for.
 """
 
 import uuid
@@ -19,14 +19,14 @@ from tasks.models.job import Job
 
 class TaskQuerySet(models.QuerySet["Task"]):
     def latest_versions(self) -> "TaskQuerySet":
-        """Keep the newest of these versions of each task, by name."""
+        """Select the newest of these versions of each task, by name."""
         newest = (
             self.filter(name=models.OuterRef("name")).order_by("-version").values("version")[:1]
         )
         return self.filter(version=models.Subquery(newest)).order_by("name")
 
     def listed(self) -> "TaskQuerySet":
-        """The newest version of each task that is not archived, and each that is."""
+        """Select the newest unarchived version of each task, and all archived versions."""
         newest = (
             Task.objects.filter(name=models.OuterRef("name"), archived_at__isnull=True)
             .order_by("-version")
@@ -36,12 +36,12 @@ class TaskQuerySet(models.QuerySet["Task"]):
         return self.filter(shown).order_by("name", "-version")
 
     def with_reports(self) -> "TaskQuerySet":
-        """With their data reports, in the same query."""
+        """Fetch the data reports in the same query."""
         return self.select_related("data_report")
 
 
 class TaskManager(models.Manager.from_queryset(TaskQuerySet)):  # type: ignore[misc]
-    """Tasks that are imported as a whole: one whose examples still come in is no task yet."""
+    """Complete tasks: excludes those whose import is unfinished."""
 
     def get_queryset(self) -> TaskQuerySet:
         unfinished = UnfinishedImport.objects.filter(task=models.OuterRef("pk"))
@@ -49,7 +49,7 @@ class TaskManager(models.Manager.from_queryset(TaskQuerySet)):  # type: ignore[m
 
 
 class Task(models.Model):
-    """One version of a task: its card and the splits that were imported with it."""
+    """One version of a task: its card and the splits imported with it."""
 
     name = models.CharField(max_length=60)
     version = models.PositiveIntegerField()
@@ -57,9 +57,9 @@ class Task(models.Model):
     card_data = models.JSONField()
     rechained = models.BooleanField(default=False)
     imported_at = models.DateTimeField(auto_now_add=True)
-    # This version is out of the list of tasks; nothing else changes.
+    # Hides this version from the list of tasks; nothing else changes.
     archived_at = models.DateTimeField(null=True, blank=True)
-    # None: from the command line without --owner, or before tasks had teams.
+    # None: imported on the command line without --owner, or before tasks had teams.
     imported_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -81,17 +81,17 @@ class Task(models.Model):
 
     @property
     def card(self) -> Card:
-        """The card, parsed once for each content and process."""
+        """The parsed card, cached by content in each process."""
         return frozen.card(self)
 
     @property
     def report(self) -> dict[str, Any]:
-        """The data report, one query unless `data_report` was selected along."""
+        """The data report; needs a query unless `data_report` was selected."""
         return self.data_report.content
 
     @property
     def test_part(self) -> str:
-        """20 of 60 test examples, and how they were drawn; "" where the test is all of them."""
+        """A text such as "20 of 60 test examples" and how they were drawn; "" for all of them."""
         if self.card.test_of is None:
             return ""
         files = {split["file"]: split["examples"] for split in self.report["splits"]}
@@ -106,27 +106,27 @@ class Task(models.Model):
 
     @property
     def test_hash(self) -> str:
-        """SHA-256 over the content hashes of the test file's examples, in the file's order."""
+        """SHA-256 of the content hashes of the test file's examples, in order."""
         return frozen.test_hash(self)
 
     def train_split(self, shots: int, number: int | None) -> "Split":
-        """The training file of that size and number; Split.DoesNotExist where there is none."""
+        """Return the training file of that size and number. Raises Split.DoesNotExist."""
         return self.splits.get(kind=Split.Kind.TRAIN, shots=shots, number=number)
 
     @property
     def training_sizes(self) -> list[int]:
-        """The shots for which this task has training files, ascending."""
+        """The shots of this task's training files, ascending."""
         trained = self.splits.filter(kind=Split.Kind.TRAIN)
         return sorted({shots for shots in trained.values_list("shots", flat=True) if shots})
 
     def split_numbers(self, shots: int) -> list[int]:
-        """The numbers of the training files of that size, ascending."""
+        """Return the numbers of the training files of that size, ascending."""
         splits = self.splits.filter(kind=Split.Kind.TRAIN, shots=shots)
         return sorted(number for number in splits.values_list("number", flat=True) if number)
 
 
 class TaskReport(models.Model):
-    """The data report of a task: large and read by few pages, so no part of the task's row."""
+    """The data report of a task, in a separate row, as it is large and few pages read it."""
 
     task = models.OneToOneField(
         Task, on_delete=models.CASCADE, primary_key=True, related_name="data_report"
@@ -138,7 +138,7 @@ class TaskReport(models.Model):
 
 
 class UnfinishedImport(models.Model):
-    """Stands beside a task as long as its examples come in, piece by piece; tasks/importing.py."""
+    """Marks a task whose examples are still being stored; tasks/importing.py."""
 
     task = models.OneToOneField(
         Task, on_delete=models.CASCADE, primary_key=True, related_name="unfinished"
@@ -150,7 +150,7 @@ class UnfinishedImport(models.Model):
 
 
 class TaskMember(models.Model):
-    """A member of a task's team, beside the importer of its first version (tasks/teams.py)."""
+    """A member of a task's team; the importer of the first version is one too (tasks/teams.py)."""
 
     task_name = models.CharField(max_length=60)
     user = models.ForeignKey(
@@ -178,7 +178,7 @@ class TaskMember(models.Model):
 class SplitKind(models.TextChoices):
     TRAIN = "train"
     TEST = "test"
-    # Attention checks: attached to a version, no part of its content, never in S1.
+    # Attention checks: attached to a version, not part of its content, never in S1.
     CHECK = "check"
 
 
@@ -233,9 +233,9 @@ class Example(models.Model):
     question = models.TextField(blank=True)
     gold = models.JSONField()
     gold_starts = models.JSONField(null=True)
-    # Why the gold is right, in the researcher's words: gold itself, and shown in the reveal alone.
+    # Why the gold is right, written by the researcher; like gold, shown only in the reveal.
     explanation = models.TextField(blank=True, default="")
-    # What can be chosen, in the order in which it is shown; of tasks answered by options alone.
+    # The choices in display order; only for tasks answered by options.
     options = models.JSONField(default=list, blank=True)
     content_hash = models.CharField(max_length=64, db_index=True)
 
@@ -255,22 +255,22 @@ class Example(models.Model):
 
 
 class TaskUpload(models.Model):
-    """Files on their way to becoming a task, in a folder of their own; tasks/uploads.py reads them.
+    """Files that are to become a task, in a separate folder; tasks/uploads.py reads them.
 
-    Nothing of it is a task before it is confirmed. It is gone after that, or after a day.
+    They are not a task until the user confirms. Deleted after that, or after a day.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="uploads"
     )
-    # A card that ships with the project; empty: the task.toml among the files.
+    # A CLUES card of the project; empty: the task.toml among the files.
     card_name = models.CharField(max_length=40, blank=True)
-    # Sentences about files that were not taken when files were last added.
+    # Messages about files that were refused in the latest addition.
     refused = models.JSONField(default=list)
-    # Counts changes of the files or the card: what was found out before holds no longer.
+    # Counts changes of the files or the card, which invalidate earlier checks.
     revision = models.PositiveIntegerField(default=0)
-    # The check of this revision, or the import once it is confirmed.
+    # The check of this revision, or the import after confirmation.
     job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
