@@ -1,1 +1,1 @@
-"""What models predicted: format.py reads it, store.py keeps it, upload_job.py takes uploads."""
+"""Predictions of models: format.py reads, store.py stores, upload_job.py handles uploads."""

@@ -1,9 +1,9 @@
-"""Answers as one text, as evaluation tools log what a model said, and their logs as predictions.
+"""Answers as a single text, as evaluation tools log them, and conversion of their logs.
 
-One text stands as it is, none as "", several as a JSON list; a text that would be read as something
-else stands in a list of one. Logs become files of predictions, which format.py reads: samples of
-lm-evaluation-harness, and logs of Inspect (which need inspect-ai, the extra `inspect`). The pure
-core: no Django.
+One text is itself, no text is "", several are a JSON list; a text that would be parsed differently
+is put into a list of one. Logs become files of predictions, which format.py reads: samples of
+lm-evaluation-harness, and logs of Inspect (which need inspect-ai, the extra `inspect`). Pure core:
+no Django.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ MISSING = "reading logs of Inspect needs inspect-ai: pip install inspect-ai (the
 
 
 def as_completion(texts: Sequence[str]) -> str:
-    """The answer as one text; `texts_of` reads the same texts from it."""
+    """Return the answer as a single text, which `texts_of` converts back."""
     if not texts:
         return ""
     (first, *more) = texts
@@ -36,8 +36,8 @@ def as_completion(texts: Sequence[str]) -> str:
 
 
 def texts_of(completion: str) -> list[str]:
-    """The texts of an answer: those of a JSON list of texts, else the text itself, without blanks
-    around it; none of an empty one.
+    """Return the texts of an answer: the items of a JSON list of texts, else the stripped text; []
+    if it is empty.
     """
     text = completion.strip()
     if text.startswith("["):
@@ -51,16 +51,16 @@ def texts_of(completion: str) -> list[str]:
 
 
 def prediction_lines(rows: Iterable[tuple[object, Sequence[str]]]) -> bytes:
-    """One line for each (id of an example, predicted texts)."""
+    """Return a line for each (id of an example, predicted texts)."""
     lines = (json.dumps({"id": identity, "predicted": list(texts)}) for identity, texts in rows)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 def read_predictions(path: Path) -> tuple[str, bytes]:
-    """The name and the lines of a file of predictions, converted where it is another tool's.
+    """Return name and lines of a file of predictions, converted from other tools' logs.
 
-    The task of such a log is named as a file of predictions is (MNLI_10_3), and its samples carry
-    the ids of the examples, as the files of `export_task` do. Raises FormatError, OSError.
+    The log's task has the name of a file of predictions (MNLI_10_3), and its samples have the ids
+    of the examples, as in the files of `export_task`. Raises FormatError, OSError.
     """
     if matched := SAMPLES.fullmatch(path.name):
         return f"{matched['place']}.jsonl", _of_harness(path)
@@ -81,7 +81,7 @@ def _of_harness(path: Path) -> bytes:
 
 
 def _of_inspect(path: Path) -> tuple[str, bytes]:
-    """The log itself can be named as a file of predictions, too; it has one epoch."""
+    """Alternatively, the log itself has such a name; it has one epoch."""
     log = _log(path)
     if log.status != "success":
         raise FormatError(
@@ -103,7 +103,7 @@ def _log(path: Path) -> Any:
 
     try:
         return read_eval_log(path)
-    except Exception as error:  # its readers raise of many kinds
+    except Exception as error:  # its readers raise various exceptions
         raise FormatError(
             path.name, None, None, f"Inspect cannot read this log ({str(error)[:200]})"
         ) from None

@@ -1,9 +1,9 @@
-"""A model's predictions, as files: one JSON Lines file per task, shots and split number.
+"""Files of a model's predictions: one JSON Lines file per task, shots and split number.
 
-Each line is `{"id": ..., "predicted": [texts]}`, one for each test example of the task. Reading is
-strict, and errors name the file, the line and the field, as for the examples (tasks/formats.py).
-The card binds models as it binds people: a score from answers that nobody else may give compares
-with nothing.
+Each line is `{"id": ..., "predicted": [texts]}`, one for each test example of the task. Parsing is
+strict, and errors contain file, line and field, as for examples (tasks/formats.py). The card
+applies to models as it does to people: answers that people cannot give would make scores
+incomparable.
 """
 
 import io
@@ -17,7 +17,7 @@ from tasks.formats import FormatError, example_id, json_lines, json_object, stor
 
 FIELDS = ("id", "predicted")
 MAX_TEXTS = 1000  # predicted for one example
-LARGEST_FILE = 20_000_000  # bytes; one of 600 test examples has some 50,000
+LARGEST_FILE = 20_000_000  # bytes; a file with 600 test examples has about 50,000
 FILE_NAME = re.compile(
     r"(?P<task>[^@]+)(?:@(?P<version>[1-9]\d{0,4}))?"
     r"_(?:0|(?P<shots>[1-9]\d{0,4})_(?P<number>[1-9]\d{0,3}))\.jsonl"
@@ -26,7 +26,7 @@ NAMED = "TASK_SHOTS_SPLIT.jsonl such as MNLI_10_3.jsonl, or TASK_0.jsonl at zero
 
 
 class Place(NamedTuple):
-    """What a file's name says: task (newest version if none), shots, split number (none at 0)."""
+    """Place in a file's name: task (newest version by default), shots, split number (None at 0)."""
 
     task: str
     version: int | None
@@ -35,7 +35,7 @@ class Place(NamedTuple):
 
 
 def place_of(filename: str) -> Place:
-    """Read a name such as MNLI_10_3.jsonl, MNLI_0.jsonl or MNLI@1_10_3.jsonl.
+    """Parse a name such as MNLI_10_3.jsonl, MNLI_0.jsonl or MNLI@1_10_3.jsonl.
 
     Raises FormatError.
     """
@@ -49,7 +49,7 @@ def place_of(filename: str) -> Place:
 
 
 class Predicted(NamedTuple):
-    """The predicted texts for one example, the line where they stand, and what could be chosen."""
+    """The predicted texts for one example, their line, and the choices of the example."""
 
     line: int
     texts: list[str]
@@ -57,7 +57,7 @@ class Predicted(NamedTuple):
 
 
 def whole_test(card: Card, ids: Collection[str]) -> Collection[str]:
-    """The ids of a corpus's whole test where the task's is a part of it; `ids` are the task's.
+    """Return the ids of the corpus's whole test, if the task's test, `ids`, is a part of it.
 
     Ids of the Few-shot Gym are a file and its line: glue-rte_16_13_test:5.
     """
@@ -71,11 +71,11 @@ def whole_test(card: Card, ids: Collection[str]) -> Collection[str]:
 def parse(
     data: bytes, filename: str, ids: Collection[str], whole: Collection[str] = ()
 ) -> dict[str, Predicted]:
-    """Read a file of predictions: id of each of the examples -> what was predicted for it.
+    """Read a file of predictions: example id -> prediction.
 
-    Every spelling of "no answer" (`[]`, `[""]`) is the empty list, as it is in gold at import.
-    Exactly one line is wanted for each id of `ids`; others of `whole` are read past, so that a
-    model is scored on the same examples as people. Raises FormatError.
+    Every spelling of "no answer" (`[]`, `[""]`) becomes the empty list, like gold at import. Each
+    id of `ids` must have exactly one line; other ids of `whole` are ignored, so that models are
+    scored on the same examples as people. Raises FormatError.
     """
     if len(data) > LARGEST_FILE:
         raise FormatError(filename, None, None, f"the file is larger than {LARGEST_FILE:,} bytes")
@@ -127,17 +127,17 @@ def _texts(value: object, filename: str, line: int) -> list[str]:
 
 
 def as_answered(card: Card, predicted: Predicted, options: Sequence[str]) -> Predicted:
-    """The same in the spelling of answers (a number's one), with what could be chosen."""
+    """Return it in the spelling of answers, with the choices of the example."""
     texts = [KINDS[card.answered_by].spelled(text) for text in predicted.texts]
     return Predicted(predicted.line, texts, frozenset(options))
 
 
 def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> list[FormatError]:
-    """What the card does not allow, one error for each rule, at the first line against it.
+    """Return violations of the card, one error per rule, at the first line that violates it.
 
-    A label task takes exactly one of its labels; a span task at most `max_spans` texts, and no
-    empty answer where the card has none; options are those of the example; a number is one in plain
-    digits. A text that is predicted twice counts once, as in S1.
+    A label task needs exactly one of its labels; a span task at most `max_spans` texts, and no
+    empty answer unless the card has "no answer"; options are those of the example; a number has
+    plain digits. Repeated texts count once, as in S1.
     """
     return [
         error
@@ -152,7 +152,7 @@ def _broken(
     sentence: str,
     filename: str,
 ) -> FormatError | None:
-    """How many predictions break one rule, what the first of them are, and where."""
+    """Return an error with the number, examples and place of violations of a rule, or None."""
     broken = [p for p in predicted if breaks(p.texts, p.options)]
     if not broken:
         return None
@@ -172,10 +172,10 @@ def not_in_context(
     predicted: Mapping[str, Predicted],
     places: Mapping[str, Sequence[str]],
 ) -> str:
-    """A sentence on texts that nobody could have highlighted; "" where there are none.
+    """Return a sentence on texts that people could not have highlighted; "" if there are none.
 
-    `places` has, for each id, the texts that can be highlighted in (segments, and the question
-    where the card lets it be). Such a prediction is allowed: a model may write freely.
+    `places` maps ids to the texts that can be highlighted in (segments, and the question if the
+    card allows it). Such predictions are accepted: a model may write freely.
     """
     if not card.is_highlighted or card.typed:
         return ""

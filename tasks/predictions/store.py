@@ -1,4 +1,4 @@
-"""Storing predictions of models: scored like any answer, all files of an upload or none."""
+"""Store predictions of models, scored like answers; all files of an upload or none."""
 
 import base64
 import hashlib
@@ -16,16 +16,16 @@ from tasks.formats import FormatError
 from tasks.models import Example, LanguageModel, Prediction, PredictionFile, Task
 from tasks.predictions.format import place_of
 
-# Of the model.
+# Fields of the model.
 DETAILS = (
     "title", "link", "parameters", "size_class", "external_labelled", "external_unlabelled",
 )  # fmt: skip
-RUN = ("numbering", "seen_test", "predicted_on", "revision")  # of its files
-PART = 200_000  # bytes that are read together, or one file where it is larger
+RUN = ("numbering", "seen_test", "predicted_on", "revision")  # fields of its files
+PART = 200_000  # bytes that are read together; a larger file is read alone
 
 
 class PredictionsError(ValueError):
-    """Why nothing was stored: one sentence for each problem, files named."""
+    """Why nothing was stored: one sentence per problem, with the file."""
 
     def __init__(self, problems: Sequence[str]):
         super().__init__("\n".join(problems))
@@ -34,7 +34,7 @@ class PredictionsError(ValueError):
 
 @dataclass(frozen=True)
 class PredictionUpload:
-    """A file of predictions as it came, and what it is of."""
+    """An uploaded file of predictions and its place."""
 
     filename: str
     data: bytes
@@ -44,7 +44,7 @@ class PredictionUpload:
 
     @classmethod
     def named(cls, filename: str, data: bytes) -> "PredictionUpload":
-        """An upload whose place is read from its name. Raises FormatError."""
+        """Return an upload whose place is read from its name. Raises FormatError."""
         place = place_of(filename)
         versions = Task.objects.filter(name=place.task)
         if place.version:
@@ -61,7 +61,7 @@ class PredictionUpload:
         return cls(filename, data, task, place.shots, place.split_number)
 
     def check_place(self) -> None:
-        """The task must have the training file that is named. Raises FormatError."""
+        """Check that the task has that training file. Raises FormatError."""
         if not self.shots:
             return
         numbers = self.task.split_numbers(self.shots)
@@ -79,9 +79,9 @@ class PredictionUpload:
 
 @dataclass(frozen=True)
 class Scored:
-    """The predictions of a file with their S1, not stored yet, and what is to be said of them.
+    """The predictions of a file with their S1, not stored yet, with remarks.
 
-    `remarks` is None where the file was not held against the card.
+    `remarks` is None if the file was not compared with the card.
     """
 
     rows: list[Prediction]
@@ -91,12 +91,12 @@ class Scored:
 def add(
     name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any
 ) -> list[PredictionFile]:
-    """Score and store predictions of the model of that name, which is made if there is none.
+    """Score and store predictions of the model of that name; create the model if necessary.
 
-    `details` describe the model (DETAILS; an empty one leaves what is stored) and the run (RUN;
-    predicted_on as ISO 8601).
-    Raises PredictionsError naming every file that does not do, ValidationError for a name or
-    detail that does not do; then nothing is stored, the model included. Raises checking.Busy.
+    `details` describe the model (DETAILS; empty: unchanged) and the run (RUN; date as ISO 8601).
+
+    Raises PredictionsError with every invalid file, ValidationError for the name or a detail,
+    checking.Busy; then nothing is stored.
     """
     if not uploads:
         raise PredictionsError(["There is no file of predictions."])
@@ -107,7 +107,7 @@ def add(
 
 
 def delete(file: PredictionFile) -> None:
-    """Delete a file of predictions. Raises PredictionsError where a closed study compares it."""
+    """Delete a file of predictions. Raises PredictionsError if a closed study compares it."""
     try:
         with transaction.atomic():
             # A study that is being closed locks the files that it compares.
@@ -123,7 +123,7 @@ def delete(file: PredictionFile) -> None:
 
 
 def check(name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any) -> None:
-    """Raise what `add` would, but for what is in the files; store nothing."""
+    """Raise the errors of `add`, except for the files' content; store nothing."""
     problems = list(_misplaced(uploads).values())
     if problems:
         raise PredictionsError(problems)
@@ -139,7 +139,7 @@ def store(
     by: User,
     details: dict[str, Any],
 ) -> list[PredictionFile]:
-    """Store what was scored, all or nothing. Raises as `add` does."""
+    """Store scored files, all or nothing. Raises the errors of `add`."""
     try:
         with transaction.atomic():
             model = _free_model(name, uploads, by, details)
@@ -150,7 +150,7 @@ def store(
                 for upload, result in zip(uploads, results, strict=True)
             ]
     except IntegrityError:
-        # The check above passed, so somebody stored the same model or place since.
+        # The check above has passed, so the same model or place was stored concurrently.
         raise PredictionsError(
             [
                 "Somebody else uploaded the same predictions at the same time: check the list,"
@@ -162,7 +162,7 @@ def store(
 def _free_model(
     name: str, uploads: Sequence[PredictionUpload], by: User, details: dict[str, Any]
 ) -> LanguageModel:
-    """The model, which has no predictions yet where these belong."""
+    """Return the model. Raises PredictionsError if a place has predictions already."""
     model = _model(name, by, details)
     problems = [
         f"{upload.filename}: {model} has predictions for {upload.task} at {file.place}"
@@ -178,7 +178,7 @@ def _free_model(
 
 
 def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
-    """Number of the upload -> why nothing can be where it belongs."""
+    """Return number of the upload -> why its place is invalid or taken."""
     problems: dict[int, str] = {}
     first: dict[tuple[int, int, int | None], str] = {}
     for number, upload in enumerate(uploads):
@@ -202,9 +202,9 @@ def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
 
 
 def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
-    """Read, hold against the card and score each file.
+    """Read each file, compare it with the card and score it.
 
-    In processes of their own (tasks/checking.py). Raises PredictionsError, checking.Busy.
+    In separate processes (tasks/checking.py). Raises PredictionsError, checking.Busy.
     """
     misplaced = _misplaced(uploads)
     placed = [number for number in range(len(uploads)) if number not in misplaced]
@@ -238,7 +238,7 @@ def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
 
 
 def in_parts(sizes: Sequence[int]) -> list[list[int]]:
-    """The numbers of the files, in order, that are read together."""
+    """Group the files, in order, into parts that are read together."""
     parts: list[list[int]] = []
     left = 0
     for number, size in enumerate(sizes):
@@ -253,7 +253,7 @@ def in_parts(sizes: Sequence[int]) -> list[list[int]]:
 def _read(
     uploads: Sequence[PredictionUpload], known: dict[int, dict[str, Example]]
 ) -> list[dict[str, Any]]:
-    """What the check says of each: {rows, remarks}, rows of [id, texts, S1]; or {errors}."""
+    """Return the check's reply for each: {rows, remarks}, rows of [id, texts, S1]; or {errors}."""
     tasks = list({upload.task.pk: upload.task for upload in uploads}.values())
     numbers = {task.pk: number for number, task in enumerate(tasks)}
     described = [
@@ -277,7 +277,7 @@ def _read(
     try:
         return checking.run("predictions", waits=True, files=files, tasks=described)["files"]
     except checking.TooComplex as error:
-        if len(uploads) > 1:  # which of them?
+        if len(uploads) > 1:  # find the file that needs too much
             return [_read([upload], known)[0] for upload in uploads]
         return [{"errors": [f"{uploads[0].filename}: {error}"]}]
 

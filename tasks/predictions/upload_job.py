@@ -1,6 +1,6 @@
-"""Large uploads of predictions, as a job: they are read and scored part by part, then all stored.
+"""Large uploads of predictions, as a job: read and score part by part, then store all.
 
-What is small is scored in the request (tasks/predictions/store.py). Files lie in the folder of the
+Small uploads are scored in the request (tasks/predictions/store.py). Files are in the folder of the
 job until it ends. All are stored or none.
 """
 
@@ -22,7 +22,7 @@ from tasks.predictions import store as prediction_store
 from tasks.predictions.store import PredictionsError, PredictionUpload, Scored
 
 KIND = "predictions"
-SMALL = 500_000  # bytes of predictions that are scored and stored in less than a second
+SMALL = 500_000  # bytes of predictions that take less than a second to score and store
 KEPT = timedelta(days=1)
 
 
@@ -31,7 +31,7 @@ def is_large(uploads: Sequence[PredictionUpload]) -> bool:
 
 
 def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: Any) -> Job:
-    """The job that scores and stores them. Raises as `prediction_files.check` does."""
+    """Begin a job that scores and stores them. Raises the errors of `store.check`."""
     prediction_store.check(name, uploads, by, **details)
     jobs.drop(Job.objects.filter(kind=KIND, created_at__lt=timezone.now() - KEPT))
     jobs.sweep()
@@ -45,7 +45,7 @@ def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: An
         }
         for upload in uploads
     ]
-    # The token makes it a job of its own: who uploads the same again wants another answer.
+    # The token makes the job unique: a repeated upload needs a new outcome.
     parameters = {
         "token": secrets.token_hex(8),
         "model": name,
@@ -53,7 +53,7 @@ def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: An
         "files": files,
         "parts": prediction_store.in_parts([len(upload.data) for upload in uploads]),
     }
-    with transaction.atomic():  # nobody sees the job before its files are there
+    with transaction.atomic():  # commits the job only after its files are written
         job = jobs.start(KIND, parameters, total=len(parameters["parts"]) + 1, owner=by)
         try:
             with disk.named():
@@ -67,15 +67,15 @@ def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: An
 
 
 def outcome(job: Job) -> dict[str, Any]:
-    """What a job that is done says: {stored: number, remarks}, or {problems: sentences}."""
+    """Return the outcome of a finished job: {stored: number, remarks}, or {problems: sentences}."""
     return job.result[-1]
 
 
 @jobs.job(KIND)
 def chunk(job: Job, number: int) -> dict[str, Any]:
-    """Read and score the files of a part, {problems, remarks}; as the last, store all: `outcome`.
+    """Score the files of a part: {problems, remarks}; the last chunk stores all, see `outcome`.
 
-    The remarks are lists of sentences by the number of the file, as text.
+    Remarks are lists of sentences by the number of the file, as text.
     """
     if number < job.total - 1:
         return _score(job, job.parameters["parts"][number])
@@ -122,7 +122,7 @@ def _store(job: Job) -> dict[str, Any]:
     by_number = {
         number: notes for part in job.result for number, notes in part.get("remarks", {}).items()
     }
-    # None of a part that was scored before files were held against the card.
+    # None for files whose part was scored before remarks existed.
     remarks = [by_number.get(str(number)) for number in range(len(files))]
     if not _is_stored(job):
         if job.owner is None:
@@ -140,7 +140,7 @@ def _store(job: Job) -> dict[str, Any]:
 
 
 def _is_stored(job: Job) -> bool:
-    """Did a process store it that was stopped before it could say so?"""
+    """Did a process that was killed store the files without recording it?"""
     names = ("task", "shots", "split_number", "sha256")
     since = PredictionFile.objects.filter(
         model__name=job.parameters["model"], uploaded_at__gte=job.created_at
