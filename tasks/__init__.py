@@ -1,5 +1,5 @@
-"""What is asked: tasks, their examples and cards, scores of one answer, predictions, jobs.
+"""Tasks: examples, cards, the score of one answer, predictions and jobs.
 
-Begin with formats.py and importing.py. This package knows nothing about people; its pure core
-(metrics, spans, comparison, formats, cards, predictions.format) knows neither Django nor pandas.
+Begin with formats.py and importing.py. This package is independent of studies; its pure core
+(metrics, spans, comparison, formats, cards, predictions.format) uses neither Django nor pandas.
 """

@@ -1,6 +1,6 @@
-"""The app of tasks: its kinds of jobs are known from the start.
+"""The app of tasks: registers kinds of jobs at start.
 
-After every migrate its folder is bound to its database.
+After each migrate it binds the folder to the database.
 """
 
 from django.apps import AppConfig

@@ -1,7 +1,7 @@
-"""The task card (task.toml): everything about a task that is not an example.
+"""The task card (task.toml): everything about a task except its examples.
 
-All of it goes into a study's manifest. Reading is strict: a missing key and an unknown key are both
-refused by name, because a misspelt option that is silently ignored changes what annotators see.
+All of it goes into a study's manifest. Parsing is strict: missing and unknown keys are errors,
+because a misspelt option that is silently ignored would change what annotators see.
 """
 
 import tomllib
@@ -41,13 +41,13 @@ from tasks.tokens import GRANULARITIES, WORD
 FAMILIES = ("classification", "sequence_labelling", "reading_comprehension", "generation")
 GOLD_RULES = ("set", "any_of")
 DIRECTIONS = ("ltr", "rtl")
-S1 = "S1"  # the metric of a card that names none
+S1 = "S1"  # the default metric
 LONGEST_LABEL = 100  # characters
-MAX_BYTES = 100_000  # of a task.toml; the longest that ships has 2,231
+MAX_BYTES = 100_000  # the longest card that ships has 2,231 bytes
 
 
 class CardError(ValueError):
-    """A card that cannot be read: which file, which key, what was expected; all of it at once."""
+    """An invalid card: the file, the keys and what was expected; lists all errors."""
 
     def __init__(self, *sentences: str):
         super().__init__("; ".join(sentences))
@@ -63,7 +63,7 @@ class Label:
 
 @dataclass(frozen=True)
 class QuestionType:
-    """One kind of question, recognised by the data's exact wording."""
+    """A type of question, recognised by the exact wording of the data."""
 
     match: str
     name: str
@@ -74,7 +74,7 @@ class QuestionType:
 
 @dataclass(frozen=True)
 class Help:
-    """One help window: a definition and one example that is in no split."""
+    """A help window: a definition and an example that is in no split."""
 
     title: str
     definition: str
@@ -83,14 +83,14 @@ class Help:
 
 @dataclass(frozen=True)
 class LabelHelp(Help):
-    """The window on a label. Pages ask what it means in the language of their interface."""
+    """The help window of a label; pages translate its title."""
 
     label: str
 
 
 @dataclass(frozen=True)
 class KindHelp(Help):
-    """The window on a kind of question. Pages ask what counts in the language of theirs."""
+    """The help window of a question type; pages translate its title."""
 
     kind: str
 
@@ -105,7 +105,7 @@ def _help_on_kind(kind: QuestionType) -> KindHelp:
 
 
 def _entries(part: type[Any]) -> Callable[[Any], Wrong]:
-    """Tables of such a part, each with all of its keys as texts; the first key names an entry."""
+    """Return a check of a list of tables with all keys of `part`; the first key must be unique."""
     keys = tuple(part.__dataclass_fields__)
 
     def check(value: Any) -> Wrong:
@@ -131,7 +131,7 @@ def _entries(part: type[Any]) -> Callable[[Any], Wrong]:
 def _labels(value: Any) -> Wrong:
     yield from (wrong := list(_entries(Label)(value)))
     for index, entry in enumerate([] if wrong else value):
-        # An answer holds the name, and a browser sends a line break back as another one.
+        # An answer contains the name, and browsers change line breaks.
         if len(entry["name"]) > LONGEST_LABEL or len(entry["name"].splitlines()) > 1:
             yield (
                 f"[{index}].name", f"expected one line of at most {LONGEST_LABEL} characters"
@@ -139,9 +139,9 @@ def _labels(value: Any) -> Wrong:
 
 
 def _key(check: Callable[[Any], Wrong], *kinds: str, part: type[Any] | None = None) -> Any:
-    """What the card knows of a key: its check, and the kinds of answer that it means something to.
+    """Return the metadata of a key: its check, the kinds of answer that it is for, and its tables.
 
-    Without kinds it belongs to all. `part` is what each of its tables is.
+    Without kinds it is for all. `part` is the class of its tables.
     """
     return {"check": check, "kinds": kinds, "part": part}
 
@@ -165,18 +165,18 @@ class Card:
     max_spans: int | None = field(default=None, metadata=_key(check_count, SPANS))
     question_selectable: bool = field(default=False, metadata=_key(check_flag, SPANS))
     granularity: str = field(default=WORD, metadata=_key(check_one_of(GRANULARITIES)))
-    # How it is answered, where that is neither by labels nor by spans in the text.
+    # The kind of answer, unless it follows from the labels.
     answer: str | None = field(default=None, metadata=_key(check_one_of(ANSWERS)))
-    # Spans: may an answer be typed that does not stand in the text?
+    # For spans: may an answer be typed that does not occur in the text?
     typed: bool = field(default=False, metadata=_key(check_flag, SPANS))
-    # Several options: may all of them be right?
+    # For several options: may all of them be correct?
     all_options: bool = field(default=False, metadata=_key(check_flag, OPTIONS))
-    # A number: its range, its step and what it counts.
+    # For a number: its range, its step and its unit.
     lowest: float | None = field(default=None, metadata=_key(check_number, NUMBER))
     highest: float | None = field(default=None, metadata=_key(check_number, NUMBER))
     step: float | None = field(default=None, metadata=_key(check_step, NUMBER))
     unit: str | None = field(default=None, metadata=_key(check_unit, NUMBER))
-    # A text: characters at most; of a long one the fewest and most words asked for, a guide only.
+    # For a text: maximum characters; for a long text a guide of the fewest and most words.
     longest: int | None = field(default=None, metadata=_key(check_count, SHORT_TEXT, LONG_TEXT))
     words: tuple[int, ...] = field(default=(), metadata=_key(check_words, LONG_TEXT))
     metric: str = field(default=S1, metadata=_key(check_one_of(tuple(METRICS))))
@@ -185,65 +185,64 @@ class Card:
         default=(), metadata=_key(_entries(QuestionType), part=QuestionType)
     )
     help: tuple[Help, ...] = field(default=(), metadata=_key(_entries(Help), part=Help))
-    # Of a task of the Few-shot Gym: its category, such as cls/nli.
+    # For a task of the Few-shot Gym: its category, such as cls/nli.
     ontology: str | None = field(default=None, metadata=_key(check_text))
-    # Are k shots k examples of each right answer, as in the Gym's classification, or k in all?
+    # Are k shots k examples per label, as in the Gym's classification, or k in all?
     shots_per_label: bool = field(default=False, metadata=_key(check_flag))
     # The corpus's own seed of training split 1, 2, ...
     training_seeds: tuple[int, ...] = field(default=(), metadata=_key(check_seeds))
-    # How many test examples the corpus has, where the test file holds fewer; and the seed by which
-    # they were drawn.
+    # The number of test examples in the corpus, if the test file has fewer, and the seed of their
+    # sample.
     test_of: int | None = field(default=None, metadata=_key(check_count))
     test_seed: int | None = field(default=None, metadata=_key(check_seed))
 
     @property
     def answered_by(self) -> str:
-        """One of tasks.answer_keys.ANSWERS."""
+        """Return the kind of answer, one of tasks.answer_keys.ANSWERS."""
         return self.answer or (LABEL if self.labels else SPANS)
 
     @property
     def is_highlighted(self) -> bool:
-        """Are answers highlighted in the text? All others are chosen or typed beside it."""
+        """Are answers highlighted in the text, rather than chosen or typed?"""
         return self.answered_by == SPANS
 
     @property
     def is_one_text(self) -> bool:
-        """Is an answer one text at most? Its S1 is 0 or 1 then."""
+        """Is an answer at most one text, so that its S1 is 0 or 1?"""
         return self.answered_by not in (SPANS, OPTIONS)
 
     @property
     def is_one_choice(self) -> bool:
-        """Is an answer one of those that are listed: a label, or one of the options?"""
+        """Is an answer one listed choice: a label, or one of the options?"""
         return self.answered_by in (LABEL, OPTION)
 
     @property
     def is_chosen(self) -> bool:
-        """Does an answer consist of what is listed: a label, one option or several?"""
+        """Does an answer consist of listed choices: a label, one option or several?"""
         return self.answered_by in (LABEL, OPTION, OPTIONS)
 
     @property
     def is_judged(self) -> bool:
-        """Is an answer right or not? A long text is never the gold's very words."""
+        """Is an answer either right or wrong? Long texts never equal their gold."""
         return self.answered_by != LONG_TEXT
 
     @property
     def longest_text(self) -> int:
-        """Characters that a typed text has at most; 0 where the whole answer is not one."""
+        """Return the maximum characters of a typed text; 0 for other kinds of answer."""
         usual, _most = LONGEST_TEXTS.get(self.answered_by, (0, 0))
         return usual if self.longest is None else self.longest
 
     def misfit(self, metric: str) -> str:
-        """Why that metric cannot score the answers to this task, in a sentence; "" if it can."""
+        """Return why that metric cannot score the answers to this task; "" if it can."""
         return misfit(metric, self.answered_by, [label.name for label in self.labels])
 
     @property
     def is_rtl(self) -> bool:
-        """Are its texts written from right to left?"""
         return self.direction == "rtl"
 
     @property
     def examples_per_shot(self) -> int:
-        """How many examples one shot is: a context is asked once for each question type."""
+        """Return the examples of one shot: each text is asked once for each question type."""
         return max(1, len(self.question_types))
 
     @property
@@ -255,7 +254,7 @@ class Card:
         )
 
     def rule_for(self, question: str, gold: Sequence[str]) -> Help | None:
-        """What decides that question: the meaning of its gold label, or of the kind asked for."""
+        """Return the definition that decides the question, by its label or its type."""
         for label in self.labels:
             if label.name in gold:
                 return _help_on_label(label)
@@ -265,22 +264,22 @@ class Card:
         return None
 
     def wording(self, question: str) -> str:
-        """What annotators are asked, in the card's words where it has some."""
+        """Return the question in the card's wording, if it has one."""
         for kind in self.question_types:
             if kind.match == question:
                 return kind.wording
         return self.question if self.question is not None else question
 
     def selectable_question(self, question: str) -> str | None:
-        """The question as shown, where the task lets it be highlighted; else None."""
+        """Return the displayed question if the task lets it be highlighted; else None."""
         return self.wording(question) if self.question_selectable else None
 
     def question_type(self, question: str) -> str:
-        """The name of the question's type, or "" where the card tells none apart."""
+        """Return the name of the question's type; "" if the card has none for it."""
         return next((kind.name for kind in self.question_types if kind.match == question), "")
 
     def as_dict(self) -> dict[str, Any]:
-        """The card as JSON and TOML know it: lists for tuples, nothing for what is absent."""
+        """Return the card as JSON and TOML data: lists for tuples, without absent values."""
         return {
             key: [dict(v) if isinstance(v, dict) else v for v in value]
             if isinstance(value, (list, tuple))
@@ -290,7 +289,7 @@ class Card:
         }
 
 
-# What a card need not say is left out, so that saying it changes no hash.
+# Defaults are omitted, so that writing them explicitly changes no hash.
 UNSAID = {
     "granularity": WORD,
     "metric": S1,
@@ -301,7 +300,7 @@ UNSAID = {
 KEYS = {key.name: key for key in fields(Card)}
 REQUIRED = tuple(name for name, key in KEYS.items() if key.default is MISSING)
 OPTIONAL = tuple(name for name in KEYS if name not in REQUIRED)
-# Of spans alone, and harmless where cards of label tasks have always been free to say them.
+# For spans only, but cards of label tasks have always been allowed to contain them.
 LENIENT = ("max_spans", "question_selectable")
 
 
@@ -325,7 +324,7 @@ def load_card(path: Path) -> Card:
 
 
 def parse_card(data: dict[str, Any], source: str) -> Card:
-    """Build a card from its keys; `source` names it in errors. Raises CardError."""
+    """Build a card from its keys; errors cite `source`. Raises CardError."""
     wrong = [f"{source}: {sentence}" for sentence in _only(data, REQUIRED, OPTIONAL)]
     wrong += [
         f"{source}: key {name}{within}: {expected}"
@@ -344,7 +343,7 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
         known[name] = tuple(items) if isinstance(items, list) else items
     usual = LABEL if known.get("labels") else SPANS
     if known.get("answer") == usual:
-        known["answer"] = None  # said or not, it is the same card
+        known["answer"] = None  # the hash is the same if the default is explicit
     card = Card(**known)
     if reason := card.misfit(card.metric):
         raise CardError(f"{source}: key metric: {reason}")
@@ -352,7 +351,7 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
 
 
 def _contradictions(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(key, what was expected) where a key does not fit the others; each for itself is right."""
+    """Yield (key, what was expected) for valid values that contradict other keys."""
     labels = data.get("labels")
     answer = data.get("answer", LABEL if labels else SPANS)
     if labels and data["no_answer"]:
@@ -377,7 +376,7 @@ def _contradictions(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _only(
     data: dict[str, Any], required: tuple[str, ...], optional: tuple[str, ...]
 ) -> Iterator[str]:
-    """A sentence for each key that is missing or unknown; a misspelt one is both, and said once."""
+    """Yield a sentence for each missing or unknown key; a misspelt key gets only one."""
     missing = [key for key in required if key not in data]
     unknown = [key for key in data if key not in required and key not in optional]
     near = {key: get_close_matches(key, missing, 1) for key in unknown}

@@ -1,8 +1,8 @@
-"""What an uploaded file is read in: a process of its own, with little time and memory.
+"""The process that reads an uploaded file, with limited time and memory.
 
 `python -m tasks.check_process SECONDS BYTES` (of processor time and of address space) reads one
-request from its standard input and writes one reply, both JSON. It imports the pure core alone, so
-it is there in some 50 ms, and nothing of the request is ever executed. tasks/checking.py starts it.
+request from standard input and writes one reply, both JSON. It imports the pure core only, so it
+starts in about 50 ms, and it executes nothing from the request. tasks/checking.py starts it.
 """
 
 import base64
@@ -39,16 +39,16 @@ from tasks.predictions.format import (
     whole_test,
 )
 
-TOO_MUCH = 3  # exit status where the memory did not do
-SHOWN = 10  # examples of the preview
+TOO_MUCH = 3  # exit status if memory ran out
+SHOWN = 10  # examples in the preview
 
 
 def main(work: dict[str, Callable[..., dict[str, Any]]]) -> None:
-    """Answer the one request; the limits hold before its first byte is read."""
+    """Answer the request; the limits apply before its first byte is read."""
     for limit, value in zip((resource.RLIMIT_CPU, resource.RLIMIT_AS), sys.argv[1:], strict=True):
         resource.setrlimit(limit, (int(value), int(value)))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.nice(10)  # annotators' pages come first
+    os.nice(10)  # annotators' pages have priority
     try:
         request = json.load(sys.stdin.buffer)
         reply = json.dumps(work[request.pop("what")](**request))
@@ -58,7 +58,7 @@ def main(work: dict[str, Callable[..., dict[str, Any]]]) -> None:
 
 
 def card(path: str) -> dict[str, Any]:
-    """{card} as JSON knows it, or {errors}."""
+    """Return {card} as JSON data, or {errors}."""
     try:
         return {"card": load_card(Path(path)).as_dict()}
     except CardError as error:
@@ -66,7 +66,7 @@ def card(path: str) -> dict[str, Any]:
 
 
 def split(path: str, card: dict[str, Any]) -> dict[str, Any]:
-    """{examples}: how many the file of a task holds; or {errors}."""
+    """Return {examples}, the number in a file of a task; or {errors}."""
     try:
         return {"examples": len(read_split(Path(path), _card(card)).records)}
     except FormatError as error:
@@ -74,7 +74,7 @@ def split(path: str, card: dict[str, Any]) -> dict[str, Any]:
 
 
 def lines(path: str) -> dict[str, Any]:
-    """{errors} of a file whose card cannot be read: lines that are no example under any card."""
+    """Return {errors} of a file without valid card: lines that are invalid under any card."""
     name, wrong = Path(path).name, []
     try:
         with Path(path).open("rb") as file:
@@ -83,16 +83,15 @@ def lines(path: str) -> dict[str, Any]:
                     json_object(text, name, number, REQUIRED, (*EXTRAS, "explanation", "options"))
                 except FormatError as error:
                     wrong.append(str(error))
-    except FormatError as error:  # it cannot be read any further
+    except FormatError as error:  # the rest cannot be read
         wrong.append(str(error))
     return {"errors": wrong[:MAX_WRONG]} if wrong else {}
 
 
 def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
-    """The data report of all files of a task, its hashes and ten examples; or {errors}.
+    """Return {report, hash, rechained_hash, shown} of all files of a task; or {errors}.
 
-    That is {report, hash, rechained_hash, shown}; the second hash is "" where nothing can be
-    renumbered.
+    `shown` has ten examples; `rechained_hash` is "" if nothing can be renumbered.
     """
     parsed = _card(card)
     try:
@@ -110,7 +109,7 @@ def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
 
 
 def records(path: str, card: dict[str, Any]) -> dict[str, Any]:
-    """{records}, each [id, context, question, gold, gold_starts, options]; or {error}, in parts."""
+    """Return {records}, each [id, context, question, gold, gold_starts, options]; or {error}."""
     try:
         read = read_records(Path(path), _card(card))
     except FormatError as error:
@@ -121,9 +120,9 @@ def records(path: str, card: dict[str, Any]) -> dict[str, Any]:
 
 
 def predictions(files: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> dict[str, Any]:
-    """{files}: for each {rows, remarks}, rows of [id, texts, S1]; or {errors}.
+    """Return {files}: for each {rows, remarks}, rows of [id, texts, S1]; or {errors}.
 
-    A file is {filename, data (base64), task}, where `task` is a place in `tasks`, each {card,
+    A file is {filename, data (base64), task}, where `task` is an index into `tasks`, each {card,
     examples: {id: [gold, context, question, options]}}.
     """
     return {"files": [_predictions(file, tasks[file["task"]]) for file in files]}
@@ -159,7 +158,7 @@ def _card(data: dict[str, Any]) -> Card:
 
 
 def _shown(files: list[SplitFile]) -> list[dict[str, Any]]:
-    """Ten examples from all over the files: half of the first training file, half of the test."""
+    """Return ten examples: half from the first training file, half from the test."""
     test = next(file for file in files if file.kind == "test")
     train = next((file for file in files if file.kind == "train"), None)
     first = _spread(train.records, SHOWN // 2) if train else []

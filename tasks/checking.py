@@ -1,8 +1,8 @@
-"""Reading what somebody uploaded, where it can stop nobody: in a process with limits.
+"""Check uploads in a process with limits, so that they do not block the server.
 
-What is uploaded may be made to keep a processor busy for hours, and Python runs one thread at a
-time: an annotator's page would wait for it. So each check is a process (tasks/check_process.py) of
-low priority, and a server process runs one at a time: its other threads answer annotators.
+An upload may be crafted to keep a processor busy for hours, and Python runs one thread at a time:
+annotators' pages would wait. So each check is a process (tasks/check_process.py) of low priority,
+and a server process runs one at a time while its other threads answer annotators.
 """
 
 import json
@@ -23,8 +23,8 @@ ROOT = Path(__file__).parents[1]
 SECONDS = 20  # of processor time
 MEMORY = 1_000_000_000  # bytes of address space
 PATIENCE = 5  # seconds that a request waits for its turn
-LIMIT = 300  # seconds by the clock, on a machine that is busy with other things
-# The flags keep the environment and site-packages out, which the pure core does not need.
+LIMIT = 300  # seconds of wall time, for a busy machine
+# The flags exclude the environment and site-packages, which the pure core does not need.
 COMMAND = [sys.executable, "-E", "-S", "-X", "utf8", "-m", "tasks.check_process"]
 # Datasets are read with openpyxl and pyarrow, which need site-packages, and more address space.
 OF_DATASETS = ("columns", "make", "gym", "gym_make")
@@ -34,19 +34,19 @@ one_at_a_time = threading.BoundedSemaphore(1)
 
 
 class TooComplex(Exception):
-    """A check needed more time or memory than it may have: a sentence without the file's name."""
+    """A check exceeded its time or memory; the message omits the file's name."""
 
 
 class Busy(Exception):
-    """Another upload is being checked by this server process: come again in a moment."""
+    """This server process is checking another upload: try again in a moment."""
 
 
 @contextmanager
 def one_of(account: int) -> Iterator[None]:
-    """One check of each account at a time, over all server processes. Raises Busy.
+    """Allow one check per account at a time, over all server processes. Raises Busy.
 
-    So the uploads of one account leave room for those of the others. What a killed process held is
-    free again after LIMIT.
+    So one account's uploads leave capacity for others. The lock of a killed process expires after
+    LIMIT.
     """
     key = f"upload-check:{account}"
     if not cache.add(key, True, timeout=LIMIT):
@@ -58,10 +58,9 @@ def one_of(account: int) -> Iterator[None]:
 
 
 def run(what: str, *, waits: bool = False, **request: Any) -> dict[str, Any]:
-    """The reply of a check of that name (WORK of check_process and of datasets/process.py).
+    """Run a check by name (WORK of check_process and of datasets/process.py); return its reply.
 
-    Raises TooComplex; Busy where another check is being run, and is still after PATIENCE if it
-    `waits` for it.
+    Raises TooComplex; Busy if another check is running, with `waits` only after PATIENCE.
     """
     if not one_at_a_time.acquire(timeout=PATIENCE if waits else 0):
         raise Busy("Another upload is being checked at the moment. Please send yours again.")

@@ -1,4 +1,4 @@
-"""What a column of a table is, wherever the table is shown or written."""
+"""Definition of the columns of tables, for pages, files and the API."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -8,12 +8,12 @@ from typing import Any
 
 NOTHING = "–"  # a cell without a value
 
-# Units of numbers that pages show x 100; in files they are on the scale from 0 to 1.
+# Units of numbers that pages show x 100; files use the scale from 0 to 1.
 SHOWN_X_100 = frozenset({"S1 x 100", "score x 100", "points", "percent", "%"})
 
 
 def points(value: float | None) -> str:
-    """S1 x 100, or a number like it.
+    """Format S1 x 100, or a similar number.
 
     >>> points(83.651), points(math.nan)
     ('83.7', '–')
@@ -22,12 +22,12 @@ def points(value: float | None) -> str:
 
 
 def two_digits(value: float) -> str:
-    """Alphas, logarithms, SDs from a mean."""
+    """Format alphas, logarithms, SDs from a mean."""
     return f"{value:.2f}" if math.isfinite(value) else NOTHING
 
 
 def p_value(p: float) -> str:
-    """A p value.
+    """Format a p value.
 
     >>> p_value(0.0004), p_value(0.25)
     ('< .001', '0.250')
@@ -38,7 +38,7 @@ def p_value(p: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Seconds, with as many digits as their size is worth.
+    """Format seconds with digits according to their size.
 
     >>> seconds(12.34), seconds(1.234), seconds(0.0123)
     ('12.3', '1.23', '0.01')
@@ -48,7 +48,7 @@ def seconds(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.1g}"
 
 
-# The form of a number in each unit; in other units, and where a table needs another form, `show`.
+# The format of numbers by unit; for other units and special formats, `show`.
 FORMS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("S1 x 100", "score x 100", "points", "percent"), points),
     "0 to 1": p_value,
@@ -63,11 +63,10 @@ FORMS: dict[str, Callable[[Any], str]] = {
 class Column:
     """A column of a table: one object for the page, the CSV and the API.
 
-    `name` is its name in CSV and JSON ("" where only the page has it), `heading` what stands above
-    it on the page ("" where only files have it), `unit` that of its numbers on the page. `show`
-    gives the text of a value, else its unit does (FORMS); `get` reads the value from a row or names
-    its attribute ("score.mean"), else it is the attribute called `name`. CSV and JSON have what
-    `stored` gives.
+    `name` is its name in CSV and JSON ("" if only the page has it), `heading` its title on the page
+    ("" if only files have it), `unit` that of its numbers on the page. `show` formats a value, else
+    its unit does (FORMS); `get` reads the value from a row or names its attribute ("score.mean"),
+    else the attribute is `name`. CSV and JSON contain `stored`.
     """
 
     name: str
@@ -78,12 +77,12 @@ class Column:
     get: Callable[[Any], Any] | str = ""
 
     def value(self, row: Any) -> Any:
-        """What the row has in this column."""
+        """Return the value of the row in this column."""
         read = self.get if callable(self.get) else attrgetter(self.get or self.name)
         return read(row)
 
     def stored(self, row: Any) -> Any:
-        """The same for CSV and JSON, where scores, SDs and differences are not x 100."""
+        """Return the value for CSV and JSON, where scores, SDs and differences are not x 100."""
         value = self.value(row)
         if self.unit not in SHOWN_X_100:
             return value
@@ -93,7 +92,7 @@ class Column:
 
     @property
     def stored_meaning(self) -> str:
-        """What a number of CSV and JSON means."""
+        """Return the meaning of a number in CSV and JSON."""
         if self.unit not in SHOWN_X_100:
             return self.meaning
         words = self.meaning.rstrip(".")
@@ -103,14 +102,14 @@ class Column:
         return f"{words}; scale 0 to 1"
 
     def text(self, row: Any) -> str:
-        """The cell as a reader meets it."""
+        """Return the text of the cell on a page."""
         value = self.value(row)
         form = self.show or FORMS.get(self.unit, str)
         return value if isinstance(value, str) and self.show is None else form(value)
 
 
 def hundredth(value: float | None) -> float | None:
-    """A number that is shown x 100, to 15 digits: 79.8, as printed, is stored as 0.798.
+    """Divide a number by 100, to 15 digits: 79.8, as printed, is stored as 0.798.
 
     >>> hundredth(79.8), 79.8 / 100
     (0.798, 0.7979999999999999)
@@ -119,16 +118,14 @@ def hundredth(value: float | None) -> float | None:
 
 
 def in_files(columns: Iterable[Column]) -> list[Column]:
-    """Those that a file has."""
     return [column for column in columns if column.name]
 
 
 def on_page(columns: Iterable[Column]) -> list[Column]:
-    """Those that a page shows."""
     return [column for column in columns if column.heading]
 
 
 def cells(columns: Iterable[Column], rows: Iterable[Any]) -> list[list[str]]:
-    """The page's cells as text, row by row."""
+    """Return the page's cells as text, row by row."""
     shown = on_page(columns)
     return [[column.text(row) for column in shown] for row in rows]

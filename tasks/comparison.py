@@ -1,9 +1,9 @@
-"""The reveal: an answer beside the gold, compared by text (docs/protocol.md#the-reveal).
+"""The reveal: an answer compared with the gold by text (docs/protocol.md#the-reveal).
 
 Right: the text is gold, wherever it was highlighted. Missed: a gold text that was not chosen, shown
-where it stands. Extra: chosen, not gold. Partial: overlaps a place of a gold text but is another
-text, and counts 0. Where golds are alternatives the answer is compared with the one that scored,
-the others are listed as also accepted. A gold text that cannot be highlighted is listed as such.
+where it occurs. Extra: chosen, not gold. Partial: overlaps an occurrence of a gold text but differs
+from it, and scores 0. If golds are alternatives, the answer is compared with the one that scored;
+the others are also accepted. A gold text that cannot be highlighted is unreachable.
 """
 
 import itertools
@@ -20,7 +20,7 @@ from tasks.tokens import WORD
 
 
 class Mark(NamedTuple):
-    """One verdict on one stretch of a segment."""
+    """The verdict on one span of a segment."""
 
     verdict: str
     segment: int
@@ -30,12 +30,12 @@ class Mark(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A stretch under the same marks. `chosen` is right, extra, partial or ""; `missed` may lie
-    over it. `starts` and `ends` say that a mark begins or ends here.
+    """A part of a segment with the same marks throughout. `chosen` is right, extra, partial or "";
+    `missed` may lie over it. `starts` and `ends`: a mark begins or ends here.
 
-    A highlight that overlaps gold is one thing to say with all that it touches: `overlap` is where
-    it starts, on each piece of it and of that gold. `opens` and `closes` say that what is said as
-    one begins or ends here."""
+    A partial highlight is announced with the gold that it overlaps: `overlap` is its start, on each
+    of their pieces. `opens` and `closes`: the announced part begins or ends here.
+    """
 
     text: str
     chosen: str
@@ -49,11 +49,11 @@ class Piece(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """From the first to the last character of a partial highlight and the gold that it touches."""
+    """The extent of a partial highlight together with the gold that it overlaps."""
 
     start: int
     end: int
-    given: int  # where the highlight starts
+    given: int  # start of the highlight
 
 
 def _overlaps(marks: Sequence[Mark]) -> Iterator[Overlap]:
@@ -80,11 +80,11 @@ class Comparison:
 
     @cached_property
     def summary(self) -> dict[str, int]:
-        """How many texts of each verdict."""
+        """Return the number of texts for each verdict."""
         return {name: len(getattr(self, name)) for name in ("right", "missed", "extra", "partial")}
 
     def pieces(self, segment: int, text: str) -> list[Piece]:
-        """Cut a segment at the ends of its marks; the pieces' texts add up to the segment."""
+        """Cut a segment at the ends of its marks; the texts of the pieces add up to the segment."""
         marks = [mark for mark in self.marks if mark.segment == segment]
         cuts = sorted({0, len(text), *(m.start for m in marks), *(m.end for m in marks)})
         overlaps = list(_overlaps(marks))
@@ -123,12 +123,12 @@ def compare(
 ) -> Comparison:
     """Compare an answer with the gold.
 
-    A missed gold text is marked once: at the first place that overlaps one of the answer's spans,
-    else at its first place. With `any_of` and nothing right, the alternative that a span overlaps
-    is the one compared with, else the first that can be highlighted, else the first. A gold text
-    that stands inside a word only counts as standing there. `question` is the question's text where
-    the task lets it be highlighted, else None. Without `in_text` answers are chosen or typed beside
-    the text: they may well be words of it, and still stand nowhere.
+    A missed gold text is marked once: at its first occurrence that overlaps one of the answer's
+    spans, else at its first occurrence. With `any_of` and nothing right, the answer is compared
+    with the alternative that a span overlaps, else the first that can be highlighted, else the
+    first. An occurrence inside a word counts only for texts that never occur as whole words.
+    `question` is the question if it can be highlighted, else None. Without `in_text`, answers are
+    chosen or typed: they have no place in the text, even if it contains them.
     """
     s1, alternative = score(answer.texts, gold, gold_rule)
     accepted = wanted = list(dict.fromkeys(gold))
@@ -156,7 +156,7 @@ def compare(
 def compare_answer(
     card: Card, asked: Asked, answer: GivenAnswer, gold: Sequence[str]
 ) -> Comparison:
-    """The same, as the card says how that example is answered."""
+    """Compare as `compare`, with the options of the card."""
     comparison = compare(
         answer,
         gold,
@@ -166,19 +166,19 @@ def compare_answer(
         card.granularity,
         in_text=card.is_highlighted,
     )
-    # What can be typed can be reached.
+    # Typed answers can match any gold.
     return replace(comparison, unreachable=[]) if card.typed else comparison
 
 
 def _in_order(places: dict[str, list[Mark]]) -> list[str]:
-    """The texts as one meets them; what stands nowhere comes last."""
+    """Sort texts by their first occurrence; those without one come last."""
     return sorted(places, key=lambda text: [not places[text], places[text][:1]])
 
 
 def places_of(
     text: str, segments: Sequence[str], question: str | None, granularity: str = WORD
 ) -> list[Span]:
-    """Where a gold text stands: as words, or inside of words if nowhere else."""
+    """Return the occurrences of a gold text: as words, or else inside words."""
     whole = occurrences(text, segments, question, granularity)
     return whole or list(anywhere(text, segments, question))
 
@@ -188,7 +188,7 @@ def _touches(place: Span, spans: Sequence[Span]) -> bool:
 
 
 def _nearest(places: dict[str, list[Span]], spans: Sequence[Span]) -> str:
-    """The alternative to show to somebody who met none of them."""
+    """Return the alternative to compare with if none was answered."""
     touched = (text for text in places if any(_touches(place, spans) for place in places[text]))
     standing = (text for text in places if places[text])
     return next(itertools.chain(touched, standing, places))
@@ -205,6 +205,6 @@ def _mark(span: Span, wanted: Sequence[str], places: dict[str, list[Span]]) -> M
 
 
 def _missed(places: Sequence[Span], spans: Sequence[Span]) -> list[Mark]:
-    """The one mark of a missed text; none where it stands nowhere."""
+    """Return the one mark of a missed text; [] if it occurs nowhere."""
     touched = [place for place in places if _touches(place, spans)]
     return [Mark("missed", *place) for place in (touched or places)[:1]]

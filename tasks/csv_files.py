@@ -1,4 +1,4 @@
-"""CSVs as all of Handful writes them: RFC 4180, with CRLF between records."""
+"""CSV files of Handful: RFC 4180, with CRLF between records."""
 
 import csv
 import io
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-# What a spreadsheet takes for the beginning of a formula.
+# Spreadsheets interpret texts with these prefixes as formulas.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Writable(Protocol):
-    """What takes text: an open file, or a response."""
+    """An object that accepts text: an open file, or a response."""
 
     def write(self, text: str, /) -> object: ...
 
@@ -29,7 +29,7 @@ def write_csv(file: Writable, header: Sequence[str], rows: Iterable[Iterable[Any
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
-    r"""The same as a text.
+    r"""Return a CSV as text.
 
     >>> csv_text(["name", "n"], [["a, b", 1]])
     'name,n\r\n"a, b",1\r\n'
@@ -40,7 +40,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 def moment(value: datetime) -> str:
-    """A time in the one form that all CSVs have: ISO 8601, UTC, to the microsecond.
+    """Format a time for CSVs: ISO 8601, UTC, to the microsecond.
 
     >>> moment(datetime(2026, 11, 24, 15, 37, 40, tzinfo=UTC))
     '2026-11-24T15:37:40.000000Z'
@@ -49,7 +49,7 @@ def moment(value: datetime) -> str:
 
 
 def cell(value: Any) -> Any:
-    """As the exports write it: lists as JSON, missing values as empty cells, yes as 1."""
+    """Format a value for exports: lists as JSON, None as an empty cell, booleans as 0 or 1."""
     if value is None:
         return ""
     if isinstance(value, datetime):
@@ -60,9 +60,9 @@ def cell(value: Any) -> Any:
 
 
 def no_formula(text: str) -> str:
-    """With an apostrophe before what a spreadsheet would take for a formula.
+    """Put an apostrophe before a text that spreadsheets interpret as a formula.
 
-    In files for people; exports of answers stay as they were given.
+    Used in files for people; exports of answers contain the texts unchanged.
 
     >>> no_formula("=1+1")
     "'=1+1"

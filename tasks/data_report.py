@@ -1,6 +1,6 @@
-"""The data report of a task: what a researcher must know before anybody annotates it.
+"""The data report of a task: what researchers must know before annotation.
 
-Built from the records at import and stored with the task. It names what is odd; it repairs nothing.
+Built from the records at import and stored with the task. It reports problems and repairs none.
 """
 
 import itertools
@@ -27,8 +27,8 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
     [label], not_nested [[number, smaller size, larger size]], renumbering {number: {size: number}},
     duplicates [{file, ids}], overlap_with_test [{file, ids}], reused_ids [{file, ids}] (the same id
     for another text in the test file), respelled and same_options [{file, ids}], baseline_name,
-    baseline (None where the task accepts no answer without reading), ceiling, floors [{name, s1}]
-    of choosing blindly among the answers that the test file lists.
+    baseline (None unless the task has labels or "no answer"), ceiling, floors [{name, s1}] for
+    guessing among the answers that the test file lists.
     """
     test = next(file for file in files if file.kind == "test")
     trains = [file for file in files if file.kind == "train"]
@@ -55,7 +55,7 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
 
 
 def on_scale(report: dict[str, Any]) -> dict[str, Any]:
-    """The report for programs: shares and scores from 0 to 1."""
+    """Return the report for programs: shares and scores from 0 to 1."""
     splits = [s | {"empty_share": hundredth(s["empty_share"])} for s in report["splits"]]
     floors = [floor | {"s1": hundredth(floor["s1"])} for floor in report["floors"]]
     bounds = {name: hundredth(report[name]) for name in ("baseline", "ceiling")}
@@ -71,7 +71,7 @@ def _ids(files: list[SplitFile], is_odd: Any) -> list[dict[str, Any]]:
 
 
 def _is_unreachable(card: Card, record: Record) -> bool:
-    """Is there a gold text that cannot be highlighted?"""
+    """Does the record have a gold text that cannot be highlighted?"""
     question = card.selectable_question(record.question)
     return card.is_highlighted and not all(
         is_reachable(text, record.context, question, card.granularity) for text in record.gold
@@ -79,7 +79,7 @@ def _is_unreachable(card: Card, record: Record) -> bool:
 
 
 def _odd_labels(card: Card, files: list[SplitFile]) -> list[str]:
-    """Labels that the data's own question spells otherwise (MNLI's "contraction")."""
+    """Return labels that the data's own question spells differently (MNLI's "contraction")."""
     questions = {record.question for file in files for record in file.records}
     return [
         label.name
@@ -93,7 +93,7 @@ def _contents(file: SplitFile) -> frozenset[str]:
 
 
 def _sizes(trains: list[SplitFile]) -> dict[int, dict[int, frozenset[str]]]:
-    """size -> number -> contents, sizes ascending."""
+    """Return size -> number -> contents, by ascending size."""
     sizes: dict[int, dict[int, frozenset[str]]] = {}
     for file in sorted(trains, key=lambda file: (file.shots or 0, file.number or 0)):
         sizes.setdefault(file.shots or 0, {})[file.number or 0] = _contents(file)
@@ -101,7 +101,7 @@ def _sizes(trains: list[SplitFile]) -> dict[int, dict[int, frozenset[str]]]:
 
 
 def not_nested(trains: list[SplitFile]) -> list[list[int]]:
-    """[number, smaller size, larger size] where a training file is no part of the next larger."""
+    """Return [number, smaller size, larger size] of training files that are not nested."""
     sizes = _sizes(trains)
     ordered = list(sizes)
     return [
@@ -113,10 +113,10 @@ def not_nested(trains: list[SplitFile]) -> list[list[int]]:
 
 
 def renumbering(trains: list[SplitFile]) -> dict[str, dict[str, int]]:
-    """The numbers that nest the training files: {number: {size: published number}}.
+    """Return the numbers that nest the training files: {number: {size: published number}}.
 
-    A chain begins with each file of the smallest size and goes on to the one larger file that holds
-    it. Empty when the files are nested as published, or when no such chains exist.
+    A chain begins with each file of the smallest size and continues with the only larger file that
+    contains it. Empty if the files are nested as published, or if such chains do not exist.
     """
     if not not_nested(trains):
         return {}
@@ -139,7 +139,7 @@ def renumbering(trains: list[SplitFile]) -> dict[str, dict[str, int]]:
 
 
 def rechained(files: list[SplitFile]) -> list[SplitFile]:
-    """Renumber training files so that equal numbers nest; as they are where that cannot be."""
+    """Renumber training files so that equal numbers nest; unchanged if that is impossible."""
     chains = renumbering([file for file in files if file.kind == "train"])
     numbers = {
         (int(size), published): int(number)
@@ -153,7 +153,7 @@ def rechained(files: list[SplitFile]) -> list[SplitFile]:
 
 
 def _duplicates(files: list[SplitFile]) -> list[dict[str, Any]]:
-    """Ids of examples whose content stands in the same file already."""
+    """Return ids of examples that repeat the content of an earlier one in the same file."""
     entries = []
     for file in files:
         seen: set[str] = set()
@@ -168,7 +168,7 @@ def _duplicates(files: list[SplitFile]) -> list[dict[str, Any]]:
 
 
 def _overlap(trains: list[SplitFile], test: SplitFile) -> list[dict[str, Any]]:
-    """Training examples whose texts and question stand in the test file too."""
+    """Return training examples whose texts and question are in the test file, too."""
     tested = {(record.context, record.question) for record in test.records}
     return _ids(trains, lambda record: (record.context, record.question) in tested)
 
@@ -179,7 +179,7 @@ def _reused_ids(trains: list[SplitFile], test: SplitFile) -> list[dict[str, Any]
 
 
 def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
-    """The trivial baseline and the reachable ceiling on the test file, x 100."""
+    """Return the trivial baseline and the highest reachable score on the test file, x 100."""
     golds = [record.gold for record in test.records]
     if card.answered_by == LABEL:
         label, count = Counter(gold[0] for gold in golds).most_common(1)[0]
@@ -200,10 +200,10 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
 
 
 def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
-    """What choosing among the listed candidates scores without reading, x 100; [] without lists.
+    """Return the scores of guessing among listed candidates, x 100; [] without lists.
 
-    A random one: the mean over the different candidates of each example. The most frequent one: the
-    candidate that is listed most often, the first on ties.
+    A random candidate: the mean over the distinct candidates of each example. The most frequent
+    one: the candidate listed most often, the first on ties.
     """
     if card.answered_by == OPTION and not card.no_answer:
         shares = [_share_of_right(card, record) for record in test.records]
@@ -226,18 +226,18 @@ def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
 
 
 def _share_of_right(card: Card, record: Record) -> float:
-    """The mean S1 of choosing any option of the example, each as likely."""
+    """Return the expected S1 of a random option of the example."""
     scores = [score([text], record.gold, card.gold_rule).s1 for text in record.options]
     return math.fsum(scores) / len(scores)
 
 
 def lines(report: dict[str, Any]) -> list[str]:
-    """The report in sentences, for the command line and the API: counts, warnings, bounds."""
+    """Return the report as sentences for commands and the API: counts, warnings, bounds."""
     return [*_sizes_told(report), *warnings(report), *_bounds_told(report)]
 
 
 def counts(report: dict[str, Any]) -> list[str]:
-    """What the files hold, and what an answer to them can score."""
+    """Return sentences on the contents of the files and the range of scores."""
     return [*_sizes_told(report), *_bounds_told(report)]
 
 
@@ -251,7 +251,7 @@ def _sizes_told(report: dict[str, Any]) -> list[str]:
 
 
 def warnings(report: dict[str, Any]) -> list[str]:
-    """What is odd, and may make the results wrong or low; [] where nothing is."""
+    """Return sentences on problems that may make the results wrong or low."""
     sentences = []
     for key, words in (
         ("unreachable", "gold answers not found in the text (they lower the maximum score)"),
@@ -281,7 +281,7 @@ def warnings(report: dict[str, Any]) -> list[str]:
 
 
 def _bounds_told(report: dict[str, Any]) -> list[str]:
-    """The trivial baseline, the floors and the ceiling."""
+    """Return the trivial baseline, the floors and the ceiling as sentences."""
     if report["baseline"] is None:
         sentences = [f"Trivial baseline: {report['baseline_name']}"]
     else:
@@ -293,7 +293,7 @@ def _bounds_told(report: dict[str, Any]) -> list[str]:
 
 
 def origin(made_from: dict[str, Any]) -> str:
-    """Where a task comes from, in a sentence: a dataset, or a task of the Few-shot Gym."""
+    """Return the source of a task in a sentence: a dataset, or a task of the Few-shot Gym."""
     if made_from["format"] == "gym":
         seeds = ", ".join(map(str, made_from["seeds"]))
         drawn = f", drawn with seed {made_from['seed']}" if made_from["seed"] is not None else ""
@@ -312,6 +312,6 @@ def origin(made_from: dict[str, Any]) -> str:
 
 
 def _list(ids: list[str]) -> str:
-    """All ids, or the first ten of many (the stored report holds them all)."""
+    """List all ids, or the first ten of many (the stored report has them all)."""
     more = f" and {len(ids) - 10} more" if len(ids) > 12 else ""
     return ", ".join(ids[:10] if more else ids) + more

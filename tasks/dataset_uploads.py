@@ -1,7 +1,7 @@
-"""A dataset that was uploaded in the browser, on its way to the files of a task.
+"""Datasets uploaded in the browser, which become the files of a task.
 
-It lies beside these in the folder of the upload (tasks/uploads.py), under names that begin with a
-dot: those are no part of a task. What is made of it is checked and imported as any upload is.
+A dataset is stored in the folder of the upload (tasks/uploads.py), under names with a leading dot,
+which are not part of the task. The resulting files are checked and imported like any upload.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ FIELDS = ".fields.json"
 
 
 def begin(file: UploadedFile, reading: Reading, owner: Any) -> TaskUpload:
-    """Store the file and read its columns. Raises UploadError; then nothing is left of it."""
+    """Store the file and read its columns. Raises UploadError, and then stores nothing."""
     name = str(file.name)
     try:
         format_of(Path(name), reading.format)
@@ -58,25 +58,25 @@ def _checked(what: str, name: str, owner: Any, **request: Any) -> dict[str, Any]
 
 
 def path_of(upload: TaskUpload) -> Path | None:
-    """The dataset of an upload; None where it has none."""
+    """Return the dataset of an upload, or None."""
     folder = uploads.folder_of(upload) / FOLDER
     return next(folder.iterdir(), None) if folder.is_dir() else None
 
 
 def seen(upload: TaskUpload) -> dict[str, Any]:
-    """What `process.columns` said of it, and `reading`."""
+    """Return the reply of `process.columns`, and `reading`."""
     content = (uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8")
     return json.loads(content)
 
 
 def fields(upload: TaskUpload) -> dict[str, Any]:
-    """The form of the columns as it was last sent, by field; {} before that."""
+    """Return the latest input of the form of the columns, by field; {} if there is none."""
     place = uploads.folder_of(upload) / FIELDS
     return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
 
 
 def store_fields(upload: TaskUpload, values: dict[str, Any]) -> None:
-    """Store what the form of the columns was sent with. Raises UploadError."""
+    """Store the input of the form of the columns. Raises UploadError."""
     try:
         with disk.named():
             text = json.dumps(values)
@@ -86,9 +86,9 @@ def store_fields(upload: TaskUpload, values: dict[str, Any]) -> None:
 
 
 def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
-    """Make the files of the task, checked, in place of those that were there.
+    """Make and check the files of the task, and replace the previous ones.
 
-    Raises UploadError; then all is as it was.
+    Raises UploadError, and then changes nothing.
     """
     path = path_of(upload)
     if path is None:
@@ -121,6 +121,6 @@ def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
 
 
 def origin(upload: TaskUpload) -> dict[str, Any]:
-    """{made_from, defaults, notes, hash} of the files that were made; {} where none were."""
+    """Return {made_from, defaults, notes, hash} of the generated files; {} if there are none."""
     place = uploads.folder_of(upload) / ORIGIN
     return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}

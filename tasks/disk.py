@@ -1,4 +1,4 @@
-"""A full disk, named: what to do about it is known, so it is no error that nobody foresaw."""
+"""A full disk as a foreseen error, with advice."""
 
 import contextlib
 import errno
@@ -10,12 +10,12 @@ from django.conf import settings
 
 
 class DiskFull(Exception):
-    """There is no room: a sentence that says what to do."""
+    """The disk is full: a sentence with advice."""
 
 
 @contextlib.contextmanager
 def named() -> Iterator[None]:
-    """Raise DiskFull for what a full disk raises in the block."""
+    """Raise DiskFull for errors of a full disk in the block."""
     try:
         yield
     except OSError as error:
@@ -25,12 +25,12 @@ def named() -> Iterator[None]:
 
 
 def is_full(error: BaseException) -> bool:
-    """Was there no room for what was to be written?"""
+    """Is this the error of a full disk?"""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def sentence() -> str:
-    """That the disk is full, how much is left, and what to do."""
+    """Say that the disk is full, how much space is left, and what to do."""
     folder = Path(settings.VAR_DIR)
     free = shutil.disk_usage(folder).free // 1_000_000 if folder.exists() else 0
     return f"The disk of var/ is full ({free} MB free). Free some space, then try again."

@@ -1,4 +1,4 @@
-"""Files that a browser saves."""
+"""Responses that a browser saves as files."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,19 +12,17 @@ CSV = "text/csv; charset=utf-8"
 
 
 def saved_as(filename: str) -> dict[str, str]:
-    """The header that makes a browser save a response under that name."""
+    """Return the header that makes a browser save a response under that name."""
     return {"Content-Disposition": content_disposition_header(True, filename)}
 
 
 def download(content: str | bytes, filename: str, content_type: str = CSV) -> HttpResponse:
-    """A text or picture as a file."""
     return HttpResponse(content, content_type=content_type, headers=saved_as(filename))
 
 
 def csv_download(
     filename: str, header: Sequence[str], rows: Iterable[Iterable[Any]]
 ) -> HttpResponse:
-    """A table as a CSV."""
     response = download("", filename)
     write_csv(response, header, rows)
     return response

@@ -1,7 +1,7 @@
-"""Export: a version of a task as the files of the published layout, to train a model on them.
+"""Export: a version of a task as files of the published layout, to train a model on them.
 
-What is written is what people see: reading it again gives the same content hash. Attention checks
-are no part of a task and are not written.
+The files contain what people see: reading them gives the same content hash. Attention checks are
+not part of a task and are omitted.
 """
 
 import io
@@ -17,11 +17,11 @@ from tasks.models import Example, Split, Task
 
 
 class ExportError(Exception):
-    """Why nothing was written: a sentence."""
+    """Why nothing was written, as a sentence."""
 
 
 def files_of(task: Task) -> list[SplitFile]:
-    """The files of a task as they were imported, attention checks left out."""
+    """Return the files of a task as imported, without attention checks."""
     return [
         SplitFile(
             split.kind,
@@ -35,7 +35,7 @@ def files_of(task: Task) -> list[SplitFile]:
 
 
 def record_of(example: Example) -> Record:
-    """A stored example as the record that it was imported from."""
+    """Return the record from which an example was imported."""
     starts = example.gold_starts
     return Record(
         example.source_id,
@@ -49,7 +49,7 @@ def record_of(example: Example) -> Record:
 
 
 def as_zip(task: Task) -> bytes:
-    """The card and the files of a task, packed; times are left out, so equal tasks are equal."""
+    """Pack the card and the files, without times: equal tasks give equal bytes."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(packed, "w") as archive:
         layout.write_folder(Path(place), task.card, files_of(task))
@@ -60,9 +60,9 @@ def as_zip(task: Task) -> bytes:
 
 
 def export(task: Task, folder: Path) -> list[SplitFile]:
-    """Write the task into that folder, which is made: whole or not at all.
+    """Write the task into a new folder: completely or not at all.
 
-    Raises ExportError where it is there already, and OSError.
+    Raises ExportError if the folder exists, and OSError.
     """
     if folder.exists():
         raise ExportError(f"{folder} is there already; name a folder that is not")

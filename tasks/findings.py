@@ -1,8 +1,8 @@
-"""What a reveal says: right, too short, missed, and so on (docs/protocol.md#the-reveal).
+"""The statements of a reveal: right, too short, missed, etc. (docs/protocol.md#the-reveal).
 
-One finding per difference between an answer and the gold, in the order of the text. A gold text
-that an answer touches is named beside that answer ("'Los' is too short: the answer is Los
-Angeles"), so it is not listed as missed once more. Pages choose the words, this module the facts.
+One finding per difference between an answer and the gold, in the order of the text. If an answer
+overlaps a gold text, they share a finding ("'Los' is too short: the answer is Los Angeles"), and
+the gold text is not listed as missed too. Pages provide the wording.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,14 +23,14 @@ Kind = Literal[
     "shifted",  # overlaps the answer, and each has words that the other lacks
     "joined",  # one highlight over several answers
     "extra",
-    "other_kind",  # right words for another question on the same text
-    "spare",  # would be accepted, but the answer was another alternative
+    "other_kind",  # correct for another question on the same text
+    "spare",  # an accepted alternative, but another one was compared
     "missed",
     "unreachable",  # gold that cannot be highlighted in the text
     "right_label",
     "other_label",
-    "instead",  # another answer than the right one, where there is one answer
-    "beside",  # a long text, to be held against the gold by who reads it
+    "instead",  # an incorrect answer, for questions with one answer
+    "beside",  # a long text, which the annotator compares with the gold
 ]
 MISTAKES: tuple[Kind, ...] = (
     "too_short", "too_long", "shifted", "joined", "extra", "other_kind", "missed", "other_label",
@@ -41,11 +41,11 @@ BOUNDARIES: tuple[Kind, ...] = ("too_short", "too_long", "shifted", "joined")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to say about an answer.
+    """A statement about an answer.
 
-    `given` is the text that was highlighted or the label that was chosen, "" for what was missed;
-    `gold` are the answers that it is about. `surplus` are the words too many at either end.
-    `segment` and `start` say where it stands; None for labels, and for gold that stands nowhere.
+    `given` is the highlighted text or the chosen label, "" for missed gold; `gold` are the gold
+    answers concerned. `surplus` are superfluous words at either end. `segment` and `start` give the
+    position; None for labels, and for gold that is not in the text.
     """
 
     kind: Kind
@@ -54,7 +54,7 @@ class Finding:
     surplus: tuple[str, ...] = ()
     segment: int | None = None
     start: int | None = None
-    # The name of the kind that an `other_kind` belongs to.
+    # The question type of an `other_kind`.
     belongs_to: str = ""
 
     @property
@@ -63,7 +63,7 @@ class Finding:
 
     @property
     def is_on_boundaries(self) -> bool:
-        """The right place, but not exactly its words: what the kind asked for means is no help."""
+        """The right place, but not its exact words; a definition of the question does not help."""
         return self.kind in BOUNDARIES
 
 
@@ -75,10 +75,10 @@ def findings(
     question: str | None = None,
     other_kinds: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
-    """What to say about this answer, in the order of the text; what stands nowhere comes last.
+    """Return the findings on an answer in the order of the text, those without position last.
 
-    `other_kinds` are gold texts of the other questions on the same text, each with the name of its
-    kind: only what may be shown, so none before all of these questions were answered.
+    `other_kinds` are gold texts of the other questions on the same text, each with its question
+    type: only those that may be shown, so none before all of these questions were answered.
     """
     wanted = {
         text: places_of(text, segments, question)
@@ -88,7 +88,7 @@ def findings(
     coupled = {text for finding in given for text in finding.gold}
     in_text = [*given, *_missed(comparison, coupled)]
     in_text.sort(key=lambda finding: (finding.segment, finding.start))
-    # Where answers can be typed that do not stand in the text, gold need not either.
+    # If answers may be typed that are not in the text, gold may be missing from it, too.
     nowhere = [text for text in comparison.missed if not wanted[text]]
     return (
         *in_text,
@@ -106,7 +106,7 @@ def findings_on(
     gold: Sequence[str],
     other_kinds: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
-    """What to say about an answer, as the card says how that example is answered."""
+    """Return the findings on an answer, for the card's kind of answer."""
     if card.is_highlighted:
         question = card.selectable_question(asked.question)
         said = findings(answer, comparison, gold, asked.context, question, other_kinds)
@@ -123,7 +123,7 @@ def findings_on(
 
 
 def _one_for_the_other(said: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Where there is one answer, another one and the missed one are one mistake."""
+    """If there is only one answer, an extra one and the missed one are one mistake."""
     extra = [finding for finding in said if finding.kind == "extra"]
     missed = [finding for finding in said if finding.kind == "missed"]
     if not extra or not missed:
@@ -134,7 +134,7 @@ def _one_for_the_other(said: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 def _of_texts(texts: Sequence[str], comparison: Comparison) -> Iterator[Finding]:
-    """Right or too much, for answers that stand nowhere in the text."""
+    """Yield right or extra for answers without a position in the text."""
     for text in texts:
         if text in comparison.right:
             yield Finding("right", text, (text,))
@@ -152,7 +152,7 @@ def _label(label: str, gold: Sequence[str]) -> Finding:
 
 
 def _distinct(answer: GivenAnswer) -> Iterator[Span]:
-    """Each highlighted text once, where it was highlighted first."""
+    """Yield each highlighted text once, at its first highlight."""
     yield from {span.text: span for span in reversed(answer.spans)}.values()
 
 
@@ -183,7 +183,7 @@ def _of_span(
 
 
 def _against(span: Span, place: Span) -> tuple[Kind, tuple[str, ...]]:
-    """How a highlight differs from the answer that it overlaps, and the words too many."""
+    """Return how a highlight differs from an overlapping answer, and superfluous words."""
     before = span.text[: max(0, place.start - span.start)].strip()
     after = span.text[len(span.text) - max(0, span.end - place.end) :].strip()
     surplus = tuple(text for text in (before, after) if text)

@@ -1,7 +1,7 @@
-"""Files -> records: the published JSON Lines layout, with every quirk of the data kept in here.
+"""Read records from the published JSON Lines layout, including its peculiarities.
 
-A record is checked completely when it is read, so that everything behind this module can rely on
-it. Errors name the file, the line and the field, and say what was expected.
+A record is checked completely when it is read, so that all other modules can rely on it. Errors
+contain file, line and field, and what was expected.
 """
 
 import hashlib
@@ -24,51 +24,51 @@ FILE_NAME = re.compile(
     r"(?P<prefix>.+?)_(?:train_(?P<shots>[1-9]\d{0,4})_(?P<number>[1-9]\d{0,3})|test)\.jsonl"
 )
 LONGEST_LINE = 1_000_000  # bytes; the longest published line has 9,000
-MAX_ANSWERS = 200  # golds of one example; the most that is published is 32
+MAX_ANSWERS = 200  # golds of one example; the published maximum is 32
 REQUIRED = ("id", "context", "question", "answer")
-# Published beside what is asked; read past, never shown.
+# Published fields that are ignored and never shown.
 EXTRAS = ("genre", "is_impossible", "plausible_answers", "entities")
-MAX_WRONG = 20  # lines of a file that are named
+MAX_WRONG = 20  # lines listed in errors
 LONGEST_EXPLANATION = 1000  # characters; it is read between two examples
 
 
 class FormatError(ValueError):
-    """A file that cannot be imported: where, and what was expected there."""
+    """A file that cannot be imported: the place, and what was expected there."""
 
     def __init__(self, file: str, line: int | None, field: str | None, expected: str):
         place = file + (f", line {line}" if line else "") + (f", field {field}" if field else "")
         super().__init__(f"{place}: {expected}")
         self.file, self.line, self.field, self.expected = file, line, field, expected
-        self.others: list[FormatError] = []  # further ones of the same file
+        self.others: list[FormatError] = []  # further errors of the same file
 
     @property
     def sentences(self) -> list[str]:
-        """All that is wrong with the file, as far as it was read."""
+        """All errors of the file, as far as it was read."""
         return [str(self), *map(str, self.others)]
 
 
 @dataclass(frozen=True)
 class Record:
-    """One example as published; gold is empty where the right answer is "no answer"."""
+    """One published example; gold is empty if the right answer is "no answer"."""
 
     id: str
     context: tuple[str, ...]
     question: str
     gold: tuple[str, ...]
     gold_starts: tuple[int, ...] | None = None
-    # Why the gold is right, in the researcher's words; of training examples alone.
+    # Why the gold is right, written by the researcher; only for training examples.
     explanation: str = ""
-    # The texts that the file lists as possible answers (ReCoRD's entities), as often as it does.
-    # Nobody is shown them; the data report has what choosing among them blindly gives.
+    # The texts that the file lists as possible answers (ReCoRD's entities), with repetitions. They
+    # are never shown; the data report has the scores of guessing among them.
     candidates: tuple[str, ...] = ()
-    # What can be chosen, in the order in which it is shown; of tasks answered by options alone.
+    # The choices in display order; only for tasks answered by options.
     options: tuple[str, ...] = ()
-    # Is the gold of a number or a text stored in another spelling than the file's?
+    # Does the stored spelling of a number or text differ from the file's?
     respelled: bool = False
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 of context, question, gold and any options: equality of examples across files."""
+        """SHA-256 of context, question, gold and any options: identifies examples across files."""
         content: list[Any] = [list(self.context), self.question, list(self.gold)]
         content += [list(self.options)] if self.options else []
         return hashlib.sha256(canonical(content)).hexdigest()
@@ -78,7 +78,7 @@ class Record:
 class SplitFile:
     """One file: a training split (shots, number) or the test split (neither).
 
-    k shots are k examples, or k of each label where the card says `shots_per_label`.
+    k shots are k examples, or k of each label with the card's `shots_per_label`.
     """
 
     kind: str
@@ -89,22 +89,22 @@ class SplitFile:
 
 
 def canonical(value: Any) -> bytes:
-    """JSON with sorted keys and no blanks, as UTF-8: the same content is the same bytes."""
+    """Return JSON as UTF-8 with sorted keys and no blanks: equal content, equal bytes."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     ).encode()
 
 
 def digest_of(hashes: Iterable[str]) -> str:
-    """SHA-256 over the content hashes of a file's examples, one after the other in its order."""
+    """Return the SHA-256 of the content hashes of a file's examples, concatenated in order."""
     return hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
 def content_hash(card: Card, files: list[SplitFile]) -> str:
-    """SHA-256 over the card and every record of every file.
+    """Return the SHA-256 of the card and every record of every file.
 
-    Explanations and options count where there are any: files without keep the hash that they had
-    before these could be given.
+    Explanations and options are included only if present: files without them have the same hash as
+    before these fields existed.
     """
     ordered = sorted(files, key=lambda file: (file.kind, file.shots or 0, file.number or 0))
     content = [
@@ -131,12 +131,12 @@ def read_folder(folder: Path, card: Card) -> list[SplitFile]:
 
 
 def is_beside(name: str) -> bool:
-    """Is it a file that may lie beside a task's own and is read past?"""
+    """Is it a file that may accompany a task and is ignored?"""
     return name.startswith((".", "README", "LICENSE", "LICENCE"))
 
 
 def layout(folder: Path) -> list[Path]:
-    """The files of the one task in that folder, by name; not yet read. Raises FormatError."""
+    """List the files of the one task in that folder, by name; not read yet. Raises FormatError."""
     paths, prefixes = [], set()
     for path in sorted(folder.iterdir()):
         name = path.name
@@ -158,7 +158,7 @@ def layout(folder: Path) -> list[Path]:
 
 
 def read_split(path: Path, card: Card) -> SplitFile:
-    """Read one file, of which the name says what it is. Raises FormatError."""
+    """Read one file, whose name gives its split. Raises FormatError."""
     matched = FILE_NAME.fullmatch(path.name)
     if not matched:
         raise FormatError(path.name, None, None, "unknown file name")
@@ -171,7 +171,7 @@ def read_split(path: Path, card: Card) -> SplitFile:
 
 
 def _check_shots(file: str, shots: int, records: list[Record], card: Card) -> None:
-    """k shots are k examples in all, or at most k of each label (a rare label has fewer)."""
+    """k shots are k examples in total, or at most k of each label (a rare label has fewer)."""
     if card.shots_per_label:
         counts = Counter(gold for record in records for gold in record.gold[:1])
         for label, number in counts.items():
@@ -192,9 +192,9 @@ def _check_shots(file: str, shots: int, records: list[Record], card: Card) -> No
 
 
 def read_records(path: Path, card: Card, *, explained: bool = False) -> list[Record]:
-    """Read one JSON Lines file; ids must be unique in it. Raises FormatError, with all bad lines.
+    """Read one JSON Lines file with unique ids. Raises FormatError, with all invalid lines.
 
-    `explained` says that its examples are revealed, and so may have an explanation.
+    `explained`: its examples are revealed, so they may have an explanation.
     """
     records: list[Record] = []
     lines_of: dict[str, int] = {}
@@ -241,9 +241,9 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
-    """Number and text of each line that is not blank; `name` is the file's, for errors.
+    """Yield number and text of each non-blank line; `name` is the file's, for errors.
 
-    No line is read further than its allowed length. Raises FormatError.
+    Reads no more of a line than its maximum length. Raises FormatError.
     """
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
@@ -264,7 +264,7 @@ def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
 
 
 def strict_json(text: str, file: str, line: int | None) -> Any:
-    """What that JSON says: no field twice, no NaN, no Infinity. Raises FormatError."""
+    """Parse JSON; refuses duplicate fields, NaN and Infinity. Raises FormatError."""
 
     def refuse(name: str) -> NoReturn:
         raise FormatError(file, line, None, f"{name} is not valid JSON")
@@ -295,7 +295,7 @@ def strict_json(text: str, file: str, line: int | None) -> Any:
 def json_object(
     text: str, file: str, line: int, required: Sequence[str], optional: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The object of one line, with exactly these fields. Raises FormatError."""
+    """Parse the object of one line, with exactly these fields. Raises FormatError."""
     data = strict_json(text, file, line)
     if not isinstance(data, dict):
         raise FormatError(file, line, None, "expected a JSON object on each line")
@@ -311,7 +311,7 @@ def json_object(
 
 
 def storable_text(value: Any, file: str, line: int, field: str) -> str:
-    """The value if it is a text that every database can store. Raises FormatError."""
+    """Return the value if it is a text that databases can store. Raises FormatError."""
     if not isinstance(value, str):
         raise FormatError(file, line, field, f"expected a text, found {type(value).__name__}")
     if "\0" in value:
@@ -324,7 +324,7 @@ def storable_text(value: Any, file: str, line: int, field: str) -> str:
 
 
 def example_id(value: Any, file: str, line: int) -> str:
-    """The id of an example as a text; files also write it as a number. Raises FormatError."""
+    """Return the id of an example as a text; files also use numbers. Raises FormatError."""
     identity = storable_text(str(value) if type(value) is int else value, file, line, "id")
     if not identity.strip() or len(identity) > 200:
         raise FormatError(file, line, "id", "expected an id of 1 to 200 characters")
@@ -389,7 +389,7 @@ def _options(listed: Any, card: Card, text: Any, refuse: Any) -> tuple[str, ...]
 
 
 def _candidates(entities: Any, segments: list[str]) -> tuple[str, ...]:
-    """The texts at the listed places, {start, end} with inclusive ends; () for another list."""
+    """Return the texts at listed places {start, end}, inclusive; () for other lists."""
     if not isinstance(entities, list) or len(segments) != 1:
         return ()
     places = [
@@ -432,7 +432,7 @@ def _explanation(value: Any, text: Any, refuse: Any) -> str:
 def _gold(
     answer: list[Any], segments: list[str], text: Any, refuse: Any
 ) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
-    """Every spelling of the gold as texts, with offsets where the file has them.
+    """Return the golds as texts, with offsets if the file has them.
 
     `[]` and `[""]` are "no answer"; `{"text", "answer_start"}` is a text and its offset.
     """

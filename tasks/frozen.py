@@ -1,6 +1,6 @@
-"""What never changes once it is imported, read once in each process. `clear` forgets it all.
+"""Immutable imported data, cached in each process; `clear` empties the caches.
 
-It stands below the models, which read through it; a version of a task is known by its content.
+The models read through this module; tasks are identified by their content hash.
 """
 
 import math
@@ -22,18 +22,18 @@ _test_hashes: dict[str, str] = {}
 _words: dict[str, int] = {}
 _chances: dict[str, float] = {}
 _set_ceilings: dict[str, float] = {}
-WORDS_OF = 500  # examples: enough for a median
+WORDS_OF = 500  # examples: sufficient for a median
 
 
 def card(task: "Task") -> Card:
-    """The parsed card of that task."""
+    """Return the parsed card of that task."""
     if task.content_hash not in _cards:
         _cards[task.content_hash] = parse_card(task.card_data, f"card of {task}")
     return _cards[task.content_hash]
 
 
 def test_hash(task: "Task") -> str:
-    """SHA-256 over the content hashes of the test file's examples, in the file's order."""
+    """Return the SHA-256 of the content hashes of the test file's examples, in order."""
     if task.content_hash not in _test_hashes:
         examples = task.test_split.examples.order_by("position")
         _test_hashes[task.content_hash] = digest_of(examples.values_list("content_hash", flat=True))
@@ -41,9 +41,9 @@ def test_hash(task: "Task") -> str:
 
 
 def set_ceiling(task: "Task") -> float:
-    """The highest mean S1 in [0, 1] over the test file with all golds of an example as one set.
+    """Return the highest mean S1 on the test file if all golds of an example were one set.
 
-    Of as many right texts as an answer may hold. NaN where the golds are no alternatives.
+    With as many right texts as an answer may contain. NaN unless the golds are alternatives.
     """
     if task.card.gold_rule != "any_of":
         return math.nan
@@ -60,7 +60,7 @@ def set_ceiling(task: "Task") -> float:
 
 
 def chance(task: "Task") -> float:
-    """The expected score of a random label or option under the metric of the card, 1 at best."""
+    """Return the expected score of a random label or option under the card's metric, at most 1."""
     if task.content_hash not in _chances:
         examples = task.test_split.examples.order_by("position").values_list("options", "gold")
         labels = [label.name for label in task.card.labels]
@@ -75,7 +75,7 @@ def chance(task: "Task") -> float:
 
 
 def median_words(task: "Task") -> int:
-    """Words of the median test example, context and question, of the first WORDS_OF in the file."""
+    """Return the median words of context and question, over the first WORDS_OF test examples."""
     if task.content_hash not in _words:
         examples = task.test_split.examples.order_by("position")[:WORDS_OF]
         _words[task.content_hash] = round(
@@ -89,19 +89,19 @@ def median_words(task: "Task") -> int:
 
 @lru_cache(maxsize=4096)
 def example(pk: int) -> "Example":
-    """That example. Raises Example.DoesNotExist."""
+    """Return that example. Raises Example.DoesNotExist."""
     return apps.get_model("tasks", "Example").objects.get(pk=pk)
 
 
 @lru_cache(maxsize=4096)
 def card_of_example(pk: int) -> Card:
-    """The card of the task that this example is of. Raises Example.DoesNotExist."""
+    """Return the card of that example's task. Raises Example.DoesNotExist."""
     examples = apps.get_model("tasks", "Example").objects
     return card(examples.select_related("split__task").get(pk=pk).split.task)
 
 
 def clear() -> None:
-    """Forget everything: for tests, whose rolled-back rows give their keys to others."""
+    """Empty the caches, for tests: keys of rolled-back rows are reused."""
     _cards.clear()
     _test_hashes.clear()
     _words.clear()

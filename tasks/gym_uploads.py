@@ -1,8 +1,7 @@
-"""Tasks of the Few-shot Gym that were uploaded in the browser: read, shown, confirmed, imported.
+"""Tasks of the Few-shot Gym uploaded in the browser: read, shown, confirmed, imported.
 
-The files lie in a folder of their own inside that of the upload (tasks/uploads.py), sorted by the
-task that their names say. They are read in a process with limits; importing is a job of one chunk
-for each task.
+The files are in a subfolder of the upload (tasks/uploads.py), grouped by the task in their names. A
+process with limits reads them; the import is a job with one chunk per task.
 """
 
 import dataclasses
@@ -36,7 +35,7 @@ TOO_COMPLEX = ("These tasks are ", ". Send fewer, or use the command import_gym.
 def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> TaskUpload:
     """Store the files and read all tasks, or those of a published partition.
 
-    Raises UploadError; then nothing is left of them.
+    Raises UploadError, and then stores nothing.
     """
     wanted = partitions()[partition] if partition else None
     with uploads.begun(owner) as upload:
@@ -56,7 +55,7 @@ def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> Tas
 
 
 def folder_of(upload: TaskUpload) -> Path:
-    """Where its tasks lie, each in the folder of its name."""
+    """Return the folder of the upload's tasks, each in a folder of its name."""
     return uploads.folder_of(upload) / FOLDER
 
 
@@ -65,7 +64,7 @@ def is_gym(upload: TaskUpload) -> bool:
 
 
 def seen(upload: TaskUpload) -> dict[str, Any]:
-    """{tasks: as `process.gym` gives each, shared: sentences on several of them}."""
+    """Return {tasks: see `process.gym`, shared: sentences on several of them}."""
     return json.loads((uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8"))
 
 
@@ -75,7 +74,7 @@ def _first(problems: list[str]) -> list[str]:
 
 
 def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
-    """Write each file, or each in a ZIP, where its name says. Raises UploadError."""
+    """Write each file, or each member of a ZIP, to the folder of its task. Raises UploadError."""
     folder.mkdir(parents=True)
     left, stored = uploads.MAX_BYTES, 0
     for file in files:
@@ -103,7 +102,7 @@ def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
 
 
 def _write(place: Path, content: Iterable[bytes], left: int) -> int:
-    """Write it; how many bytes may follow. Raises UploadError."""
+    """Write a file; return how many bytes may follow. Raises UploadError."""
     with place.open("wb") as file:
         for chunk in content:
             left -= len(chunk)
@@ -114,9 +113,9 @@ def _write(place: Path, content: Iterable[bytes], left: int) -> int:
 
 
 def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, owner: Any) -> None:
-    """Begin to import these tasks, answered in these ways, if all of them can be made.
+    """Begin to import these tasks with these kinds of answer, if all of them can be made.
 
-    Raises UploadError; then nothing is imported.
+    Raises UploadError, and then imports nothing.
     """
     drawn = dataclasses.asdict(sample) if sample else None
     folder = str(folder_of(upload))
@@ -135,7 +134,7 @@ def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, ow
 
 @jobs.job(uploads.IMPORT_GYM, limit=timedelta(minutes=10))
 def _import(job: Job, number: int) -> dict[str, Any]:
-    """Import one of the tasks, all of it or nothing: {name, version, created}."""
+    """Import one of the tasks completely: {name, version, created}."""
     upload = TaskUpload.objects.filter(pk=job.parameters["upload"]).first()
     if upload is None:
         raise jobs.JobError("The upload was discarded. Tasks imported before that are kept.")

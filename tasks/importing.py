@@ -1,7 +1,7 @@
 """Import: files become a version of a task, all or nothing.
 
-The same content again changes nothing; changed content makes a new version beside the old one, so
-that no answer ever loses the example it was given for.
+Unchanged content is not stored again; changed content becomes a new version and preserves the old
+one, so that answers never lose their examples.
 """
 
 import time
@@ -19,7 +19,7 @@ from tasks.cards import Card, load_card
 from tasks.formats import FormatError, Record, SplitFile, content_hash, read_folder
 from tasks.models import Example, Split, Task, TaskReport, UnfinishedImport
 
-PIECE = 1_000_000  # characters of examples that are stored in one transaction
+PIECE = 1_000_000  # characters of examples stored per transaction
 CARDS = Path(__file__).parent / "clues"
 
 # Name of the task -> folder and prefix of its files in the published layout.
@@ -65,15 +65,15 @@ def import_task(
     owner: User | None = None,
     made_from: dict[str, Any] | None = None,
 ) -> ImportResult:
-    """Store the task, or find that it is stored already.
+    """Store the task, or return the stored one with the same content.
 
-    Its examples are stored in pieces, so that nobody who answers at this moment waits for all of
-    them on SQLite; before the last one it is no task (`Task.objects` leaves it out). What a killed
-    process left is gone on with when the same content comes again.
+    Examples are stored in pieces, so that annotators on SQLite need not wait for all of them; until
+    the last piece, `Task.objects` excludes the task. An import that was killed is resumed when the
+    same content is imported again.
 
-    `by` is who imports it; None is the command line, which may import for an `owner`. `made_from`
-    says from which dataset and how it was drawn (tasks/datasets/making.py). Raises
-    teams.NotInTeam where it would be a new version of somebody else's task.
+    `by` is the user who imports it; None is the command line, which may import for an `owner`.
+    `made_from` describes the source and sampling (tasks/datasets/making.py). Raises teams.NotInTeam
+    for a new version of another team's task.
     """
     digest = content_hash(card, files)
     stored = Task.objects.filter(name=card.name, content_hash=digest).first()
@@ -109,7 +109,7 @@ def _begin(
     by: User | None,
     owner: User | None,
 ) -> Task:
-    """The row of that content, with the mark that it is not whole yet."""
+    """Return the row of that content, marked as unfinished."""
     with transaction.atomic():
         versions = Task.with_unfinished.filter(name=card.name)
         stored = versions.filter(content_hash=digest).first()
@@ -131,7 +131,7 @@ def _begin(
 
 
 def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
-    """The examples that are not stored yet, about PIECE characters at a time."""
+    """Yield the examples that are not stored yet, about PIECE characters at a time."""
     piece: list[Example] = []
     size = 0
     for file in files:
@@ -154,18 +154,18 @@ def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
 
 
 def _let_others_write() -> None:
-    """SQLite has one writer, and who waits for it looks again every 0.1 s."""
+    """SQLite has one writer; a waiting one retries every 0.1 s."""
     if connection.vendor == "sqlite":
         time.sleep(0.11)
 
 
 def drop_unfinished(before: datetime) -> None:
-    """Forget what a killed process began to import before then, and nobody went on with."""
+    """Delete unfinished imports that a killed process began before that time."""
     Task.with_unfinished.filter(unfinished__begun_at__lt=before).delete()
 
 
 def examples_of(split: Split, records: list[Record]) -> list[Example]:
-    """The records as unsaved rows of that split, in their order."""
+    """Return the records as unsaved rows of that split, in order."""
     return [
         Example(
             split=split,

@@ -1,7 +1,7 @@
-"""One folder var/ for one database: both hold the same id, and a server with another's refuses.
+"""Binds a folder var/ to one database by a common id; servers refuse another's folder.
 
-Uploads, jobs and bundles lie in var/ under the keys of their rows. Another database on the same
-folder (a rehearsal, a staging server) would take them for files of nobody and delete them.
+Files of uploads, jobs and bundles are in var/ under the keys of their rows. Another database with
+the same folder (a rehearsal, a staging server) would treat them as orphans and delete them.
 """
 
 import logging
@@ -24,13 +24,13 @@ logger = logging.getLogger(__name__)
 
 
 def bind() -> None:
-    """Give the database an id, and the folder the same one, where they have none yet."""
+    """Give the database and the folder the same id, unless they have one."""
     own, _made = _rows().get_or_create(only=True)
     path = _file()
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         return
-    # Whole or not at all, and never over another's: two servers may start at once.
+    # Atomic, and never overwrites: two servers may start at once.
     part = path.with_name(f".{FILE}.{secrets.token_hex(4)}")
     part.write_text(f"{own.folder_id}\n")
     try:
@@ -42,7 +42,7 @@ def bind() -> None:
 
 
 def conflict() -> str:
-    """What is wrong where the folder belongs to another database, in a sentence; else ""."""
+    """Return a sentence if the folder belongs to another database; else ""."""
     own = _rows().first()
     path = _file()
     if own is None or not path.exists() or path.read_text().strip() == str(own.folder_id):
@@ -55,10 +55,10 @@ def conflict() -> str:
 
 
 def require() -> None:
-    """Called when a server or `run_jobs` starts. Raises ImproperlyConfigured for another's folder.
+    """Refuse another database's folder at start. Raises ImproperlyConfigured.
 
-    A database that cannot be asked now, or that no migration has made yet, is not refused: no
-    page works without it, so nothing can be deleted either.
+    An unreachable or unmigrated database is accepted: without it no page works, so nothing can be
+    deleted.
     """
     try:
         sentence = conflict()
@@ -77,7 +77,7 @@ def require() -> None:
 
 
 def bind_after_migrate(using: str, **_kwargs: Any) -> None:
-    """Receiver of post_migrate, also of a migrate of other apps alone."""
+    """Receiver of post_migrate, including a migrate of other apps only."""
     if using == "default" and _has_table():
         bind()
 
@@ -87,7 +87,7 @@ def _has_table() -> bool:
 
 
 def _rows() -> QuerySet[Installation]:
-    """Without what later migrations have added: the check runs before them."""
+    """Without columns of later migrations: the check runs before them."""
     return Installation.objects.only("folder_id")
 
 
@@ -99,7 +99,7 @@ def _file() -> Path:
 def folder_is_its_own(
     *, databases: Sequence[str] | None = None, **_kwargs: Any
 ) -> list[CheckMessage]:
-    """System check: var/ belongs to this database. `check --database default`, and migrate."""
+    """System check: var/ belongs to this database (`check --database default`, and migrate)."""
     if "default" not in (databases or []) or not _has_table():
         return []
     sentence = conflict()

@@ -1,14 +1,14 @@
 """Work that takes longer than a request: a row stores the progress, and each poll runs chunks.
 
-A job is cut into numbered chunks, done one after the other. Each poll of the page that waits for it
-(or `manage.py run_jobs`) runs chunks for about a second and stores what they gave. Without a queue,
-a job that nobody looks at waits. With one (config/celery.py) the poll sends word of the next chunk
-to its workers, and they run it.
+A job consists of numbered chunks, run one after the other. Each poll of the page that waits for it
+(or `manage.py run_jobs`) runs chunks for about a second and stores their results. Without a queue,
+a job waits for a poll, `run_jobs` or `tick`. With a queue (config/celery.py) the poll enqueues the
+next chunk, which a worker runs.
 
-A chunk is leased before it is run, by one conditional update, so that of two polls at once only
-one runs it. The lease holds for half a minute and is renewed while the chunk is run, up to its
-kind's limit. A killed process leaves its lease behind; when that runs out, the chunk is taken up
-again. So a chunk must give the same when it is run again, and must end within its kind's limit.
+A chunk is leased before it runs, by one conditional update, so that only one of two simultaneous
+polls runs it. The lease lasts half a minute and is renewed while the chunk runs, up to the limit of
+its kind. A killed process leaves its lease behind; after it expires, the chunk is run again. So a
+chunk must be idempotent, and must end within the limit of its kind.
 """
 
 import contextlib
@@ -37,40 +37,40 @@ from tasks.models import Job
 
 logger = logging.getLogger(__name__)
 
-POLL = 1.0  # seconds that one request works on a job
-LEASE = timedelta(seconds=30)  # that a lease is believed without being renewed
+POLL = 1.0  # seconds that a request works on a job
+LEASE = timedelta(seconds=30)  # validity of a lease without renewal
 BEAT = 10.0  # seconds between two renewals
 MAX_ATTEMPTS = 3  # of one chunk whose process was killed each time
-RESEND = timedelta(minutes=1)  # that a chunk waits in the queue before word of it is sent again
+RESEND = timedelta(minutes=1)  # time in the queue before a chunk is enqueued again
 
 
 class QueueAway(Exception):
     """The queue does not answer."""
 
 
-# Sends the number of a chunk of the job with this key; None where there is no queue. QueueAway.
+# Enqueues a chunk of the job with this key; None without a queue. Raises QueueAway.
 send: Callable[[int, int], None] | None = None
 
 
 class JobError(Exception):
-    """A chunk cannot be done: a sentence that says what is wrong and what to do."""
+    """A chunk failed: a sentence with the cause and advice."""
 
 
 @dataclass(frozen=True)
 class JobKind:
-    """How one chunk of such a job is done, and for how long its lease is renewed at most."""
+    """The function of a chunk, and how long its lease is renewed at most."""
 
     chunk: Callable[[Job, int], Any]
     limit: timedelta
 
 
 KINDS: dict[str, JobKind] = {}
-# Kinds whose module is imported with their first chunk: pandas would slow down every command.
+# Kinds imported with their first chunk: pandas would slow down every command.
 MODULES: dict[str, str] = {}
 
 
 def known() -> set[str]:
-    """The names of all kinds of jobs."""
+    """Return the names of all kinds of jobs."""
     return KINDS.keys() | MODULES.keys()
 
 
@@ -81,11 +81,12 @@ def _kind_of(job: Job) -> JobKind:
 
 
 def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any]:
-    """Register `chunk(job, number)`, number from 0, as what jobs of that kind consist of.
+    """Register `chunk(job, number)`, numbers from 0, for jobs of that kind.
 
-    Apps import the modules that do this when they are ready, or name them in MODULES, so every
-    process knows each kind.
-    It returns something small that JSON can hold; files that it makes lie in `folder_of(job)`.
+    Apps import the modules that call this when they are ready, or list them in MODULES, so that
+    every process knows each kind.
+
+    A chunk returns a small JSON value; its files go into `folder_of(job)`.
     """
 
     def register(chunk: Callable[[Job, int], Any]) -> Callable[[Job, int], Any]:
@@ -95,24 +96,24 @@ def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any
     return register
 
 
-# What `manage.py run_jobs` calls before it does anything: a CommandError stops it.
+# Checks that `manage.py run_jobs` calls first; they raise CommandError.
 CONDITIONS: list[Callable[[], None]] = []
 
 OPEN = Q(state__in=(Job.State.WAITING, Job.State.RUNNING))
 
 
 def key_of(kind: str, parameters: dict[str, Any], seed: int = 0) -> str:
-    """SHA-256 of what the work is: the same work has the same key."""
+    """Return the SHA-256 of kind, parameters and seed: equal work has an equal key."""
     return hashlib.sha256(canonical([kind, parameters, seed])).hexdigest()
 
 
 def find(kind: str, parameters: dict[str, Any], seed: int = 0) -> Job | None:
-    """The job of exactly this work, if anybody has asked for it."""
+    """Return the job of exactly this work, if it exists."""
     return Job.objects.filter(key=key_of(kind, parameters, seed)).first()
 
 
 def start(kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed: int = 0) -> Job:
-    """The job of exactly this work: the one that is there, or a new one that waits."""
+    """Return the job of exactly this work: the existing one, or a new one in state waiting."""
     job, _made = Job.objects.get_or_create(
         key=key_of(kind, parameters, seed),
         defaults={
@@ -123,7 +124,7 @@ def start(kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed
 
 
 def record(kind: str, parameters: dict[str, Any], *, result: list[Any], owner: Any) -> Job:
-    """The job of work that was done elsewhere: `result` is what each of its chunks gives."""
+    """Store the job of work done elsewhere: `result` lists the results of its chunks."""
     made = {"kind": kind, "parameters": parameters, "owner": owner, "total": len(result)}
     outcome = {"state": Job.State.DONE, "done": len(result), "result": result}
     job, _made = Job.objects.get_or_create(
@@ -133,7 +134,7 @@ def record(kind: str, parameters: dict[str, Any], *, result: list[Any], owner: A
 
 
 def folder_of(job: Job) -> Path:
-    """Where a job's chunks put their files; made by the first that needs it."""
+    """Return the folder for the files of a job; the first chunk that needs it creates it."""
     return _root() / str(job.pk)
 
 
@@ -142,7 +143,7 @@ def _root() -> Path:
 
 
 def drop(dropped: QuerySet[Job]) -> None:
-    """Forget these jobs and their files. A chunk that is being run stores nothing any more."""
+    """Delete these jobs and their files. A chunk that is running stores nothing more."""
     folders = [folder_of(job) for job in dropped]
     dropped.delete()
     for folder in folders:
@@ -150,19 +151,19 @@ def drop(dropped: QuerySet[Job]) -> None:
 
 
 def sweep() -> None:
-    """Delete the files of jobs that are not there any more.
+    """Delete the files of deleted jobs.
 
-    Not those of the last hour: whoever makes a job with its files may not have committed its row.
+    Not those of the last hour: a new job's row may not be committed yet.
     """
     known = {str(pk) for pk in Job.objects.values_list("pk", flat=True)}
     for folder in _root().iterdir() if _root().is_dir() else ():
-        with contextlib.suppress(FileNotFoundError):  # another sweep was there first
+        with contextlib.suppress(FileNotFoundError):  # another sweep has deleted it
             if folder.name not in known and folder.stat().st_mtime < time.time() - 3600:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 def retry(job: Job) -> None:
-    """Let a failed job go on with the chunk that failed."""
+    """Let a failed job resume with the chunk that failed."""
     Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(
         state=Job.State.WAITING, error="", touched_at=database_now(), attempts=0, sent_at=None
     )
@@ -170,10 +171,9 @@ def retry(job: Job) -> None:
 
 
 def advance(job: Job) -> None:
-    """Send word of its next chunk to the workers, or run some for a second where there are none.
+    """Enqueue the next chunk, or without a queue run chunks for about a second.
 
-    At least one, unless somebody else is at it. Whatever comes of it stands in the row, which is
-    read again.
+    Runs at least one, unless its lease is taken. `job` is refreshed with the outcome.
     """
     if send is not None:
         _send_word(job, send)
@@ -184,11 +184,11 @@ def advance(job: Job) -> None:
 
 
 def _send_word(job: Job, send: Callable[[int, int], None]) -> None:
-    """Send word of the next chunk, unless it is at work or was sent already.
+    """Enqueue the next chunk, unless it is running or enqueued.
 
-    That it was sent stands in the row, so that polls do not send it again and again; one that was
-    lost, or whose worker was killed, is sent once more by a later poll or tick. Where the queue
-    does not answer, `job.queue_is_away` says so, and the chunk waits.
+    The row records the time, so that polls do not enqueue it repeatedly; a lost message, or that of
+    a killed worker, is sent again by a later poll or tick. If the queue does not answer,
+    `job.queue_is_away` is set and the chunk waits.
     """
     if job.is_done or job.has_failed:
         return
@@ -205,9 +205,9 @@ def _send_word(job: Job, send: Callable[[int, int], None]) -> None:
 
 
 def run_chunk(job: Job, number: int | None = None) -> bool:
-    """Run the next chunk if it is free, or that one; False where there is nothing to run now.
+    """Run the next chunk, or that one, if it is free; False if nothing more can run now.
 
-    That is also so where the job was deleted meanwhile: nobody wants it nor its files any more.
+    Also False if the job was deleted meanwhile: then its files are deleted, too.
     """
     try:
         goes_on = _run_chunk(job, number)
@@ -233,7 +233,7 @@ def _run_chunk(job: Job, number: int | None) -> bool:
         _give_back(job, Job.State.FAILED, attempts=job.attempts, error=_sentence(error))
         return False
     except BaseException:
-        # Stopped from outside (Ctrl+C): whoever comes next need not wait for the lease to run out.
+        # Interrupted (Ctrl+C): end the lease, so that the next process need not wait.
         _give_back(job, Job.State.WAITING)
         raise
     is_last = job.done + 1 == job.total
@@ -255,26 +255,26 @@ def _result_of_chunk(job: Job) -> Any:
 
 
 def _own(job: Job) -> QuerySet[Job]:
-    """The row, as long as it has this lease: others have the chunk once it ran out."""
+    """Return the row if it still has this lease: an expired lease may have been taken over."""
     return Job.objects.filter(pk=job.pk, lease=job.lease)
 
 
 def _give_back(job: Job, state: str, attempts: int = 0, **changes: Any) -> bool:
-    """End the lease and store what has changed of the job; False where the lease ran out."""
+    """End the lease and store the changes; False if the lease was lost."""
     ended = {"attempts": attempts, "lease": "", "leased_until": None, "sent_at": None}
     return bool(_own(job).update(**ended, state=state, touched_at=database_now(), **changes))
 
 
 @contextlib.contextmanager
 def _renewed(job: Job, limit: timedelta) -> Iterator[None]:
-    """Renew the lease meanwhile, from a thread with a connection of its own."""
+    """Renew the lease during the block, from a thread with a separate connection."""
     ended = threading.Event()
 
     def beat() -> None:
         last = time.monotonic() + limit.total_seconds()
         try:
             while not ended.wait(BEAT) and time.monotonic() < last:
-                # A database that cannot be asked now is asked again at the next beat.
+                # Retry at the next beat if the database is unavailable.
                 with contextlib.suppress(DatabaseError):
                     _own(job).update(leased_until=database_now() + LEASE)
         finally:
@@ -290,7 +290,7 @@ def _renewed(job: Job, limit: timedelta) -> Iterator[None]:
 
 
 def take_lease(job: Job) -> str:
-    """Take the next chunk; the name of the lease, or "" where it is taken or there is none."""
+    """Take the next chunk; return the lease, or "" if none is free."""
     lease, now = secrets.token_hex(16), database_now()
     leased = Job.objects.filter(OPEN & free_at(now), pk=job.pk, done=job.done).update(
         state=Job.State.RUNNING,
@@ -304,7 +304,7 @@ def take_lease(job: Job) -> str:
 
 
 def free_at(now: datetime) -> Q:
-    """Nobody is at it, or nobody can be any more."""
+    """The lease is unset or expired."""
     return Q(leased_until=None) | Q(leased_until__lt=now)
 
 

@@ -1,7 +1,7 @@
-"""How a long list is searched, filtered, sorted and paged, and written as CSV: all lists alike.
+"""Search, filters, sorting, pages and CSV export of all long lists.
 
-The address says what is asked for (`q`, `show`, `sort`, `page`, `format`), so that a list can be
-sent to somebody as it is seen. What it names and the list does not have is left aside.
+The query (`q`, `show`, `sort`, `page`, `format`) determines the list, so that its address can be
+shared. Unknown values are ignored.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,17 +17,17 @@ from tasks.downloads import csv_download
 
 PER_PAGE = 50
 CSV = "csv"
-ARCHIVED = "archived"  # the choice of what is archived, where there is any
+ARCHIVED = "archived"  # filter for archived rows, if there are any
 Row = TypeVar("Row")
-# Name of a choice -> (what the reader is offered, which rows it keeps).
+# Name of a filter -> (its text, its condition).
 Filters = Mapping[str, tuple[str, Callable[[Row], bool]]]
 
 
 @dataclass(frozen=True)
 class Heading:
-    """The head of a column: the query that sorts by it, and how the list is sorted by it now.
+    """The heading of a column: the query that sorts by it, and the current order.
 
-    `number` is its place among all columns of the list, from 1: that of what it means, below.
+    `number` is its position among all columns, from 1, which also numbers its explanation below.
     """
 
     number: int
@@ -42,7 +42,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Filter:
-    """A choice of rows: the query that asks for it, and how many rows it has."""
+    """A filter of rows, with its query and its number of rows."""
 
     name: str
     words: str
@@ -53,7 +53,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Listing(Generic[Row]):
-    """The part of a list that a reader asked for."""
+    """The selected part of a list."""
 
     columns: list[Column]
     rows: list[Row]
@@ -61,19 +61,19 @@ class Listing(Generic[Row]):
     words: str
     filters: list[Filter]
     headings: list[Heading]
-    kept: list[tuple[str, str]]  # what a new search keeps of the address
+    kept: list[tuple[str, str]]  # parameters preserved by a new search
     queries: dict[str, str]  # of "csv", and of the "previous" and "next" page
 
     @property
     def cells(self) -> list[tuple[Row, list[tuple[str, bool]]]]:
-        """(row, its cells as (text, is a number)) of the page."""
+        """Pairs of a row of the page and its cells as (text, is a number)."""
         shown = on_page(self.columns)
         return [
             (row, [(column.text(row), bool(column.unit)) for column in shown]) for row in self.page
         ]
 
     def as_csv(self, filename: str) -> HttpResponse:
-        """All rows that were asked for, not the page alone, with all digits."""
+        """Return all selected rows, not only the page, with all digits."""
         written = in_files(self.columns)
         header = [column.name for column in written]
         return csv_download(
@@ -96,10 +96,10 @@ def listing(
     per_page: int = PER_PAGE,
     is_archived: Callable[[Row], bool] = lambda _row: False,
 ) -> Listing[Row]:
-    """What the address asks for of these rows, which are in the order of who asks for none.
+    """Select from these rows, which are in default order, by the query.
 
-    `text` is what is searched, in any case, for every word that was typed. Archived rows are shown
-    by a choice of their own, and by no other.
+    `text` is searched for every typed word, ignoring case. Archived rows are shown only by the
+    filter for them.
     """
     words = " ".join(asked.get("q", "").split())
     wanted = words.casefold().split()
@@ -150,7 +150,7 @@ def listing(
 
 
 def ordered(rows: Iterable[Row], column: Column, is_descending: bool) -> list[Row]:
-    """The rows by that column; those without a value last, either way."""
+    """Sort the rows by that column; rows without a value are last in both orders."""
     values = [(row, _plain(column.value(row))) for row in rows]
     known = [(row, value) for row, value in values if value not in (None, "")]
     known.sort(key=lambda pair: _key(pair[1]), reverse=is_descending)
@@ -162,18 +162,18 @@ def _key(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A missing number, which is not equal to itself, as None."""
+    """Return None for NaN, which is not equal to itself."""
     return None if isinstance(value, float) and value != value else value
 
 
 def _cell(value: Any) -> Any:
-    """As a file for people has it: a missing number is empty, and no text is a formula."""
+    """Format a value for files for people: NaN is empty, and no text is a formula."""
     written = cell(_plain(value))
     return no_formula(written) if isinstance(written, str) else written
 
 
 def _heading(asked: QueryDict, number: int, column: Column, sort: str) -> Heading:
-    """Numbers begin with the largest, words with the first; a second press turns it round."""
+    """Sort numbers in descending, texts in ascending order first; a second click reverses it."""
     first, second = (f"-{column.name}", column.name)
     if not column.unit:
         first, second = second, first
@@ -183,7 +183,7 @@ def _heading(asked: QueryDict, number: int, column: Column, sort: str) -> Headin
 
 
 def _query(asked: QueryDict, **changes: object) -> str:
-    """The query of the address with these changes; a new order or choice begins at page one."""
+    """Return the query with these changes; a new order or filter begins at page one."""
     query = asked.copy()
     for key in ("page", "format"):
         query.pop(key, None)

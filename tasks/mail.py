@@ -1,4 +1,4 @@
-"""Sending one mail: its subject is one line, and a mail server that is away raises nothing."""
+"""Send a mail; a mail server that is down raises no exception."""
 
 import logging
 from smtplib import SMTPException
@@ -9,12 +9,12 @@ logger = logging.getLogger(__name__)
 
 
 def message(subject: str, text: str, to: str) -> EmailMessage:
-    """A mail to one address. Line breaks in the subject become spaces: a header is one line."""
+    """Return a mail to one address. Line breaks in the subject become spaces."""
     return EmailMessage(" ".join(subject.split()), text, to=[to])
 
 
 def send(subject: str, text: str, to: str) -> bool:
-    """Send a mail now; False where the mail server does not take it."""
+    """Send a mail now; False if the mail server does not accept it."""
     try:
         return bool(message(subject, text, to).send())
     except (OSError, SMTPException) as error:

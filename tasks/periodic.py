@@ -1,8 +1,7 @@
-"""Periodic work, part by part: each runs on one node at a time, and one that fails stops no other.
+"""Periodic work in parts: each runs on one node at a time, independently of other failures.
 
-A part is taken under the lock of its row and given back when it ends. Whoever takes it is believed
-for the part's limit: a process that was killed holds it up no longer. Each part may be run again at
-any time and by hand, since it does what is due and nothing twice.
+A part is locked by its row until it ends, at most for its time limit, so that a killed process does
+not block it. Each part can be run again at any time, also manually, since it does only what is due.
 """
 
 import logging
@@ -21,7 +20,7 @@ from tasks.models import Job, PeriodicPart
 
 
 def advance_jobs() -> str:
-    """What each tick does: run all of them, or send the workers word of their chunks."""
+    """Run all jobs, or enqueue their chunks for the workers."""
     if jobs.send is None:
         return run_all_jobs()
     waiting = Job.objects.filter(jobs.OPEN, kind__in=jobs.known())
@@ -33,9 +32,9 @@ def advance_jobs() -> str:
 
 
 def run_all_jobs(tell: Callable[[str], Any] = str) -> str:
-    """Run all waiting jobs to their ends, but those that run elsewhere; `tell` hears of each part.
+    """Run all waiting jobs to the end, except those running elsewhere; `tell` gets messages.
 
-    One whose process was killed is resumed within half a minute. Raises JobError where one failed.
+    A job whose process was killed resumes within half a minute. Raises JobError if one failed.
     """
     failed = ended = 0
     for job in Job.objects.filter(jobs.OPEN, kind__in=jobs.known()):
@@ -50,9 +49,9 @@ def run_all_jobs(tell: Callable[[str], Any] = str) -> str:
 
 
 def wait_for_lease(job: Job) -> bool:
-    """Is the chunk free once the lease that it has now has run out?
+    """Wait for the end of the current lease; is the chunk free then?
 
-    False where it is renewed, which a killed process cannot. Waits for half a minute at most.
+    False if the lease is renewed, so its process is alive. Waits for at most half a minute.
     """
     held = _lease(job)
     if held is None:
@@ -63,40 +62,40 @@ def wait_for_lease(job: Job) -> bool:
 
 
 def _lease(job: Job) -> tuple[str, Any] | None:
-    """The lease on its chunk, and until when it is believed."""
+    """Return the lease on the next chunk, and its expiry."""
     leased = Job.objects.filter(pk=job.pk).exclude(leased_until=None)
     return leased.values_list("lease", "leased_until").first()
 
 
 logger = logging.getLogger(__name__)
 
-# Without a run for so long, cron is taken to be off.
+# Without a run for this time, cron is assumed to be off.
 OVERDUE = timedelta(minutes=15)
 
 
 @dataclass(frozen=True)
 class Part:
-    """What is done, for how long a run is believed to be at work, and how often it is begun."""
+    """A function, the time limit of its lock, and the minimum time between runs."""
 
     run: Callable[[], Any]
     limit: timedelta = timedelta(minutes=10)
-    every: timedelta = timedelta()  # at most so often
+    every: timedelta = timedelta()  # minimum time between runs
 
 
-# In their order, LAST after them; the apps above add theirs when they are ready (apps.py).
+# In order, followed by LAST; the other apps add their parts when they are ready (apps.py).
 PARTS: dict[str, Part] = {
     "uploads": Part(uploads.drop_old),
     "job files": Part(jobs.sweep),
 }
 LAST: dict[str, Part] = {"jobs": Part(advance_jobs, limit=timedelta(hours=1))}
 
-# What `run_jobs` does besides: all that asks no other server but for webhooks.
+# Parts that `run_jobs` runs too: those that contact no servers, except webhooks and mail.
 AFTER_JOBS = {"uploads", "job files", "seats", "webhooks", "notices", "mail"}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`state` is done, failed or left (not due, or another process is at it)."""
+    """`state` is done, failed or left (not due, or another process runs it)."""
 
     name: str
     state: str
@@ -104,14 +103,14 @@ class Outcome:
 
 
 def tick(names: set[str] | None = None) -> Iterator[Outcome]:
-    """Run these parts, or all, one after the other; what came of each."""
+    """Run these parts, or all, in order; yield the outcomes."""
     for name, part in all_parts().items():
         if names is None or name in names:
             yield _run(name, part)
 
 
 def all_parts() -> dict[str, Part]:
-    """By name, in the order in which they are run."""
+    """Return the parts by name, in the order of execution."""
     return PARTS | LAST
 
 
@@ -136,7 +135,7 @@ def _run(name: str, part: Part) -> Outcome:
 
 
 def take(name: str, part: Part) -> str:
-    """Take this part, or say why not; of two processes at once one waits at the row."""
+    """Lock this part, or return why not; simultaneous processes wait for the row."""
     PeriodicPart.objects.get_or_create(name=name)
     with transaction.atomic():
         row = PeriodicPart.objects.select_for_update().get(name=name)
@@ -151,7 +150,7 @@ def take(name: str, part: Part) -> str:
 
 
 def _give_back(name: str, began: datetime | None, **outcome: Any) -> None:
-    """Not where it took longer than its limit: the part may be another's by now."""
+    """Unlock, unless the limit has passed and another process may have the lock."""
     row = PeriodicPart.objects.filter(name=name, started_at=began)
     row.update(busy_until=None, ended_at=database_now(), **outcome)
 

@@ -1,4 +1,4 @@
-"""The poll of a page that waits for a job: each does about a second of the work."""
+"""Polls of a page that waits for a job: each does about a second of the work."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -10,9 +10,9 @@ from tasks.models import Job
 
 
 def poll(request: HttpRequest, job: Job, address: str) -> HttpResponse:
-    """Do a part, and say how far it is; when it has ended either way, the page itself again.
+    """Advance the job and return its progress; after its end, make the browser reload the page.
 
-    `address` is that page. Without JavaScript a button asks for each part, and the page follows.
+    `address` is that page. Without JavaScript a button starts each poll and redirects to the page.
     """
     if "again" in request.POST:
         jobs.retry(job)
@@ -30,5 +30,5 @@ def poll(request: HttpRequest, job: Job, address: str) -> HttpResponse:
 
 
 def go_to(request: HttpRequest, address: str) -> HttpResponse:
-    """A redirect that the browser follows as a whole page, htmx or not."""
+    """Redirect the whole page, also for htmx requests."""
     return HttpResponseClientRedirect(address) if HtmxDetails(request) else redirect(address)

@@ -1,7 +1,7 @@
-"""Databases from before release 0.2.0 are refused: their migrations are no longer here.
+"""Refuses databases from before release 0.2.0, whose migrations no longer exist.
 
-Each app has had one migration since then, with the name of the first one of before. Older databases
-have other tables than it makes, so neither migrate nor a server may touch them.
+Since then each app has one migration, with the name of its former first one. Tables of older
+databases differ, so neither migrate nor a server may change them.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-# What they have: a table that got another name later, or the second migration of either line.
+# Marks of old databases: a table renamed later, or the second migration of either branch.
 TABLE = "annotation_studyevent"
 SECOND = ["0002_find_the_latest_turn", "0002_reading_time_of_reveals"]
 SENTENCE = (
@@ -21,7 +21,7 @@ SENTENCE = (
 
 
 def is_retired(connection: BaseDatabaseWrapper) -> bool:
-    """Was this database made by the migrations of before 0.2.0?"""
+    """Was this database made by migrations from before 0.2.0?"""
     tables = connection.introspection.table_names()
     if TABLE in tables or "django_migrations" not in tables:
         return TABLE in tables
@@ -31,9 +31,9 @@ def is_retired(connection: BaseDatabaseWrapper) -> bool:
 
 
 def require() -> None:
-    """Called when a server starts. Raises ImproperlyConfigured.
+    """Refuse an old database at start. Raises ImproperlyConfigured.
 
-    A database that does not answer is not refused.
+    An unreachable database is accepted.
     """
     try:
         refused = is_retired(connections["default"])
@@ -44,6 +44,6 @@ def require() -> None:
 
 
 def refuse_migration(using: str, **_kwargs: Any) -> None:
-    """Receiver of pre_migrate. Raises CommandError before anything is changed."""
+    """Receiver of pre_migrate. Raises CommandError before any change."""
     if is_retired(connections[using]):
         raise CommandError(SENTENCE)

@@ -1,8 +1,8 @@
-"""Spans and the reading of answers (docs/highlighter.md).
+"""Spans, and parsing of answers (docs/highlighter.md).
 
-Offsets are Unicode code points of the stored text, end exclusive: Python's own slices. The server
-cuts the text into tokens, the browser only says "from this token to that one", and what is stored
-is sliced here from the server's text: a text that a client sends is never believed.
+Offsets are Unicode code points of the stored text, end exclusive, as in Python's slices. The server
+splits the text into tokens, the browser sends only offsets, and the stored text is sliced from the
+server's copy: texts from clients are not trusted.
 """
 
 import itertools
@@ -17,13 +17,13 @@ from tasks.sentences import Sentence, counted, sentence
 from tasks.tokens import WORD, is_separator, on_boundaries, tokens
 
 QUESTION = -1
-LONGEST_PAYLOAD = 16 * 1024  # characters; a payload that fits its rules has no others than ASCII
+LONGEST_PAYLOAD = 16 * 1024  # characters; valid payloads are ASCII
 MAX_SPANS = 100
-LONGEST_QUOTE = 120  # characters of an answer that a sentence repeats
+LONGEST_QUOTE = 120  # characters of an answer quoted in a message
 
 
 class Span(NamedTuple):
-    """A stretch of a segment (0, 1, ...; QUESTION for the question) and its text."""
+    """A part of a segment (0, 1, ...; QUESTION for the question) and its text."""
 
     segment: int
     start: int
@@ -31,15 +31,15 @@ class Span(NamedTuple):
     text: str
 
     def overlaps(self, other: "Span") -> bool:
-        """Do the two share a character? Neighbours that only touch do not."""
+        """Do both share a character? Adjacent spans do not."""
         return self.segment == other.segment and self.start < other.end and other.start < self.end
 
 
 class GivenAnswer(NamedTuple):
-    """What somebody answered: spans in order, a label, values, or the explicit "no answer".
+    """An answer: spans in order, a label, values, or the explicit "no answer".
 
-    `values` are the chosen options in the order of the example, a number, or what was typed; beside
-    spans they are answers that do not stand in the text.
+    `values` are the chosen options in the order of the example, a number, or typed text; together
+    with spans they are answers that do not occur in the text.
     """
 
     spans: tuple[Span, ...]
@@ -56,7 +56,7 @@ class GivenAnswer(NamedTuple):
 
 
 class AnswerError(ValueError):
-    """An answer that does not fit; `code` for machines, the sentence for people."""
+    """An invalid answer; `code` for programs, the sentence for people."""
 
     def __init__(self, code: str, sentence: Sentence):
         super().__init__(sentence)
@@ -67,7 +67,7 @@ class AnswerError(ValueError):
 
 
 def anywhere(text: str, segments: Sequence[str], question: str | None = None) -> Iterator[Span]:
-    """Every place where that text stands, inside words too; segments first, then the question."""
+    """Yield every occurrence of that text, inside words too; segments first, then the question."""
     numbered = [*enumerate(segments), *([] if question is None else [(QUESTION, question)])]
     for number, segment in numbered:
         start = segment.find(text) if text else -1
@@ -88,9 +88,9 @@ def _reachable(
 def occurrences(
     text: str, segments: Sequence[str], question: str | None = None, granularity: str = WORD
 ) -> list[Span]:
-    """Every place where that text can be highlighted, in order; overlapping ones included.
+    """Return every place where that text can be highlighted, in order, with overlapping ones.
 
-    `question` is the question's text where the task lets it be highlighted, else None.
+    `question` is the question's text if the task lets it be highlighted, else None.
     """
     return list(_reachable(text, segments, question, granularity))
 
@@ -98,7 +98,7 @@ def occurrences(
 def is_reachable(
     text: str, segments: Sequence[str], question: str | None = None, granularity: str = WORD
 ) -> bool:
-    """Can that text be highlighted at all? Looked up no further than its first place."""
+    """Can that text be highlighted? Stops at the first place."""
     return next(_reachable(text, segments, question, granularity), None) is not None
 
 
@@ -109,7 +109,7 @@ def ceiling(
     question: str | None = None,
     granularity: str = WORD,
 ) -> float:
-    """The best S1 that highlighting can reach for that gold, each text taken for itself."""
+    """Return the best S1 of highlighting for that gold, ignoring overlaps between its texts."""
     texts = dict.fromkeys(gold)
     reachable = (text for text in texts if is_reachable(text, segments, question, granularity))
     best = itertools.islice(reachable, 1) if gold_rule == "any_of" else reachable
@@ -130,7 +130,7 @@ def read_spans(
 ) -> GivenAnswer:
     """Read the payload of the highlighter: `{"v", "no_answer", "spans": [{"field", ...}]}`.
 
-    `question` is the question's text where the task lets it be highlighted, else None. Only offsets
+    `question` is the question's text if the task lets it be highlighted, else None. Only offsets
     are read; texts are sliced from `segments`. Raises AnswerError.
     """
     spans, no_answer = read_payload(payload, segments, question, granularity)
@@ -140,12 +140,12 @@ def read_spans(
 def read_payload(
     payload: str, segments: Sequence[str], question: str | None, granularity: str
 ) -> tuple[list[Span], bool]:
-    """The spans of a payload in order, and whether it says "no answer". Raises AnswerError."""
+    """Return the spans of a payload in order, and its "no answer". Raises AnswerError."""
     data = _json(payload)
     if not isinstance(data, dict) or set(data) != {"v", "no_answer", "spans"}:
         raise _unreadable()
     version, no_answer, listed = data["v"], data["no_answer"], data["spans"]
-    # `type(...) is int` throughout: to isinstance, true and false are numbers.
+    # `type(...) is int` throughout: isinstance accepts true and false as integers.
     if type(version) is not int or version != 1:
         raise _unreadable()
     if not isinstance(no_answer, bool) or not isinstance(listed, list):
@@ -217,9 +217,9 @@ def checked(
     no_answer_possible: bool,
     values: Sequence[str] = (),
 ) -> GivenAnswer:
-    """The rules for any answer of spans (in order), however it was given. Raises AnswerError.
+    """Check the rules for any answer of spans (in order). Raises AnswerError.
 
-    `values` are typed answers that do not stand in the text, where the card takes these.
+    `values` are typed answers that do not occur in the text, if the card allows them.
     """
     number = len(spans) + len(values)
     if no_answer and number:
@@ -265,12 +265,12 @@ def read_typed(
     no_answer_possible: bool = True,
     granularity: str = WORD,
 ) -> GivenAnswer:
-    """Read typed answers, one on each line: each must stand in the text exactly so.
+    """Read typed answers, one per line, which must occur exactly in the text.
 
-    Only blanks and invisible signs around a line are dropped; no token begins or ends with one. The
-    first place with both ends on token boundaries that overlaps no other line's counts; lines with
-    fewer places choose first, so that their order does not matter. A line that is there twice
-    counts once. Raises AnswerError.
+    Only outer blanks and invisible characters of a line are dropped; no token begins or ends with
+    them. A line becomes the first occurrence on token boundaries that overlaps no other line's;
+    lines with fewer occurrences choose first, so that their order does not matter. Repeated lines
+    count once. Raises AnswerError.
     """
     lines = typed_lines(typed)
     if no_answer and lines:
@@ -286,11 +286,11 @@ def read_typed(
 
 
 def typed_lines(typed: str) -> list[str]:
-    """The distinct lines without blanks around them, empty ones left out. Raises AnswerError."""
+    """Return the distinct lines without outer blanks and empty lines. Raises AnswerError."""
     if len(typed) > LONGEST_PAYLOAD:
         raise AnswerError("too_long", sentence("The answer is too long."))
     refuse_broken(typed)
-    # Not splitlines(): it also cuts at signs that no text field makes and a text may contain.
+    # Not splitlines(): it also splits at characters that texts may contain.
     stripped = map(trimmed, re.split(r"\r\n|\r|\n", typed))
     lines = list(dict.fromkeys(line for line in stripped if line))
     if len(lines) > MAX_SPANS:
@@ -301,7 +301,7 @@ def typed_lines(typed: str) -> list[str]:
 
 
 def _placed(lines: Sequence[str], places: dict[str, list[Span]]) -> list[Span]:
-    """A place for each line that no other line's overlaps. Raises AnswerError."""
+    """Return a place for each line, without overlaps. Raises AnswerError."""
     spans: list[Span] = []
     for line in sorted(lines, key=lambda line: len(places[line])):
         free = [place for place in places[line] if not any(map(place.overlaps, spans))]
@@ -320,7 +320,7 @@ def _placed(lines: Sequence[str], places: dict[str, list[Span]]) -> list[Span]:
 
 
 def trimmed(line: str) -> str:
-    """The text without blanks and invisible signs around it."""
+    """Strip blanks and invisible characters."""
     start, end = 0, len(line)
     while start < end and is_separator(line[start]):
         start += 1
@@ -330,18 +330,18 @@ def trimmed(line: str) -> str:
 
 
 def refuse_broken(text: str) -> None:
-    """Half a surrogate pair cannot be sent back, U+0000 not be stored: neither is in any text."""
+    """Refuse half surrogates, which cannot be sent back, and U+0000, which cannot be stored."""
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise AnswerError("bad_characters", sentence("The answer contains an invalid character."))
 
 
 def cut(text: str) -> str:
-    """As much of a text as a sentence repeats."""
+    """Shorten a text for a message."""
     return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 1] + "…"
 
 
 def _not_found(line: str, texts: Sequence[str], granularity: str) -> AnswerError:
-    """Say why a typed line cannot be taken, and what was probably meant."""
+    """Return why a typed line is refused, with a suggestion."""
     meant = next(filter(None, (_similar(line, text, granularity) for text in texts)), "")
     if meant:
         return AnswerError(
@@ -373,19 +373,19 @@ def _not_found(line: str, texts: Sequence[str], granularity: str) -> AnswerError
 
 
 def _around(line: str, text: str, granularity: str) -> str:
-    """The words of the text that the line's first place begins and ends in."""
+    """Return the words that contain the ends of the line's first occurrence."""
     start = text.index(line)
     end = start + len(line)
     touched = [token for token in tokens(text, granularity) if token[0] < end and start < token[1]]
     return text[touched[0][0] : touched[-1][1]]
 
 
-# Signs that keyboards and word processors put in for each other.
+# Characters that keyboards and word processors interchange.
 _ALIKE = str.maketrans("‘’ʼ`´“”„‐‑–—−", "'''''\"\"\"-----")
 
 
 def _folded(text: str) -> str:
-    """The text without what people easily type differently: case, accents, blanks, such signs."""
+    """Remove differences that typing easily makes: case, accents, blanks, such characters."""
     apart = unicodedata.normalize("NFKD", text.translate(_ALIKE).casefold())
     return "".join(
         character
@@ -395,7 +395,7 @@ def _folded(text: str) -> str:
 
 
 def _similar(line: str, text: str, granularity: str) -> str:
-    """What stands in the text from word to word and is the line when both are folded, or ""."""
+    """Return the whole words of the text that equal the line when both are folded, or ""."""
     wanted = _folded(line)
     places = tokens(text, granularity) if wanted else ()
     cut = [(start, end, _folded(text[start:end])) for start, end in places]

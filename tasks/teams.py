@@ -1,8 +1,8 @@
-"""Whose a task is: who may add versions of it, and attach checks.
+"""Teams of tasks: the users who may add versions and attach checks.
 
-The team of a task is the account that imported its first version, and whom the team added since.
-Everybody may read a task and use any version of it in a study. A task without an owner (imported on
-the command line without --owner, or before tasks had teams) is for superusers, who can add others.
+The team consists of the importer of the first version and the users added since. Every user may
+read a task and use any version of it in a study. A task without an owner (imported on the command
+line without --owner, or before tasks had teams) belongs to superusers, who can add others.
 """
 
 from django.contrib.auth import get_user_model
@@ -13,7 +13,7 @@ from tasks.models import LanguageModel, Task, TaskMember
 
 
 class NotInTeam(Exception):
-    """The task is somebody else's; the text is for people."""
+    """The user is not in the team of the task; the message is for people."""
 
     def __init__(self, name: str):
         super().__init__(
@@ -23,11 +23,11 @@ class NotInTeam(Exception):
 
 
 class TeamError(ValueError):
-    """Why somebody was not added; the text is for people."""
+    """Why a user was not added; the message is for people."""
 
 
 def owner(name: str) -> User | None:
-    """Who imported the first version of that task, if that is known."""
+    """Return the importer of the first version of that task, if known."""
     first = (
         Task.with_unfinished.filter(name=name)
         .select_related("imported_by")
@@ -38,9 +38,9 @@ def owner(name: str) -> User | None:
 
 
 def may_change(name: str, user: User | None) -> bool:
-    """May that account add versions and checks? Everybody may make a task of a new name.
+    """May that user add versions and checks? Every user may make a task of a new name.
 
-    None is the command line: whoever controls the server may do everything.
+    None is the command line, which may do everything.
     """
     if user is None or user.is_superuser or not Task.with_unfinished.filter(name=name).exists():
         return True
@@ -51,13 +51,13 @@ def may_change(name: str, user: User | None) -> bool:
 
 
 def check(name: str, user: User | None) -> None:
-    """Raise NotInTeam unless that account may change the task."""
+    """Raise NotInTeam unless that user may change the task."""
     if not may_change(name, user):
         raise NotInTeam(name)
 
 
 def add(name: str, username: str, by: User) -> None:
-    """Add an account to the team of a task. Raises NotInTeam, TeamError."""
+    """Add a user to the team of a task. Raises NotInTeam, TeamError."""
     check(name, by)
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
@@ -66,13 +66,13 @@ def add(name: str, username: str, by: User) -> None:
 
 
 def set_archived(row: Task | LanguageModel, is_archived: bool) -> None:
-    """Archive it, or take it back; a second time changes nothing."""
+    """Archive or restore it; repetition changes nothing."""
     if (row.archived_at is not None) != is_archived:
         row.archived_at = database_now() if is_archived else None
         row.save(update_fields=["archived_at"])
 
 
 def archive_task(task: Task, is_archived: bool, by: User) -> None:
-    """The same of a version of a task, by its team. Raises teams.NotInTeam."""
+    """Archive or restore a version of a task, as a member of its team. Raises NotInTeam."""
     check(task.name, by)
     set_archived(task, is_archived)

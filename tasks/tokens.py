@@ -1,8 +1,8 @@
 """Tokens: where an answer may begin and end in a text (docs/highlighter.md#tokens).
 
-A card says of what kind its tokens are. `word`: runs of letters, digits and marks; anything else
-alone. `char`: every character alone, for texts without spaces between words. A character is what a
-reader takes for one (a grapheme cluster): a flag, a family or a letter with its marks is never cut.
+The card sets the granularity. `word`: runs of letters, digits and marks; all other characters
+separately. `char`: every character separately, for texts without spaces between words. A character
+is a grapheme cluster: a flag, a family or a letter with its marks is never split.
 """
 
 import re
@@ -14,7 +14,7 @@ TOKENISER = "t5-2"
 WORD, CHAR = "word", "char"
 GRANULARITIES = (WORD, CHAR)
 
-# Each character of a text becomes one letter of these classes; the patterns below read the letters.
+# Each character becomes the letter of its class; the patterns below match these letters.
 #   w letter, digit or "_"    m mark, belongs to what it follows    i mark that joins two letters
 #   l, v, t parts of a Korean syllable                              n, z joiners without width
 #   o any other sign          k colour of skin    r half of a flag  s blank or invisible
@@ -29,7 +29,7 @@ _SPECIAL = {
     0x200C: "n",
     0x200D: "z",
 }
-# A flag, or a sign with what belongs to it, and further signs that a joiner ties to it.
+# A flag, or a symbol with its modifiers, and further symbols attached by a joiner.
 _SIGN = "(?:rr|[okr])[mik]*(?:z[ok][mik]*)*"
 _PATTERNS = {
     WORD: re.compile(f"[wmilvt](?:[nz]*[wmilvt])*|{_SIGN}"),
@@ -43,7 +43,7 @@ def _class(code: int) -> str:
         return _SPECIAL[code]
     character = chr(code)
     category = unicodedata.category(character)
-    # Not \w: Python's leaves combining marks out, and so would cut words of many scripts in two.
+    # Not \w: in Python it excludes combining marks, so words of many scripts would be split.
     if category[0] in "LN" or character == "_":
         return "w"
     if category[0] == "M":
@@ -52,7 +52,7 @@ def _class(code: int) -> str:
 
 
 class _Classes:
-    """What str.translate looks a character up in."""
+    """Lookup table for str.translate."""
 
     def __getitem__(self, code: int) -> str:
         return _class(code)
@@ -65,9 +65,9 @@ def _cut(text: str, granularity: str) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=2048)
 def tokens(text: str, granularity: str = WORD) -> tuple[tuple[int, int], ...]:
-    """Cut a text into tokens: start and end of each, in order.
+    """Split a text into tokens: start and end of each, in order.
 
-    Blanks and invisible signs separate tokens and belong to none.
+    Blanks and invisible characters separate tokens.
     """
     return tuple(_cut(text, granularity))
 
@@ -82,7 +82,7 @@ def on_boundaries(text: str, start: int, end: int, granularity: str = WORD) -> b
 def _is_edge(text: str, index: int, granularity: str, side: int) -> bool:
     """Does a token start (side 0) or end (side 1) there?
 
-    No token holds a blank, so that mostly the few characters between two blanks need to be cut.
+    Tokens contain no blanks, so usually only the few characters between two blanks are split.
     """
     first = text.rfind(" ", max(0, index - _NEAR), index) + 1
     last = text.find(" ", index, index + _NEAR)
@@ -102,23 +102,23 @@ def _edges(text: str, granularity: str) -> tuple[frozenset[int], frozenset[int]]
 
 
 def is_separator(character: str) -> bool:
-    """Does it belong to no token, wherever it stands?"""
+    """Is it a character that is never in a token?"""
     return _class(ord(character)) in "snz"
 
 
 # --- Texts without spaces ----------------------------------------------------------------------
 
-# Han, Japanese kana, Thai, Lao, Khmer, Myanmar: words stand side by side.
+# Han, Japanese kana, Thai, Lao, Khmer, Myanmar: words are written without spaces.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003ffff]+"
 )
-_LONG = 6  # characters in a run, on average; cut into words, such texts have two to five
+_LONG = 6  # mean characters per run; such texts split into words have two to five
 
 
 def has_no_spaces(text: str) -> bool:
-    """Is it written, for the most part, in a script without spaces, and not cut into words?"""
+    """Is it mostly in a script without spaces, and not split into words?"""
     runs = [sum(1 for _ in _cut(run, CHAR)) for run in _UNSPACED.findall(text)]
     if not runs or sum(runs) < _LONG * len(runs) or sum(runs) < 2 * _LONG:
         return False

@@ -1,7 +1,7 @@
-"""Checking the files of an upload, and making them a task: both are jobs (tasks/jobs.py).
+"""Jobs that check the files of an upload and import them as a task (tasks/jobs.py).
 
-Nothing is a task before all files were found right and somebody has confirmed; the files that are
-imported are those that were checked.
+Files are imported only if all are valid and, except for programs, after the user has confirmed; the
+imported files are those that were checked.
 """
 
 from datetime import timedelta
@@ -18,11 +18,11 @@ from tasks.importing import CARDS, CLUES, import_task
 from tasks.models import Job, Task, TaskUpload
 from tasks.uploads import CHECK, IMPORT, IMPORT_WHOLE, folder_of, names, size
 
-SMALL = 3_000_000  # bytes that are checked, or imported, in about a second
+SMALL = 3_000_000  # bytes that take about a second to check or import
 
 
 def _own_card(upload: TaskUpload) -> Path | None:
-    """The task.toml among the files, or None where a card of CLUES was chosen. Raises CardError."""
+    """Return the task.toml among the files, or None for a chosen CLUES card. Raises CardError."""
     own = folder_of(upload) / "task.toml"
     if upload.card_name and own.exists():
         raise CardError(
@@ -36,7 +36,7 @@ def _own_card(upload: TaskUpload) -> Path | None:
 
 
 def files_of(upload: TaskUpload) -> list[Path]:
-    """The stored files of the one task. Raises FormatError."""
+    """Return the stored files of the task. Raises FormatError."""
     paths = layout(folder_of(upload))
     if upload.card_name:
         _folder, prefix = CLUES[upload.card_name]
@@ -49,7 +49,7 @@ def files_of(upload: TaskUpload) -> list[Path]:
 
 
 def problems(upload: TaskUpload) -> list[str]:
-    """What is wrong with the list of files before any is read, and what the check found in them."""
+    """Return problems of the list of files, and those that the check found in them."""
     faults = []
     try:
         _own_card(upload)
@@ -58,21 +58,21 @@ def problems(upload: TaskUpload) -> list[str]:
     try:
         files_of(upload)
     except FormatError as error:
-        # The folder has no name that anybody gave it.
+        # The folder's name is internal.
         faults.append(str(error).removeprefix(f"{upload.pk}: "))
     return faults + [sentence for part in parts(upload) for sentence in part.get("errors", ())]
 
 
 def parts(upload: TaskUpload) -> list[dict[str, Any]]:
-    """What the check has given so far, as `_check` says."""
+    """Return the results of the check so far; see `_check`."""
     job = upload.job
     return job.result if job and job.kind in (CHECK, IMPORT_WHOLE) else []
 
 
 def of_task(task: Task, card: Card, owner: Any) -> TaskUpload:
-    """An upload of the task's files with another card, being checked: a new version to confirm.
+    """Begin to check the task's files with another card, as an upload to confirm.
 
-    Raises DiskFull; then nothing is left of it.
+    Raises DiskFull, and then stores nothing.
     """
     upload = TaskUpload.objects.create(owner=owner)
     try:
@@ -89,7 +89,7 @@ def of_task(task: Task, card: Card, owner: Any) -> TaskUpload:
 
 
 def start_check(upload: TaskUpload, owner: Any) -> None:
-    """Begin to read the files: the card, each of them, and the report of all of them."""
+    """Begin to check the card, each file, and the report of all files."""
     total = len([name for name in names(upload) if name != "task.toml"])
     try:
         _own_card(upload)
@@ -100,22 +100,21 @@ def start_check(upload: TaskUpload, owner: Any) -> None:
 
 
 def import_whole(upload: TaskUpload, owner: Any, rechain: bool) -> None:
-    """Begin to check the files and, where nothing is wrong, to make them a task at once.
+    """Begin to check the files and, if they are valid, to import them without confirmation.
 
-    For programs, which look at no report in between. A list of files that cannot be a task is told
-    by `problems` before.
+    For programs. `problems` reports a list of files that cannot be a task before that.
     """
     total = len([name for name in names(upload) if name != "task.toml"])
     _begin(upload, IMPORT_WHOLE, {"rechain": rechain}, total + 3, owner)
 
 
 def record_check(upload: TaskUpload, result: list[dict[str, Any]], owner: Any) -> None:
-    """The check of files that were read, as `_check` reads them, when they were made."""
+    """Store the check of generated files, with results as of `_check`."""
     parameters = {"upload": str(upload.pk), "revision": upload.revision}
     with transaction.atomic():
         job = jobs.record(CHECK, parameters, result=result, owner=owner)
         current = TaskUpload.objects.filter(pk=upload.pk, revision=upload.revision)
-        if not current.update(job=job):  # another tab has changed them
+        if not current.update(job=job):  # another tab has changed the files
             job.delete()
     upload.refresh_from_db()
 
@@ -124,7 +123,7 @@ def _begin(upload: TaskUpload, kind: str, more: dict[str, Any], total: int, owne
     parameters = {"upload": str(upload.pk), "revision": upload.revision, **more}
     with transaction.atomic():
         job = jobs.start(kind, parameters, total=total, owner=owner)
-        # Another tab may have changed the files: then this job is about nothing that is there.
+        # If another tab has changed the files, the job is obsolete.
         current = TaskUpload.objects.filter(pk=upload.pk, revision=upload.revision)
         if not current.update(job=job):
             job.delete()
@@ -134,7 +133,7 @@ def _begin(upload: TaskUpload, kind: str, more: dict[str, Any], total: int, owne
 
 
 def _upload_of(job: Job) -> TaskUpload:
-    """What the job is about. Raises JobError where it was discarded or changed meanwhile."""
+    """Return the job's upload. Raises JobError if it was discarded or changed meanwhile."""
     upload = TaskUpload.objects.filter(
         pk=job.parameters["upload"], revision=job.parameters["revision"]
     ).first()
@@ -147,24 +146,24 @@ def _upload_of(job: Job) -> TaskUpload:
 
 @jobs.job(CHECK, limit=timedelta(minutes=10))
 def _check(job: Job, number: int) -> dict[str, Any]:
-    """What was found in the card, then in each file, then in all: each {errors} or what is right.
+    """Check the card, then each file, then all files: return {errors} or the results.
 
     The card: {file, card}. A file: {file, examples}. All: {report, hash, rechained_hash, shown};
-    the hashes tell whether the task is stored already, `shown` are the examples of the preview.
-    {} where something before it is wrong.
+    the hashes show whether the task is stored already, `shown` are the examples of the preview. {}
+    after earlier errors.
     """
     return _checked_part(_upload_of(job), job, number, job.total - 1)
 
 
 def _checked_part(upload: TaskUpload, job: Job, number: int, last: int) -> dict[str, Any]:
-    """One part of a check whose `last` part is about the task as a whole."""
+    """Run one part of a check; part `last` concerns the task as a whole."""
     if number == 0:
         return _check_card(upload)
     card = job.result[0].get("card")
     if number < last:
         name = [name for name in names(upload) if name != "task.toml"][number - 1]
         path = folder_of(upload) / name
-        if not card:  # what is wrong whatever the card will say
+        if not card:  # errors under any card
             return {"file": name, **_checked(name, "lines", path=str(path))}
         return {"file": name, **_checked(name, "split", path=str(path), card=card)}
     if not card or any(part.get("errors") for part in job.result) or problems(upload):
@@ -190,18 +189,18 @@ def _checked(name: str, what: str, **request: Any) -> dict[str, Any]:
 
 
 def checked(upload: TaskUpload) -> dict[str, Any]:
-    """What the check found where everything is right, as `_check` says; {} before that."""
+    """Return the check of all files if it found no errors, see `_check`; else {}."""
     job, last = upload.job, parts(upload)[-1:]
     return last[0] if job and job.is_done and last and "hash" in last[0] else {}
 
 
 def card_of(upload: TaskUpload) -> Card:
-    """The card of an upload in which everything is right."""
+    """Return the card of a valid upload."""
     return parse_card(parts(upload)[0]["card"], "task.toml")
 
 
 def may_change(upload: TaskUpload) -> bool:
-    """Not while it is being imported."""
+    """May the files be changed? Not during an import."""
     job = upload.job
     return job is None or job.kind == CHECK or job.has_failed
 
@@ -209,9 +208,9 @@ def may_change(upload: TaskUpload) -> bool:
 def confirm(
     upload: TaskUpload, owner: Any, rechain: bool, made_from: dict[str, Any] | None = None
 ) -> None:
-    """Begin to make it a task, where the check found nothing wrong; else nothing happens.
+    """Begin the import if the check found no errors; else do nothing.
 
-    `made_from` says from which dataset the files were made.
+    `made_from` describes the dataset from which the files were made.
     """
     seen = checked(upload)
     if seen:
@@ -222,14 +221,14 @@ def confirm(
 
 @jobs.job(IMPORT, limit=timedelta(minutes=30))
 def _import(job: Job, number: int) -> dict[str, Any]:
-    """Make it a task, all or nothing: {name, version, created}."""
+    """Import the task, all or nothing: {name, version, created}."""
     made_of = job.parameters
     return _make(_upload_of(job), made_of["card"], made_of["hash"], made_of)
 
 
 @jobs.job(IMPORT_WHOLE, limit=timedelta(minutes=30))
 def _import_whole(job: Job, number: int) -> dict[str, Any]:
-    """The parts of the check, and at last the task: {name, version, created}, or {problems}."""
+    """Run the parts of the check, then import: {name, version, created}, or {problems}."""
     upload = _upload_of(job)
     if number < job.total - 1:
         return _checked_part(upload, job, number, job.total - 2)
@@ -241,7 +240,7 @@ def _import_whole(job: Job, number: int) -> dict[str, Any]:
 def _make(
     upload: TaskUpload, card_data: dict[str, Any], checked_hash: str, made_of: dict[str, Any]
 ) -> dict[str, Any]:
-    """The task of files that were checked: {name, version, created}. JobError."""
+    """Import files that were checked: {name, version, created}. Raises JobError."""
     rechain = made_of["rechain"]
     card = parse_card(card_data, "task.toml")
     try:

@@ -1,7 +1,7 @@
-"""Import in the browser: files are stored, checked and shown before anything becomes a task.
+"""Import in the browser: files are stored, checked and shown before they become a task.
 
-Files lie in var/uploads/<upload>/ under the names of the published layout and nothing else. A ZIP
-is unpacked there; no path in it is ever used. Checking and importing: tasks/upload_jobs.py.
+Files are stored in var/uploads/<upload>/ under the names of the published layout. A ZIP is unpacked
+there; paths in it are ignored. tasks/upload_jobs.py checks and imports.
 """
 
 import contextlib
@@ -27,18 +27,18 @@ from tasks.formats import FILE_NAME, is_beside
 from tasks.importing import drop_unfinished
 from tasks.models import Job, TaskUpload
 
-MAX_BYTES = 200_000_000  # of all files of an upload together, unpacked
-DIRECTORY = 1_000_000  # bytes that the table of contents of a ZIP may have
+MAX_BYTES = 200_000_000  # of all files of an upload, unpacked
+DIRECTORY = 1_000_000  # maximum bytes of the central directory of a ZIP
 MAX_FILES = 500  # of an upload, or in a ZIP; a task of CLUES has 16
 KEPT = timedelta(days=1)
 TOO_LARGE = "The files are larger than 200 MB in total, the limit for a task."
-MAX_SAID = 20  # files that are not taken, each with its sentence
+MAX_SAID = 20  # refused files with their messages
 View = TypeVar("View", bound=Callable[..., Any])
-MAX_BODY = "max_body"  # of a view: how many bytes a request to it may have
-AT_ONCE = "max_files"  # of a view: how many files a request to it may have
+MAX_BODY = "max_body"  # attribute of a view: maximum bytes of a request
+AT_ONCE = "max_files"  # attribute of a view: maximum files of a request
 CHECK, IMPORT, IMPORT_GYM = "check_upload", "import_upload", "import_gym"
-IMPORT_WHOLE = "import_whole"  # the check and, where nothing is wrong, the import at once
-# What the reading of a broken ZIP raises, beside BadZipFile.
+IMPORT_WHOLE = "import_whole"  # check, then import if no errors were found
+# Exceptions from reading a broken ZIP, in addition to BadZipFile.
 BROKEN = (
     zlib.error, lzma.LZMAError, EOFError, NotImplementedError, OSError, RuntimeError, ValueError,
     struct.error,
@@ -46,7 +46,7 @@ BROKEN = (
 
 
 class UploadError(ValueError):
-    """Files that cannot be taken, read or imported: sentences that name them and say why."""
+    """Files that cannot be accepted, read or imported: messages with file and reason."""
 
     def __init__(self, *problems: str):
         super().__init__(" ".join(problems))
@@ -55,7 +55,7 @@ class UploadError(ValueError):
 
 @contextlib.contextmanager
 def begun(owner: Any) -> Iterator[TaskUpload]:
-    """A new upload; nothing is left of it where the block raises. Raises UploadError."""
+    """Create an upload; delete it if the block raises. Raises UploadError."""
     upload = TaskUpload.objects.create(owner=owner)
     try:
         with disk.named():
@@ -69,9 +69,9 @@ def begun(owner: Any) -> Iterator[TaskUpload]:
 
 
 def check(what: str, owner: Any, about: str, advice: str, **request: Any) -> dict[str, Any]:
-    """The reply of that check (tasks/checking.py), one of an account at a time.
+    """Run that check (tasks/checking.py), one per account at a time; return its reply.
 
-    Raises UploadError; where it needs too much the sentence is `about`, the reason and `advice`.
+    Raises UploadError; if it exceeds its limits, the message is `about`, the reason and `advice`.
     """
     try:
         with checking.one_of(owner.pk):
@@ -83,13 +83,13 @@ def check(what: str, owner: Any, about: str, advice: str, **request: Any) -> dic
 
 
 def takes_files(most: int, at_once: int = 100) -> Callable[[View], View]:
-    """A view that takes so many bytes and files in all, from people who are signed in.
+    """Mark a view that accepts so many bytes and files in total, from signed-in users.
 
-    Everywhere else config/middleware.py refuses what is larger than a form.
+    For other views config/middleware.py refuses all that is larger than a form.
     """
 
     def mark(view: View) -> View:
-        # The other fields, and the lines between the files.
+        # Allows for other fields, and for the boundaries between files.
         setattr(view, MAX_BODY, most + 1_000_000)
         setattr(view, AT_ONCE, at_once)
         return view
@@ -105,14 +105,14 @@ def folder_of(upload: TaskUpload) -> Path:
 
 
 def names(upload: TaskUpload) -> list[str]:
-    """The names of the stored files, in order."""
+    """Return the names of the stored files, in order."""
     folder = folder_of(upload)
     paths = folder.iterdir() if folder.is_dir() else ()
     return sorted(path.name for path in paths if not path.name.startswith("."))
 
 
 def size(upload: TaskUpload) -> int:
-    """Bytes of all its files."""
+    """Return the bytes of all its files."""
     return sum(_sizes(upload).values())
 
 
@@ -122,11 +122,10 @@ def _sizes(upload: TaskUpload) -> dict[str, int]:
 
 
 def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
-    """Store these files, each beside or instead of those that are there; ZIPs are unpacked.
+    """Add these files, or replace files of the same name; ZIPs are unpacked.
 
-    A file that cannot be taken keeps no other out: it is named in `upload.refused`. Whatever was
-    found out about the files before holds no longer. Raises DiskFull; the file that did not fit and
-    those after it are not there then.
+    Refused files are listed in `upload.refused`, and the others are stored. Earlier checks become
+    invalid. Raises DiskFull; then the file that did not fit and the following files are missing.
     """
     refused: list[str] = []
     taken: set[str] = set()
@@ -151,7 +150,7 @@ def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
 
 
 def remove(upload: TaskUpload, name: str) -> None:
-    """Take one of its files away; a name that is not there changes nothing."""
+    """Delete one of its files; unknown names change nothing."""
     if name in names(upload):
         (folder_of(upload) / name).unlink(missing_ok=True)
     upload.refused = []
@@ -159,7 +158,7 @@ def remove(upload: TaskUpload, name: str) -> None:
 
 
 def changed(upload: TaskUpload) -> None:
-    """Count the revision up: the job of the one before is nobody's now."""
+    """Increment the revision and delete the obsolete jobs."""
     TaskUpload.objects.filter(pk=upload.pk).update(
         refused=upload.refused, card_name=upload.card_name, revision=F("revision") + 1, job=None
     )
@@ -170,7 +169,7 @@ def changed(upload: TaskUpload) -> None:
 def _store(
     upload: TaskUpload, name: str, content: Iterable[bytes], taken: set[str], sizes: dict[str, int]
 ) -> None:
-    """Write one file, whole or not at all; `sizes` are those of the upload. Raises UploadError."""
+    """Write one file atomically; `sizes` are those of the upload. Raises UploadError."""
     if is_beside(name):
         return
     if not (FILE_NAME.fullmatch(name) or name == "task.toml") or not is_plain(name):
@@ -203,7 +202,7 @@ def _store(
 
 
 def is_plain(name: str) -> bool:
-    """Is it a name, not a path, that every file system and the database can hold?"""
+    """Is it a name, not a path, that every file system and the database can store?"""
     return name.isprintable() and len(name.encode()) <= 200 and not set(name) & set('/\\:*?"<>|')
 
 
@@ -211,7 +210,7 @@ def is_plain(name: str) -> bool:
 
 
 def parts(file: UploadedFile, max_files: int = MAX_FILES) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Name and content of the file, or of each file in a ZIP. Raises UploadError."""
+    """Yield name and content of the file, or of each file in a ZIP. Raises UploadError."""
     name = str(file.name)
     if not name.lower().endswith(".zip"):
         yield name, file.chunks()
@@ -223,7 +222,7 @@ def parts(file: UploadedFile, max_files: int = MAX_FILES) -> Iterator[tuple[str,
     except (zipfile.BadZipFile, *BROKEN) as error:
         raise UploadError(f"{name}: cannot be unpacked ({error}); create it again.") from None
     with archive:
-        # All names are looked at before the first byte is unpacked.
+        # Check all names before unpacking.
         if len(archive.infolist()) > max_files:
             raise UploadError(
                 f"{name}: not accepted; it contains {len(archive.infolist()):,} files, and at most"
@@ -239,7 +238,7 @@ def parts(file: UploadedFile, max_files: int = MAX_FILES) -> Iterator[tuple[str,
 
 
 def _is_wanted(member: zipfile.ZipInfo, archive: str) -> bool:
-    """Is it a file, and not one that systems add? Raises UploadError for what nobody packs."""
+    """Is it a file not added by an operating system? Raises UploadError for suspicious ones."""
     path = PurePosixPath(member.filename)
     odd = not path.parts or path.is_absolute() or ".." in path.parts
     if odd or "\\" in member.filename or ":" in member.filename:
@@ -268,7 +267,7 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[byte
 
 
 def _has_long_directory(file: IO[bytes] | UploadedFile) -> bool:
-    """Would opening it mean to read millions of entries? Looked up where zipfile looks."""
+    """Would opening it read millions of entries? Finds the directory as zipfile does."""
     file.seek(0, 2)
     file.seek(max(0, file.tell() - 65_557 - 20))
     end = file.read()
@@ -277,7 +276,7 @@ def _has_long_directory(file: IO[bytes] | UploadedFile) -> bool:
         at = end.rfind(b"PK\5\6")
     file.seek(0)
     if at < 0 or len(end) < at + 22:
-        return False  # no ZIP at all: opening it says so
+        return False  # not a ZIP: opening it raises
     (length,) = struct.unpack("<L", end[at + 12 : at + 16])
     return length > DIRECTORY or end[max(0, at - 20) : at].startswith(b"PK\6\7")
 
@@ -286,7 +285,7 @@ def _has_long_directory(file: IO[bytes] | UploadedFile) -> bool:
 
 
 def drop(upload: TaskUpload) -> None:
-    """Forget it: row, jobs and files."""
+    """Delete it with its jobs and files."""
     folder = folder_of(upload)
     jobs_of(upload).delete()
     upload.delete()
@@ -294,23 +293,23 @@ def drop(upload: TaskUpload) -> None:
 
 
 def drop_old() -> None:
-    """Forget what was neither confirmed nor discarded within a day, and folders of nobody."""
+    """Delete uploads not confirmed or discarded within a day, and orphaned folders."""
     for upload in TaskUpload.objects.filter(created_at__lt=timezone.now() - KEPT):
         drop(upload)
     drop_unfinished(timezone.now() - KEPT)
     root = Path(settings.VAR_DIR) / "uploads"
-    # Looked at before the rows: a folder that comes after them belongs to somebody.
+    # List folders before rows: a folder created later belongs to a row.
     folders = list(root.iterdir()) if root.is_dir() else []
     known = {str(pk) for pk in TaskUpload.objects.values_list("pk", flat=True)}
     for folder in folders:
-        with contextlib.suppress(FileNotFoundError):  # another sweep was there first
-            # Not those of the last hour: their row may not be committed yet.
+        with contextlib.suppress(FileNotFoundError):  # another sweep has deleted it
+            # Not those of the last hour: their rows may not be committed yet.
             if folder.name not in known and folder.stat().st_mtime < time.time() - 3600:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 def jobs_of(upload: TaskUpload) -> QuerySet[Job]:
-    """Its checks and imports, of the present files and of earlier ones."""
+    """Return its checks and imports, of current and of earlier files."""
     return Job.objects.filter(
         kind__in=(CHECK, IMPORT, IMPORT_GYM, IMPORT_WHOLE), parameters__upload=str(upload.pk)
     )

@@ -1,1 +1,1 @@
-"""How the texts of a task stand on a page whose sentences are in another language."""
+"""Template tags for the texts of tasks."""

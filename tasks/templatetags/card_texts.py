@@ -1,7 +1,7 @@
-"""The texts of a task among the sentences of a page, each with its own language and direction.
+"""Language and direction of the texts of a task on a page.
 
-A page speaks the language of the study's interface, the card and the examples that of the task.
-What is announced, hyphenated and ordered by the wrong one of the two is misread.
+A page is in the language of the study's interface, card and examples in that of the task. Otherwise
+screen readers, hyphenation and text direction would use the wrong language.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ register = template.Library()
 
 @register.filter
 def lang_dir(card: Card) -> SafeString:
-    """The attributes of an element that holds a text of the card or of its examples."""
+    """The attributes of an element with a text of the card or of its examples."""
     return _lang_dir(card.language, "rtl" if card.is_rtl else "auto")
 
 
@@ -32,13 +32,13 @@ def _lang_dir(language: str, direction: str) -> SafeString:
 
 @register.filter
 def isolated(text: str, card: Card) -> SafeString:
-    """A short text of the card inside a sentence of the page, which it cannot turn round."""
+    """A short text of the card within a sentence, whose direction it does not affect."""
     return format_html('<bdi lang="{}">{}</bdi>', card.language, text)
 
 
 @register.filter
 def listed(texts: Iterable[str], card: Card) -> SafeString:
-    """Such texts one after the other, each strong: the answers that a sentence names."""
+    """A list of such texts, each strong, for the answers in a sentence."""
     between = pgettext("between the parts of a list", ", ")
     strong = '<strong><bdi lang="{}">{}</bdi></strong>'
     return format_html_join(between, strong, ((card.language, text) for text in texts))
@@ -46,9 +46,9 @@ def listed(texts: Iterable[str], card: Card) -> SafeString:
 
 @register.filter
 def in_words(text: str, card: Card) -> SafeString:
-    """A piece of a reveal cut as the question's text is, so that its lines break where they did.
+    """Split a piece of a reveal like the question's text, so that lines break at the same words.
 
-    A browser rounds the width of each element: the same words in fewer of them may fit a line.
+    Browsers round the width of each element: with fewer elements, a line may fit more words.
     """
     ends = {0, len(text), *(end for token in tokens(text, card.granularity) for end in token)}
     return format_html_join(
