@@ -4,7 +4,7 @@
  * A span is {box, first, last}: token numbers in a box, both ends included. A box is
  * {field, index, tokens, pieces}: tokens are [start, end] in code points as the server rendered
  * them, pieces are {text, token} in the order of the page, with the token's number or -1 for a gap.
- * Lists of spans are kept sorted and free of overlaps, and are never changed in place.
+ * Lists of spans are sorted and free of overlaps, and are never changed in place.
  */
 
 import { gettext, isolated } from "./sentences.js";
@@ -170,7 +170,7 @@ export function textsFrom(pieces, length) {
 /**
  * The target of type-ahead: the next token whose text (see textsFrom) starts with the typed letters,
  * or -1. A single letter (also repeated) searches from the next token, more letters from this one.
- * Case is ignored; accents too, if there is no other match.
+ * Case is ignored; accents too, but only for want of another match.
  */
 export function typeAhead(texts, from, typed) {
   const bare = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
