@@ -1,9 +1,9 @@
-"""How far annotators agree with each other, and what they say together (pure).
+"""Agreement between annotators, and the answer that they give as a group (pure).
 
-A unit is one example: the answers of those who gave one, each a set of texts. Two empty sets are
-equal, an empty and another set wholly different, under every distance. Units with fewer than two
-answers drop out. Source: Krippendorff 2011, "Computing Krippendorff's alpha-reliability"; MASI:
-Passonneau 2006.
+A unit is one example: a list of its answers, each a set of texts. Under every distance two empty
+sets are equal, and an empty set is as far as possible from any other. Units with fewer than two
+answers are ignored. Sources: Krippendorff 2011, "Computing Krippendorff's alpha-reliability";
+Passonneau 2006 for MASI.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def jaccard(first: Answer, second: Answer) -> float:
 
 
 def masi(first: Answer, second: Answer) -> float:
-    """1 - J M: M is 1 for equal sets, 2/3 where one holds the other, 1/3 if they overlap, else 0.
+    """1 - J M: M is 1 for equal sets, 2/3 for a set and its subset, 1/3 if they overlap, else 0.
 
-    An empty set is held by every set, and yet shares nothing: J is 0 then.
+    The empty set is a subset of every set but shares nothing with it, so J is 0.
     """
     if first == second:
         return 0.0
@@ -58,9 +58,9 @@ DISTANCES: dict[str, Distance] = {
 
 
 def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> float | None:
-    """Krippendorff's alpha, 1 - observed / expected disagreement; None where nothing varies.
+    """Krippendorff's alpha, 1 - observed / expected disagreement; None if values do not vary.
 
-    Our own, because the package krippendorff cannot take answers that are sets.
+    Implemented here because the package krippendorff does not accept answers that are sets.
     """
     paired = [list(unit) for unit in units if len(unit) >= 2]
     values = Counter(answer for unit in paired for answer in unit)
@@ -80,10 +80,10 @@ def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> 
 def observed_disagreement(unit: Sequence[Hashable], distance: Distance = nominal) -> float | None:
     """The mean distance over all pairs of answers to one example; None for fewer than two.
 
-    The observed disagreement of alpha is the mean of these over the examples, each weighted by its
-    number of answers.
+    The observed disagreement of alpha is their mean over the examples, weighted by the number of
+    answers.
     """
-    # Most units are unanimous or nearly so: each pair of different answers is worked out once.
+    # Most units are nearly unanimous: compute each pair of different answers once.
     counts, pairs = Counter(unit), math.comb(len(unit), 2)
     apart = (counts[a] * counts[b] * distance(a, b) for a, b in itertools.combinations(counts, 2))
     return sum(apart) / pairs if pairs else None
@@ -92,8 +92,7 @@ def observed_disagreement(unit: Sequence[Hashable], distance: Distance = nominal
 def _between_sets(values: Counter[Any], distance: Distance) -> float:
     """The sum of distances over all ordered pairs of different answers.
 
-    Sets without a common text are at distance 1, and nearly all pairs are such: only the others,
-    found by their texts, are looked at.
+    Most pairs share no text and have distance 1; only pairs with a common text are computed.
     """
     holding = defaultdict(list)
     for value in values:
@@ -116,22 +115,22 @@ def pairwise_s1(unit: Sequence[Answer]) -> float | None:
 
 
 def mean_pairwise_s1(units: Iterable[Sequence[Answer]]) -> float | None:
-    """The mean over examples of their pairwise S1; None where nobody answered twice."""
+    """The mean over examples of their pairwise S1; None if no example has two answers."""
     means = [value for value in map(pairwise_s1, units) if value is not None]
     return sum(means) / len(means) if means else None
 
 
-# How items tell respondents apart: classical item analysis (numpy only, pure).
+# Classical item analysis: how items discriminate between respondents (numpy only, pure).
 
-FOR_2PL = 20  # respondents: about what a two-parameter model needs at the least
+FOR_2PL = 20  # respondents: about the minimum for a two-parameter model
 
 
 def item_rest(scores: np.ndarray) -> list[float]:
-    """The item-rest correlation of each item, of a matrix respondents x items without gaps.
+    """The item-rest correlation of each item of a matrix respondents x items without gaps.
 
     Pearson's r over respondents between the score on the item and the mean over all other items.
-    NaN for fewer than three respondents or two items, and where either of the two does not vary:
-    an item that everybody gets right (or wrong) tells nobody apart.
+    NaN for fewer than three respondents or two items, and where one of the two does not vary: an
+    item that all respondents answer correctly does not discriminate between them.
     """
     respondents, items = scores.shape
     if respondents < 3 or items < 2:
@@ -147,22 +146,22 @@ def item_rest(scores: np.ndarray) -> list[float]:
     ]
 
 
-# One answer out of several: what the group says, beside what its members say (pure). CLUES scores
-# individuals; Nangia and Bowman 2019 and SuperGLUE score the majority of five. The two are
-# different quantities and never share a table.
+# One answer from several: the answer of the group, not of its members (pure). CLUES scores
+# individuals; Nangia and Bowman 2019 and SuperGLUE score the majority of five. These quantities
+# differ and never share a table.
 
 AnyAnswer = TypeVar("AnyAnswer", bound=Hashable)
-PRIOR = 2.0  # answers of each kind that Dawid and Skene take as seen before
+PRIOR = 2.0  # pseudo-counts of each kind of answer in Dawid and Skene
 
 
 def majority_set(answers: Sequence[frozenset[str]]) -> frozenset[str]:
-    """The texts that more than half of the annotators chose exactly so; may be empty."""
+    """The texts that more than half of the annotators chose, compared exactly; may be empty."""
     votes = Counter(text for answer in answers for text in answer)
     return frozenset(text for text, count in votes.items() if 2 * count > len(answers))
 
 
 def plurality(answers: Sequence[AnyAnswer]) -> AnyAnswer | None:
-    """The answer that most annotators gave; None where two are given equally often."""
+    """The answer that most annotators gave; None for a tie."""
     ranked = Counter(answers).most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return None
@@ -174,8 +173,8 @@ def majorities_of_others(
 ) -> list[frozenset[str] | None]:
     """For each answer to one example, the majority of all other answers.
 
-    None where there is none: nobody else answered, or their choices tie. Sets of texts always have
-    one, which is empty where no text was chosen by more than half of the others.
+    None without other answers, or if they tie. For sets of texts there is always a majority; it is
+    empty if no text was chosen by more than half of the others.
     """
     others = len(answers) - 1
     if not others:
@@ -198,19 +197,18 @@ def dawid_skene(
 ) -> tuple[list[dict[str, float]], dict[str, float]]:
     """Dawid and Skene 1979: posteriors of the labels for each example, and the labels' shares.
 
-    `votes` holds one mapping of annotator to labels per example (an annotator may have voted more
-    than once; an example without votes gets the shares). EM from the shares of votes to the mode
-    under a symmetric Dirichlet(1 + prior) on the labels' shares and on what each annotator says of
-    each label: `prior` answers of every kind are taken as seen before. 0 is the maximum likelihood
-    of the paper, which three annotators hardly identify.
-    Raises ValueError without votes.
-    Our own, because no maintained package does it without a framework around it.
+    `votes` holds one mapping of annotator to labels per example. An annotator may have several
+    votes; an example without votes gets the shares. EM starts from the shares of votes and finds
+    the mode under a symmetric Dirichlet(1 + prior) on the labels' shares and on each annotator's
+    confusions: `prior` pseudo-counts of each kind. A prior of 0 gives the paper's maximum
+    likelihood, which three annotators hardly identify. Raises ValueError without votes. Implemented
+    here because no maintained package offers it alone.
     """
     labels = sorted({label for unit in votes for own in unit.values() for label in own})
     people = sorted({person for unit in votes for person in unit})
     if not labels:
         raise ValueError("nobody has voted")
-    # counts[e, p, l]: how often person p gave label l of example e.
+    # counts[e, p, l]: how often annotator p gave label l to example e.
     counts = np.zeros((len(votes), len(people), len(labels)))
     for example, unit in enumerate(votes):
         for person, own in unit.items():
@@ -239,7 +237,7 @@ def _shares(posterior: np.ndarray, prior: float) -> np.ndarray:
 
 def _updated(posterior: np.ndarray, counts: np.ndarray, prior: float) -> np.ndarray:
     """The posterior after one round of EM: shares and confusions from the old one, then Bayes."""
-    # confusion[p, t, l]: how often person p says l where t is true.
+    # confusion[p, t, l]: how often annotator p gives l where t is true.
     confusion = np.einsum("et,epl->ptl", posterior, counts) + prior
     totals = confusion.sum(2, keepdims=True)
     confusion = np.divide(confusion, totals, out=np.zeros_like(confusion), where=totals > 0)
@@ -251,9 +249,9 @@ def _updated(posterior: np.ndarray, counts: np.ndarray, prior: float) -> np.ndar
     return following / following.sum(1, keepdims=True)
 
 
-# The highlights of several annotators, laid over one text (pure). Offsets are code points, as
-# everywhere. A text is cut into runs wherever a highlight or a gold text begins or ends: within a
-# run the same annotators highlighted every character.
+# The highlights of several annotators in one text (pure). Offsets are code points. A text is split
+# into runs at each start and end of a highlight or gold text: within a run the same annotators
+# highlighted every character.
 
 Who = TypeVar("Who")
 Place = tuple[int, int]
@@ -261,8 +259,7 @@ LEVELS = 4
 
 
 class Run(NamedTuple, Generic[Who]):
-    """A stretch of a text, and who highlighted it; `opens` and `closes` count the gold texts that
-    begin at its start and end at its end."""
+    """A stretch of a text and its annotators; `opens` and `closes` count gold texts at its ends."""
 
     start: int
     end: int
@@ -278,7 +275,7 @@ def runs(
 ) -> list[Run[Who]]:
     """Cut a text at the ends of all highlights and gold places (start and end of each).
 
-    The runs' texts add up to the text. Somebody whose highlights overlap counts once.
+    The runs' texts add up to the text. An annotator with overlapping highlights counts once.
     """
     places = [*gold, *itertools.chain.from_iterable(highlights.values())]
     cuts = sorted({0, len(text), *itertools.chain.from_iterable(places)})
@@ -301,21 +298,21 @@ def _covers(places: Sequence[Place], start: int, end: int) -> bool:
 
 
 def level(count: int, n: int) -> int:
-    """The share of annotators as one of few classes: 0 for nobody, 1 up to a quarter, ... 4."""
+    """The share of annotators in five classes: 0 for none, 1 up to a quarter, ... 4."""
     return -(-LEVELS * count // n) if n else 0
 
 
 class Group(NamedTuple, Generic[Who]):
-    """An answer, as the set that is scored, and who gave it."""
+    """An answer, as the set that is scored, and the annotators who gave it."""
 
     texts: tuple[str, ...]
     who: tuple[Who, ...]
 
 
 def groups(answers: Iterable[tuple[Who, Sequence[str]]]) -> list[Group[Who]]:
-    """The distinct answers, the most frequent first; texts stand as the first of a group had them.
+    """The distinct answers, the most frequent first, with the texts of the first answer in a group.
 
-    Two answers are the same if they hold the same texts, in whatever order or place.
+    Two answers are the same if they contain the same texts, in any order or place.
     """
     by_texts: dict[frozenset[str], list[tuple[Who, Sequence[str]]]] = defaultdict(list)
     for who, texts in answers:

@@ -1,12 +1,12 @@
 """ARG, the average relative gain of people on unseen tasks after upstream tasks (pure).
 
 CrossFit (Ye, Lin, Ren 2021) defines ARG as the mean over tasks of (new - base) / base and does not
-say in which order people or seeds are averaged. Here: the mean over the people of an arm first,
-then the ratio of each task, then the mean over tasks. Two groups of other people answer, so both
-means of a ratio are noisy. Tasks and their test examples are fixed: the intervals answer "other
-people, these tasks". So an ARG is over all tasks of the design or there is none: the mean over
-those whose base lies far enough from zero would be of tasks with a high base by chance, and would
-hold their gain down. Scores are of people, in the unit of the task's metric; a gain of 1 is 100 %.
+say in which order people or seeds are averaged. Here: first the mean over the people of an arm,
+then the ratio of each task, then the mean over tasks. The arms are different people, so both means
+of a ratio are noisy. Tasks and their test examples are fixed: the intervals answer "other people,
+these tasks". ARG is over all tasks of the design or undefined: a mean over the tasks whose base is
+far enough from zero would select high bases by chance, and so underestimate their gain. Scores are
+in the unit of the task's metric; a gain of 1 is 100 %.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from analysis.heavy import np, special
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, sd
 
 LOWEST_BASE = 0.01  # of a metric whose best is 1
-REFUSED = "a task has no relative gain"  # so there is no mean over the tasks
-MIN_BASE_IN_SE = 4.0  # a base nearer to zero than so many of its standard errors is no divisor
+REFUSED = "a task has no relative gain"  # and then ARG is undefined
+MIN_BASE_IN_SE = 4.0  # a base closer to zero, in its standard errors, is not used as a divisor
 NONE = (math.nan, math.nan)
 
 
 @dataclass(frozen=True)
 class TaskGain:
-    """One unseen task: the means of both arms, and why there is no ratio ("" where there is one).
+    """One unseen task: the means of both arms, and why it has no ratio ("" where it has one).
 
-    `relative` is NaN where `refused`; `difference` is there in any case.
+    `relative` is NaN where `refused` is set; `difference` is always defined.
     """
 
     task: str
@@ -49,7 +49,7 @@ class TaskGain:
         return math.nan if self.refused else self.difference / self.base
 
     def parts(self) -> tuple[tuple[float, int], tuple[float, int]]:
-        """(variance, degrees of freedom) that each arm, new and base, gives to `relative`."""
+        """(variance, degrees of freedom) that each arm, new and base, contributes to `relative`."""
         new = (self.new_sd / self.base) ** 2 / self.new_people
         base = (self.new * self.base_sd / self.base**2) ** 2 / self.base_people
         return (new, self.new_people - 1), (base, self.base_people - 1)
@@ -62,10 +62,10 @@ class TaskGain:
 
 @dataclass(frozen=True)
 class Arg:
-    """The ARG and the difference, both over all tasks; no ARG where one of them is refused.
+    """The ARG and the difference, both over all tasks; no ARG where one task has no ratio.
 
-    Intervals are (low, high), NaN where `why_no_interval` says why. `method` is how that of `arg`
-    was made; `bootstrap` is there from ten people in each arm of each task on.
+    Intervals are (low, high), NaN where `why_no_interval` gives a reason. `method` names the
+    interval of `arg`; `bootstrap` is defined from ten people in each arm of each task.
     """
 
     gains: tuple[TaskGain, ...]
@@ -83,9 +83,9 @@ class Arg:
 
 
 def task_gain(task: str, base: Sequence[float], new: Sequence[float]) -> TaskGain:
-    """The gain of one task from the scores of its people, arm by arm.
+    """The gain of one task from the scores of the people in each arm.
 
-    Raises ValueError where an arm has nobody.
+    Raises ValueError for an empty arm.
     """
     if not len(base) or not len(new):
         raise ValueError(f"{task}: an arm without people has no mean")
@@ -98,7 +98,7 @@ def task_gain(task: str, base: Sequence[float], new: Sequence[float]) -> TaskGai
 
 
 def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
-    """Why nothing is divided by this mean of the base arm; "" where it is a divisor."""
+    """Why this mean of the base arm is not used as a divisor; "" where it is."""
     if math.isnan(base):
         return "the base is undefined"
     if base <= 0:
@@ -118,7 +118,7 @@ def average_relative_gain(
 ) -> Arg:
     """The ARG of (task, scores in the base arm, scores in the new arm) of each unseen task.
 
-    Raises ValueError where there is no task, or an arm of one has nobody.
+    Raises ValueError without tasks, and for an empty arm.
     """
     if not tasks:
         raise ValueError("no unseen task")
@@ -148,7 +148,7 @@ def _why_refused(gains: Sequence[TaskGain], refused: Sequence[TaskGain]) -> str:
 
 
 def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int]]) -> str:
-    """`parts` are the variances of what the interval would be of, with their df."""
+    """Why the ARG has no interval; `parts` are (variance, degrees of freedom) of each arm."""
     if any(min(gain.base_people, gain.new_people) < 2 for gain in gains):
         return "an arm has one annotator"
     if any(math.isnan(gain.difference) for gain in gains):
@@ -161,7 +161,7 @@ def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int
 def _interval(
     value: float, gains: Sequence[TaskGain], level: float
 ) -> tuple[str, tuple[float, float], str]:
-    """(method, interval, why there is none): Fieller's of one task, the delta method's of more."""
+    """(method, interval, why none): Fieller's for one task, the delta method's for several."""
     if len(gains) > 1:
         parts = [part for gain in gains for part in gain.parts()]
         return "delta method", _t_interval(value, parts, level, len(gains)), ""
@@ -209,7 +209,7 @@ def bootstrap(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> tuple[float, float]:
-    """The percentile interval of the ARG: people drawn with replacement in each arm and task."""
+    """The percentile interval of the ARG: resamples the people in each arm of each task."""
     draw = np.random.default_rng(seed)
     totals = np.zeros(resamples)
     for _task, base, new in tasks:
@@ -219,7 +219,7 @@ def bootstrap(
 
 
 def _resampled(draw: np.random.Generator, values: Sequence[float], resamples: int) -> np.ndarray:
-    """The means of so many resamples of these people."""
+    """The means of this many resamples of the values."""
     scores = np.asarray(values, dtype=float)
     times = draw.multinomial(len(scores), np.full(len(scores), 1 / len(scores)), resamples)
     means: np.ndarray = times @ scores / len(scores)
@@ -232,8 +232,8 @@ def _resampled(draw: np.random.Generator, values: Sequence[float], resamples: in
 def half_width(plans: Sequence[TaskGain], people: int, level: float = 0.95, *, t: bool) -> float:
     """Half the interval of an ARG over these tasks with so many people in each arm of each.
 
-    `plans` are what is expected, with the SDs between people; their own numbers of people do not
-    count. `t`: with the t quantile, as the interval has it; else with the normal one.
+    `plans` are the expected means with the SDs between people; their own numbers of people are
+    ignored. `t` uses the t quantile, as the interval does; otherwise the normal quantile.
     """
     parts = _planned_parts(plans, people)
     tail = (1 + level) / 2
@@ -256,8 +256,8 @@ def people_needed(
 ) -> int:
     """The fewest people in each arm of each task for an ARG known to ± `width` (0.05: ± 5 %).
 
-    Raises ValueError for a width of 0 or less, without a task, for a base that is no divisor, and
-    where no SD is above 0.
+    Raises ValueError for a width of 0 or less, without tasks, for a base that cannot be a divisor,
+    and where no SD is above 0.
     """
     if width <= 0 or not plans or any(plan.refused for plan in plans):
         raise ValueError("the width must be above 0, and each task needs a base to divide by")
@@ -266,7 +266,7 @@ def people_needed(
     unit = math.sqrt(sum(v for v, _df in _planned_parts(plans, 1))) / len(plans)
     normal = float(special.ndtri((1 + level) / 2)) * unit
     people = max(2, math.ceil((normal / width) ** 2 - 1e-9))
-    # No t interval is narrower than the normal one: nothing below its number can do.
+    # No t interval is narrower than the normal one, so the search starts at its number.
     while t and half_width(plans, people, level, t=True) > width:
         people += 1
     return people

@@ -1,10 +1,10 @@
 """How annotators change while they work: learning and drift (numpy and pandas, pure).
 
-The functions on lists take one annotator's values in the order in which they met the examples. The
-functions on frames take one row per answer of one step, with the columns task, shots, annotator,
-position (from 0 without a gap, in that order) and s1 in [0, 1].
-Position says something only where the order was drawn for each annotator; in one fixed order it is
-mixed up with how hard the examples are.
+The functions on lists take one annotator's values in the order in which the examples were shown.
+The functions on frames take one row per answer of one step, with the columns task, shots,
+annotator, position (from 0 without a gap, in that order) and s1 in [0, 1]. Positions are
+informative only where the order was drawn for each annotator; in one fixed order they are
+confounded with the difficulty of the examples.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ def slope(values: Numbers) -> float:
 
 
 def _weights(length: int) -> np.ndarray:
-    """What each position counts in a least-squares slope."""
+    """The weight of each position in a least-squares slope."""
     away = np.arange(length) - (length - 1) / 2
     return away / (away @ away)
 
 
 def per_hundred(values: Numbers) -> float:
-    """The change of S1 over a hundred examples, on a straight line."""
+    """The change of S1 over a hundred examples, from the least-squares slope."""
     return 100 * slope(values)
 
 
 def half_difference(values: Numbers) -> float:
-    """Mean of the second half minus mean of the first; the middle one of an odd number is in none.
+    """Mean of the second half minus mean of the first; an odd number leaves out the middle value.
 
     Below 0 is a decline. NaN for fewer than two values.
     """
@@ -63,8 +63,8 @@ def half_difference(values: Numbers) -> float:
 def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES) -> float:
     """The two-sided p of the mean of these people's slopes, by shuffling positions within each.
 
-    The null hypothesis: the order in which somebody met the examples does not matter. A seeded
-    sample of shuffles, the observed order being one of them. NaN without any slope.
+    The null hypothesis: the order of the examples has no effect on a person's scores. Uses a seeded
+    sample of shuffles that includes the observed order. NaN without any slope.
     """
     rows = [np.asarray(person, dtype=float) for person in people if len(person) > 1]
     if not rows:
@@ -83,7 +83,7 @@ def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES
 
 
 def in_order(frame: pd.DataFrame, column: str) -> dict[tuple[str, int, str], np.ndarray]:
-    """(task, shots, annotator) -> the values of that column in the order of the positions."""
+    """(task, shots, annotator) -> the values of the column in the order of the positions."""
     ordered = frame.sort_values("position")
     groups: Iterable[Any] = ordered.groupby([*GROUP, "annotator"])[column]
     return {
@@ -120,8 +120,8 @@ def by_block(training: pd.DataFrame, size: int = BLOCK) -> pd.DataFrame:
 def by_part(annotation: pd.DataFrame, number: int = TENTHS) -> pd.DataFrame:
     """Each annotator's mean S1 x 100 by equal part of the annotation step.
 
-    Columns: task, shots, annotator, part (from 1), s1, n (examples). A step of fewer examples than
-    parts has one part for each.
+    Columns: task, shots, annotator, part (from 1), s1, n (examples). A step with fewer examples
+    than parts has one part per example.
     """
     parts = _means(annotation.assign(part=_parts(annotation, number)), "part")
     return parts[[*GROUP, "annotator", "part", "s1", "n"]]
@@ -133,7 +133,7 @@ def _means(keyed: pd.DataFrame, key: str) -> pd.DataFrame:
 
 
 def _parts(frame: pd.DataFrame, number: int) -> pd.Series:
-    """The part of the step that each answer lies in, from 1."""
+    """The part of the step that contains each answer, from 1."""
     length = frame.groupby([*GROUP, "annotator"])["position"].transform("count")
     parts = length.clip(upper=number)
     return (frame["position"] * parts // length.clip(lower=1) + 1).astype(int)
@@ -145,7 +145,7 @@ def group_means(frame: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
     return grouped.mean().to_frame().assign(n=grouped.size()).reset_index()
 
 
-# Numbers beside the figures -----------------------------------------------------------------------
+# Tables for the figures ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,8 @@ class LearningRow:
 class DriftRow:
     """A group in the annotation step, in points of S1 x 100, with t intervals over annotators.
 
-    `half` is the second half minus the first; `per_100` the slope over a hundred examples. Where
-    an interval is NaN, `..._why_not` says why.
+    `half` is the second half minus the first; `per_100` the slope over a hundred examples.
+    `..._why_not` explains an interval that is NaN.
     """
 
     task: str

@@ -1,11 +1,11 @@
-"""What a design can show: power of the primary test of a difference, and sizes of intervals (pure).
+"""Power of a design: of the primary test of a difference, and sizes for wanted intervals (pure).
 
-The primary test (two_way.py) of two arms of n annotators finds a difference where it is larger than
-Welch's t over annotators allows, and than the noise over contexts allows. Its power is integrated:
-over the share of one arm in both variances (beta), over their sum (chi squared), and exactly over
-the difference itself. Differences are in SDs between annotators' means in the first arm; the other
-arm has `ratio` times that SD, as scores near 0 or 1 spread less (planner.py says how much). What is
-hard is taken to be equally hard in both.
+The primary test (two_way.py) of two arms of n annotators finds a difference if it exceeds both what
+Welch's t over annotators allows and what the noise over contexts allows. Its power is integrated
+over the share of one arm in both variances (beta) and over their sum (chi squared), and exactly
+over the difference. Differences are in SDs between annotators' means in the first arm; the other
+arm has `ratio` times that SD, as scores near 0 or 1 vary less (planner.py computes the ratio).
+Contexts are assumed to be equally hard in both arms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def power(
 
     `difference` is in SDs between annotators' means in the first arm. `rest` is the part of the SD
     (0 to 1, the root of the mean square of both arms) that is noise over the `contexts`; 0 where it
-    is not known, and then Welch's test alone is planned.
+    is unknown, so that only Welch's test is planned.
     """
     return float(_power(np.array([difference]), n, level, np.array([rest]), contexts, ratio)[0])
 
@@ -39,7 +39,7 @@ def power(
 def _power(
     differences: np.ndarray, n: int, level: float, rests: np.ndarray, contexts: int, ratio: float
 ) -> np.ndarray:
-    """The same for several differences, each with its own rest."""
+    """Power for each of several differences, each with its own rest."""
     of_people, weights = _of_people(n, level, ratio)
     scale = math.sqrt((1 + ratio**2) / n)  # SD of the difference of two means
     critical = special.stdtrit(contexts - 1, 1 - level / 2) if contexts > 1 else 0
@@ -55,12 +55,12 @@ def _power(
 def _of_people(n: int, level: float, ratio: float) -> tuple[np.ndarray, np.ndarray]:
     """The smallest difference that Welch's test finds, shares x sums, and the shares' weights.
 
-    The cells of a plan ask for the same groups again and again: kept for those asked for last.
+    Cached, because the cells of a plan ask for the same groups repeatedly.
     """
     shares, weights = _shares(n - 1)
     first, other = shares, ratio**2 * (1 - shares)
     df = (n - 1) * (first + other) ** 2 / (first**2 + other**2)
-    # Quantiles of chi squared and t straight from scipy.special: a plan asks for thousands.
+    # Quantiles of chi squared and t directly from scipy.special: a plan needs thousands.
     sums = 2 * special.gammaincinv(n - 1, (np.arange(SUMS) + 0.5) / SUMS) / (n - 1)
     errors = np.sqrt((first + other)[:, None] * sums[None, :] / n)
     return special.stdtrit(df, 1 - level / 2)[:, None] * errors, weights
@@ -69,21 +69,21 @@ def _of_people(n: int, level: float, ratio: float) -> tuple[np.ndarray, np.ndarr
 @functools.lru_cache
 def _shares(df: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights of the share of one arm's variance in the sum: beta(df / 2, df / 2)."""
-    if df > 300:  # as good as equal
+    if df > 300:  # equal, to good approximation
         return np.array([0.5]), np.array([1.0])
     nodes, weights = special.roots_jacobi(SHARES, df / 2 - 1, df / 2 - 1)
     return (nodes + 1) / 2, weights / weights.sum()
 
 
 def _chi2_quantile(shares: np.ndarray, freedom: int) -> np.ndarray:
-    """Of the distribution of chi squared."""
+    """Quantiles of the chi squared distribution."""
     return 2 * special.gammaincinv(freedom / 2, shares)
 
 
 def sd_range(sd: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Between which SDs the true one lies, where n values have this SD; NaN for fewer than two.
+    """The lowest and highest true SD compatible with this SD of n values; NaN for fewer than two.
 
-    Three values leave a factor of 0.52 to 6.28 open.
+    Three values leave the SD uncertain by a factor of 0.52 to 6.28.
     """
     if n < 2:
         return math.nan, math.nan
@@ -101,7 +101,7 @@ def averaged_power(
     contexts: int = 200,
     ratio: float = 1.0,
 ) -> float:
-    """Power averaged over the SDs that an SD from `known` annotators leaves open."""
+    """Power averaged over the true SDs compatible with an SD from `known` annotators."""
     middles = (np.arange(SDS) + 0.5) / SDS
     factors = np.sqrt((known - 1) / _chi2_quantile(middles, known - 1))
     rests = np.minimum(1, rest / factors)
@@ -111,7 +111,7 @@ def averaged_power(
 def detectable(
     n: int, level: float = 0.05, wanted: float = 0.8, rest: float = 0.0, contexts: int = 200
 ) -> float:
-    """The smallest difference, in SDs between annotators, shown with that power.
+    """The smallest difference, in SDs between annotators, detectable with that power.
 
     Infinite where not even 50 SDs would be, or for fewer than two annotators.
     """
@@ -123,9 +123,9 @@ def detectable(
 def detectable_at_first_step(
     n: int, comparisons: int, level: float = 0.05, wanted: float = 0.8
 ) -> float:
-    """The same at the first step of Holm's correction over so many comparisons.
+    """The smallest detectable difference at the first step of Holm's correction.
 
-    A contrast of a study whose only true difference it is has to pass that step.
+    For this number of `comparisons`; the only true contrast of a study must pass it.
     """
     return detectable(n, level / comparisons, wanted)
 
@@ -156,13 +156,13 @@ def group_needed(
 def annotators_needed(half_width: float, sd: float, level: float = 0.95) -> int:
     """The fewest annotators whose t interval of the mean is about +- `half_width` or less.
 
-    With the true SD; that of a study is as often above as below, so about half of them have it.
-
-    `sd` is that between annotators, in the same unit. Raises ValueError for a width of 0 or less.
+    `sd` is the true SD between annotators, in the same unit. The SD of a study is as often above as
+    below it, so about half of such studies reach the width. Raises ValueError for a width of 0 or
+    less.
     """
     if half_width <= 0 or sd < 0:
         raise ValueError("the half width must be above 0, and the SD not below")
-    # No t interval is narrower than the normal one: nothing below its n can do.
+    # No t interval is narrower than the normal one, so the search starts at its n.
     n = max(2, math.ceil((special.ndtri((1 + level) / 2) * sd / half_width) ** 2))
     while special.stdtrit(n - 1, (1 + level) / 2) * sd / math.sqrt(n) > half_width:
         n += 1
@@ -170,9 +170,9 @@ def annotators_needed(half_width: float, sd: float, level: float = 0.95) -> int:
 
 
 def examples_needed(half_width: float, mean: float, level: float = 0.95) -> int:
-    """The fewest examples at which one annotator's mean is known to +- `half_width`.
+    """The fewest examples for which one annotator's mean has an interval of +- `half_width`.
 
-    For scores of 0 or 1 with that mean, all in [0, 1], the examples drawn independently.
+    For scores of 0 or 1 with that mean, all in [0, 1], and examples drawn independently.
     """
     if half_width <= 0 or not 0 <= mean <= 1:
         raise ValueError("the half width must be above 0, and the mean in [0, 1]")

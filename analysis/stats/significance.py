@@ -1,8 +1,8 @@
-"""Tests beside the primary one of two_way.py, their correction, and attrition (pure).
+"""Secondary tests (two_way.py has the primary one), their correction, and attrition (pure).
 
-They are sensitivity: between groups of annotators the annotator is the unit; against a model on the
-same examples, the example is. With three annotators a group no permutation test can go below
-p = 0.10, and the functions here say so.
+The tests are sensitivity analyses: between groups of annotators the unit is the annotator; against
+a model on the same examples it is the example. With three annotators per group no permutation test
+can reach p < 0.10; the functions here return that smallest p.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from collections.abc import Iterator, Sequence
 from analysis.heavy import np, special
 from analysis.stats.uncertainty import ROUNDING, sd
 
-EXACT_UP_TO = 100_000  # splits or sign flips; beyond, a seeded sample of as many
+EXACT_UP_TO = 100_000  # splits or sign flips; above that, a seeded sample of as many
 EXACT_FLIPS = 16  # pairs: 2 to this power is below EXACT_UP_TO
 SAMPLED_FLIPS = EXACT_UP_TO // 10
-DRAWN_AT_ONCE = 1 << 20  # bits, while each still takes eight bytes
-PORTION = 256  # random flips that are added up at a time: whole bytes of bits
+DRAWN_AT_ONCE = 1 << 20  # bits, which take eight bytes each while drawn
+PORTION = 256  # random flips summed at once: whole bytes of bits
 
 
 def permutation(first: Sequence[float], second: Sequence[float], seed: int = 0) -> float:
-    """The two-sided p of a difference in means, over all ways to split the pooled values.
+    """The two-sided p of a difference in means, over all splits of the pooled values.
 
-    Our own, because scipy's `permutation_test` doubles the smaller tail, which is another p.
+    Implemented here because scipy's `permutation_test` doubles the smaller tail.
     """
     pooled = np.array([*first, *second], dtype=float)
     observed = abs(np.mean(first) - np.mean(second))
@@ -36,7 +36,7 @@ def permutation(first: Sequence[float], second: Sequence[float], seed: int = 0) 
     else:
         draw = np.random.default_rng(seed)
         sums = np.array([draw.permutation(pooled)[:size].sum() for _ in range(EXACT_UP_TO)])
-        added = 1  # the observed split is one of those that could have been drawn
+        added = 1  # the observed split is one of the possible ones
     gaps = np.abs(sums / size - (total - sums) / (len(pooled) - size))
     return float(((gaps >= observed - 1e-12).sum() + added) / (len(gaps) + added))
 
@@ -60,9 +60,9 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p values, in the order given; NaN stays NaN and does not count.
+    """Holm's adjusted p values, in the order given; NaN stays NaN and is not counted.
 
-    Our own, because scipy has Benjamini's corrections alone, and statsmodels is large for one.
+    Implemented here: scipy has only Benjamini's corrections, and statsmodels is a large dependency.
     """
     order = sorted((p, index) for index, p in enumerate(values) if not math.isnan(p))
     adjusted = [math.nan] * len(values)
@@ -76,13 +76,13 @@ def holm(values: Sequence[float]) -> list[float]:
 def sign_flip(differences: Sequence[float], seed: int = 0) -> float:
     """The two-sided p of a mean difference between pairs, by flipping signs.
 
-    Our own, because scipy's `permutation_test` doubles the smaller tail, which is another p.
+    Implemented here because scipy's `permutation_test` doubles the smaller tail.
     """
     return sign_flips([differences], seed)[0]
 
 
 def sign_flips(several: Sequence[Sequence[float]], seed: int = 0) -> list[float]:
-    """The same of several, each as if alone: signs for as many pairs are drawn once for all."""
+    """`sign_flip` of several lists, which share one draw of signs per number of pairs."""
     gaps = [np.asarray(differences, dtype=float) for differences in several]
     gaps = [own[np.abs(own) > ROUNDING] for own in gaps]
     reached = [0] * len(gaps)
@@ -101,7 +101,7 @@ def sign_flips(several: Sequence[Sequence[float]], seed: int = 0) -> list[float]
 
 
 def _bits(number: int, seed: int) -> np.ndarray:
-    """So many of a seeded draw, eight in a byte."""
+    """This many seeded random bits, eight in a byte."""
     draw = np.random.default_rng(seed)
     portions = (min(DRAWN_AT_ONCE, number - begin) for begin in range(0, number, DRAWN_AT_ONCE))
     drawn = [np.packbits(draw.integers(0, 2, size).astype(bool)) for size in portions]
@@ -109,14 +109,14 @@ def _bits(number: int, seed: int) -> np.ndarray:
 
 
 def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
-    """Signs (-1 or 1) for so many pairs, in portions: all there are, or else those of the draw.
+    """Signs (-1 or 1) for this many pairs, in portions: all combinations, or a seeded sample.
 
-    Pairs of any number take the first bits of one draw, as if it had been made for them alone.
+    Lists of any length use the first bits of one draw, so the result of each is as if drawn alone.
     """
     if length <= EXACT_FLIPS:
         yield np.array(list(itertools.product((-1.0, 1.0), repeat=length)))
         return
-    # In portions that fit into the processor's cache.
+    # Portions that fit into the processor's cache.
     for begin in range(0, SAMPLED_FLIPS, PORTION):
         rows = min(PORTION, SAMPLED_FLIPS - begin)
         own = np.unpackbits(bits[begin * length // 8 :], count=rows * length)
@@ -124,22 +124,22 @@ def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def smallest_sign_flip_p(differences: Sequence[float]) -> float:
-    """The smallest two-sided p that `sign_flip` can give: all pairs differ the same way."""
+    """The smallest two-sided p of `sign_flip`: all pairs differ in the same direction."""
     flipped = sum(abs(gap) > ROUNDING for gap in differences)
     if flipped > EXACT_FLIPS:
         return 1 / (SAMPLED_FLIPS + 1)
     return 2.0 ** (1 - max(flipped, 1))
 
 
-# Whether people left one arm more often than another, and what that can do to a difference (pure).
-# Those who leave an arm may be worse or better than those who stay, so a difference between the
-# scores that are there may come from who is there. Lee (2009) bounds it.
+# Attrition: whether more people left one arm than another, and how that can bias a difference
+# (pure). Those who leave an arm may have lower or higher scores than those who stay. Lee (2009)
+# bounds the bias.
 
 
 def fisher(completed: tuple[int, int], began: tuple[int, int]) -> float:
     """The two-sided p of Fisher's exact test of two completion shares; NaN where an arm is empty.
 
-    The probability of all tables with these margins that are at most as probable as this one.
+    Sums over all tables with these margins that are at most as probable as the observed one.
 
     >>> round(fisher((3, 1), (3, 4)), 3)
     0.143
@@ -148,7 +148,7 @@ def fisher(completed: tuple[int, int], began: tuple[int, int]) -> float:
         return math.nan
     done, (first, second) = sum(completed), began
     lowest, highest = max(0, done - second), min(first, done)
-    # Tables in whole numbers, so that equally probable ones are exactly equal.
+    # Integer arithmetic, so that equally probable tables compare as equal.
     tables = [math.comb(first, lowest) * math.comb(second, done - lowest)]
     for one in range(lowest, highest):  # the next has one more of the first arm
         more = (first - one) * (done - one)
@@ -171,11 +171,11 @@ def lee_bounds(
 ) -> tuple[float, float]:
     """The bounds of the mean of `second` minus that of `first`, with these completion shares.
 
-    The arm with the higher share holds people who would have left the other one. They are at most
-    its highest scores, or its lowest, so these are trimmed. Where the number to trim is not whole,
-    the last score is trimmed in part: it keeps the rest of its weight. NaN where an arm has no
-    score, or one that is not known. The bounds hold if no one completes in the arm with the lower
-    share who would not have completed in the other.
+    The arm with the higher share includes people who would have left the other arm. At the extremes
+    they have its highest or its lowest scores, so these are trimmed. If the number to trim is not
+    whole, the last score keeps part of its weight. NaN where an arm has no scores or an unknown
+    one. The bounds assume that people who complete in the arm with the lower share would have
+    completed in the other arm.
     """
     if not first or not second:
         return math.nan, math.nan

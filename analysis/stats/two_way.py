@@ -1,13 +1,12 @@
-"""The one estimator: a mean or a difference whose people and examples are both samples (pure).
+"""The primary estimator: a mean or difference with random people and random examples (pure).
 
 A cell is a layout of annotators x contexts, both drawn at random. Its mean has two standard errors.
-That of people alone (other people, the same examples) is the SD of annotators over the root of
-their number. That of people and examples has, with mean squares of annotators, contexts and the
-rest, SE^2 = (MS_A + MS_C - MS_AC) / ab, never less than max(MS_A, MS_C) / ab, and Satterthwaite's
-degrees of freedom of that SE^2. They are the same just above the floor and at it: which of the two
-holds can depend on rounding. The interval is the wider of the two t intervals and p the larger of
-their two p values, so that an interval is never narrower than one that answers a narrower question.
-docs/statistics.md#intervals says why, with the coverage that was measured.
+The one over people (other people, the same examples) is the SD of annotators over the root of their
+number. The one over people and examples, with mean squares of annotators, contexts and the rest, is
+SE^2 = (MS_A + MS_C - MS_AC) / ab, but at least max(MS_A, MS_C) / ab, with Satterthwaite's degrees
+of freedom, which do not jump at that floor, where rounding may decide. The interval is the wider of
+the two t intervals and p the larger of their two p values, so an interval is never narrower than
+one for a narrower question. docs/statistics.md#intervals gives the reasons and measured coverage.
 
 Source: Satterthwaite 1946; Brennan 2001, Generalizability Theory, chapter 6; Welch 1947 for arms.
 """
@@ -26,15 +25,15 @@ LEVEL = 0.95
 PEOPLE, BOTH = "other people, the same examples", "other people, other examples"
 MISSING = "values are missing"
 RUNS = f"{BOTH}, the same model runs"
-NO_VARIANCE = 1e-14  # of scores in [0, 1]: what rounding alone leaves
+NO_VARIANCE = 1e-14  # for scores in [0, 1]: the variance that rounding alone leaves
 
 
 @dataclass(frozen=True)
 class Variances:
-    """The variances of a mean that come from people, contexts and the rest, with their df.
+    """The variances of a mean due to people, contexts and the rest, with their df.
 
-    Each is a mean square over the number of values; people hold their share of the rest, and so do
-    contexts. Numbers, or arrays of one shape for many studies at once.
+    Each is a mean square over the number of values; those of people and of contexts include their
+    share of the rest. Numbers, or arrays of one shape for many studies at once.
     """
 
     people: Any
@@ -55,15 +54,15 @@ class Variances:
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             df = total**2 / weights
-        # fmax: where nothing varies at all, df is 0 / 0.
+        # fmax: if nothing varies, df is 0 / 0.
         return np.sqrt(total), np.fmax(df, np.minimum(self.people_df, self.contexts_df))
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean or a difference with its two standard errors; NaN where `why_not` says why.
+    """A mean or a difference with its two standard errors; NaN where `why_not` gives a reason.
 
-    `people_se` and `people_df` are of other people on the same examples, `se` and `df` of other
+    `people_se` and `people_df` are for other people on the same examples, `se` and `df` for other
     people on other examples.
     """
 
@@ -75,16 +74,16 @@ class Estimate:
     why_not: str = ""
 
     def reach(self, level: float = LEVEL) -> float:
-        """Half the interval: the wider one of the two t intervals."""
+        """Half the width of the interval, the wider of the two t intervals."""
         return float(reach(self.people_se, self.people_df, self.se, self.df, level))
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """The two ends, not cut at what a score can be."""
+        """Both ends of the interval, not cut at the range of the score."""
         half = self.reach(level)
         return self.value - half, self.value + half
 
     def p(self) -> float:
-        """Two-sided p of a difference from 0: below 1 - level where that interval leaves out 0."""
+        """Two-sided p of a difference from 0: below 1 - level where the interval excludes 0."""
         return float(2 * self._beyond(abs(self.value)))
 
     def p_equivalence(self, margin: float) -> float:
@@ -95,7 +94,7 @@ class Estimate:
         return float(self._beyond(margin - abs(self.value)))
 
     def _beyond(self, distance: float) -> float:
-        """The larger tail beyond that distance, of the two distributions."""
+        """The larger tail beyond that distance, of the two t distributions."""
         if self.why_not:
             return math.nan
         tails = (
@@ -106,19 +105,19 @@ class Estimate:
 
 
 def reach(people_se: Any, people_df: Any, se: Any, df: Any, level: float = LEVEL) -> Any:
-    """Half the wider one of the two t intervals, of one study or of many."""
+    """Half the width of the wider t interval, for one study or for arrays of many."""
     tail = (1 + level) / 2
-    # `stats.t.ppf` without its checks, which take ten times as long as the quantile; so is `stdtr`.
+    # `stats.t.ppf` without its checks, which take ten times as long; also `stdtr`.
     ends = special.stdtrit(people_df, tail), special.stdtrit(df, tail)
     return np.maximum(ends[0] * people_se, ends[1] * se)
 
 
 def layout(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> np.ndarray:
-    """Annotators x contexts, from annotators x examples without a gap; `contexts` of each example.
+    """A matrix annotators x contexts, from annotators x examples without a gap.
 
-    A value is the grand mean plus the sum over the context's examples of the deviations from it,
-    times contexts / examples. So each annotator's mean over contexts is the mean over examples, and
-    contexts count by their examples; where all have the same number it is their mean.
+    `contexts` are of the examples. A value is the grand mean plus the sum over the context's
+    examples of deviations from it, times contexts / examples: with equally large contexts, the mean
+    of its examples. So each annotator's mean over contexts is the mean over examples.
     """
     grand = matrix.mean()
     sums, _counts = by_cluster(matrix - grand, contexts)
@@ -127,9 +126,9 @@ def layout(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> np.n
 
 
 def variances(values: np.ndarray) -> Variances:
-    """Of the mean of a layout of annotators x contexts (the last two axes), two of each at least.
+    """Variances of the mean of a layout annotators x contexts, at least two of each.
 
-    Annotators who differ by rounding alone have none.
+    These are the last two axes. Annotators who differ only by rounding have variance 0.
     """
     people, contexts = values.shape[-2:]
     rows, columns = values.mean(-1), values.mean(-2)
@@ -148,10 +147,10 @@ def variances(values: np.ndarray) -> Variances:
 
 
 def variances_of_difference(first: np.ndarray, second: np.ndarray) -> Variances:
-    """Of the difference of two means: annotators nested in arms, contexts crossed with arms.
+    """Variances of a difference: annotators nested in arms, contexts crossed with arms.
 
     Each arm has its own variance between annotators (Welch), as three people cannot show that two
-    are equal. What contexts have in common in both arms cancels out.
+    variances are equal. Effects of contexts that both arms share cancel out.
     """
     one, other = variances(first), variances(second)
     people = one.people + other.people
@@ -171,7 +170,7 @@ def variances_of_difference(first: np.ndarray, second: np.ndarray) -> Variances:
 
 
 def estimate(value: float, parts: Variances) -> Estimate:
-    """The estimate with these variances; annotators who tie say nothing of others."""
+    """The estimate with these variances; without an interval if all annotators tie."""
     if not parts.people > 0:
         return unknown(value, "annotators tie")
     se, df = parts.both()
@@ -180,12 +179,12 @@ def estimate(value: float, parts: Variances) -> Estimate:
 
 
 def unknown(value: float, why_not: str) -> Estimate:
-    """An estimate without an interval, and why."""
+    """An estimate without an interval, and the reason."""
     return Estimate(float(value), math.nan, math.nan, math.nan, math.nan, why_not)
 
 
 def row_means(matrix: np.ndarray) -> np.ndarray:
-    """The mean of each annotator's values, without those that are missing; NaN where all are."""
+    """The mean of each annotator's values, ignoring missing ones; NaN if all are missing."""
     known = ~np.isnan(matrix)
     with np.errstate(invalid="ignore"):
         means: np.ndarray = np.where(known, matrix, 0).sum(axis=1) / known.sum(axis=1)
@@ -195,7 +194,7 @@ def row_means(matrix: np.ndarray) -> np.ndarray:
 def of_mean(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Estimate:
     """The mean of a matrix of annotators x examples: scores, or scores minus those of a model.
 
-    NaN inside is an answer that is missing, or a score that is undefined.
+    NaN marks a missing answer or an undefined score.
     """
     value = float(np.mean(row_means(matrix))) if matrix.size else math.nan
     why_not = _why_not(matrix, contexts)
@@ -220,7 +219,7 @@ def of_difference(
 
 
 def _why_not(matrix: np.ndarray, contexts: Sequence[object] | None) -> str:
-    """Why a matrix has no two-way layout; "" where it has."""
+    """Why a matrix has no two-way layout; "" if it has one."""
     people = len(matrix)
     if people < 2:
         return "one annotator" if people else "no annotator"
@@ -239,7 +238,7 @@ class Components:
     rest: float
 
     def variances(self, people: int, contexts: int) -> Variances:
-        """What a mean over so many of both is expected to vary by."""
+        """The expected variances of a mean over so many people and contexts."""
         rest = self.rest / (people * contexts)
         return Variances(
             self.annotators / people + rest,
@@ -254,7 +253,7 @@ class Components:
 def components(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Components | None:
     """Two-way random effects by the method of moments; a negative estimate is 0.
 
-    None for fewer than two annotators or contexts, or where values are missing.
+    None for fewer than two annotators or contexts, or if values are missing.
     """
     if _why_not(matrix, contexts):
         return None
@@ -275,7 +274,8 @@ def components(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> 
 def hedges_g(first: Sequence[float], second: Sequence[float]) -> float:
     """The difference of two groups' means in SDs between annotators, corrected for small groups.
 
-    Hedges 1981, with the exact correction; NaN where a group has fewer than two or nobody differs.
+    Hedges 1981, with the exact correction; NaN with fewer than two values in a group or no
+    variance.
     """
     sizes = len(first), len(second)
     if min(sizes) < 2 or max(np.ptp(first), np.ptp(second)) <= ROUNDING:

@@ -1,8 +1,8 @@
-"""How far a mean could be off: intervals over examples, annotators, or both (numpy only, pure).
+"""Uncertainty of a mean: intervals over examples, annotators, or both (numpy only, pure).
 
-A score matrix holds S1 in [0, 1], annotators x examples, NaN where one did not answer. The three
+A score matrix holds S1 in [0, 1], annotators x examples, NaN for a missing answer. The three
 bootstraps answer three questions: these people on other examples, other people on these examples,
-other people on other examples (Miller 2024). two_way.py has the interval that is the default.
+other people on other examples (Miller 2024). The default interval is in two_way.py.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import TypeAlias
 from analysis.heavy import np, special
 
 RESAMPLES = 10_000
-FEWEST_FOR_BOOTSTRAP = 10  # people; of three it covers 75 % (docs/statistics.md#coverage)
+FEWEST_FOR_BOOTSTRAP = 10  # people; with three it covers 75 % (docs/statistics.md#coverage)
 OVER = ("examples", "annotators", "both")
 Numbers: TypeAlias = "Sequence[float] | np.ndarray"
-ROUNDING = 1e-12  # scores in [0, 1] or x 100 that differ by less are the same
+ROUNDING = 1e-12  # scores in [0, 1] or x 100 with a smaller difference are equal
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Two ends of a confidence interval, and the SD of what it was taken from (NaN: unknown)."""
+    """Two ends of a confidence interval, and the SD of the values (NaN: unknown)."""
 
     low: float
     high: float
@@ -31,9 +31,9 @@ class Interval:
 
 
 def sd(values: Numbers) -> float:
-    """The SD with ddof 1: 0 where values differ by rounding alone; NaN for fewer than two.
+    """The SD with ddof 1: 0 for differences by rounding only; NaN for fewer than two values.
 
-    The variance of three times 0.7 is 1e-32 in floating point, not 0.
+    In floating point the variance of three times 0.7 is 1e-32, not 0.
     """
     array = np.asarray(values, dtype=float)
     if len(array) < 2:
@@ -42,7 +42,7 @@ def sd(values: Numbers) -> float:
 
 
 def why_no_interval(values: Numbers) -> str:
-    """Why these annotators' scores say nothing of other annotators; "" where they do."""
+    """Why these scores do not give an interval over other annotators; "" if they do."""
     if len(values) < 2:
         return "one annotator" if len(values) else "no annotator"
     if np.isnan(values).any():
@@ -53,7 +53,7 @@ def why_no_interval(values: Numbers) -> str:
 def t_interval(values: Numbers, level: float = 0.95) -> Interval:
     """The t interval of the mean of annotators' scores; NaN where `why_no_interval`.
 
-    Annotators who happen to tie do not show that all others would, too.
+    Annotators who tie do not show that all others would tie.
     """
     array = np.asarray(values, dtype=float)
     if why_no_interval(values):
@@ -90,7 +90,7 @@ def bootstrap(
 ) -> Interval:
     """The percentile interval of the mean over annotators of their mean over examples.
 
-    `clusters` names the context of each example: contexts are drawn, with all of their examples.
+    `clusters` names the context of each example: contexts are drawn with all of their examples.
     Raises ValueError for another `over` than OVER, and for a matrix without any answer.
     """
     if over not in OVER:
@@ -110,7 +110,7 @@ def bootstrap(
 def _resampled(
     draw: np.random.Generator, size: int, sums: np.ndarray, counts: np.ndarray, over: str
 ) -> np.ndarray:
-    """The means of so many resamples, NaN for one without any answer."""
+    """The means of this many resamples, NaN for one without any answer."""
     annotators, groups = sums.shape
     of_examples = _times_drawn(draw, size, groups, over != "annotators")
     # Each annotator's mean over the drawn examples, resamples x annotators.
@@ -124,7 +124,7 @@ def _resampled(
 
 
 def _times_drawn(draw: np.random.Generator, size: int, number: int, is_drawn: bool) -> np.ndarray:
-    """How often each of so many units is in each resample: once, unless they are drawn."""
+    """How often each unit is in each resample: once, unless the units are drawn."""
     if not is_drawn:
         return np.ones((size, number))
     return draw.multinomial(number, np.full(number, 1 / number), size)
@@ -138,7 +138,7 @@ def by_cluster(
     values = np.nan_to_num(matrix)
     if clusters is None:
         return values, given.astype(float)
-    names = list(map(str, clusters))  # whole texts: too wide for an array of them
+    names = list(map(str, clusters))  # whole texts: too long for a numpy array of strings
     place = {name: number for number, name in enumerate(sorted(set(names)))}
     member = np.zeros((matrix.shape[1], len(place)))
     member[np.arange(matrix.shape[1]), [place[name] for name in names]] = 1
