@@ -1,4 +1,4 @@
-"""Who is behind a result: attrition by arm with Lee's bounds, admission, the sample."""
+"""The people behind a result: attrition by arm with Lee's bounds, admission, the sample."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tasks.columns import NOTHING, Column
 
 @dataclass(frozen=True)
 class Attrition:
-    """Two numbers of shots of a task. `began` consented and are no longer at work."""
+    """Two numbers of shots of a task. `began` counts those who consented and have ended."""
 
     task: str
     from_shots: int
@@ -95,7 +95,7 @@ _COLUMNS = [
 
 
 def attritions(study: Study, kind: str) -> list[Attrition]:
-    """One row per pair of shots of a task in which both have somebody in the analysis."""
+    """One row per pair of shots of a task for which both have annotators in the analysis."""
     counts = _counts(study, kind)
     frame = frames.counted(frames.annotators(study), kind)
     scores = {
@@ -136,7 +136,7 @@ def _row(
 
 
 def _counts(study: Study, kind: str) -> dict[tuple[str, int], tuple[int, int]]:
-    """Task and shots -> how many consented and are not at work; how many of them completed."""
+    """(task, shots) -> consented participations that have ended, and completed ones of them."""
     completed = Q(status=Status.COMPLETED)
     began = study.participations.in_cells().filter(
         completed | Q(consented_at__isnull=False), kind=kind
@@ -167,14 +167,14 @@ ATTRITION = Table(
 )
 
 
-# Who was admitted to each arm: counts, pass rates, and what a difference between arms contains.
+# Admission to each arm: counts, pass rates, and how they affect a difference between arms.
 
 
 @dataclass(frozen=True)
 class Admission:
-    """One arm: how many the rule has judged and admitted.
+    """One arm: how many annotators the rule has judged and admitted.
 
-    `split` is None at zero shots; `judged_by` is 0 where the rule judges nobody.
+    `split` is None at zero shots; `judged_by` is 0 if the rule does not judge the arm.
     """
 
     task: str
@@ -214,7 +214,7 @@ _OF_ADMISSION = [
 
 
 def admissions(study: Study, kind: str) -> list[Admission]:
-    """One row per scenario of the study; none where the design has no rule."""
+    """One row per scenario of the study; empty if the design has no rule."""
     if study.qualification == Qualification.NONE:
         return []
     people = study.participations.filter(kind=kind, qualified__isnull=False).order_by()
@@ -247,9 +247,9 @@ ADMISSION = Table("admission", "Admission", _ADMISSION_INTRO, _OF_ADMISSION, adm
 
 
 def told(study: Study) -> list[str]:
-    """How the arms are judged before the annotation step, where that is not alike in all of them.
+    """Warnings on arms that are judged differently before the annotation step.
 
-    That some are judged and others not, or that zero-shot annotators have a screening set.
+    Some are judged and others are not, or zero-shot annotators have a screening set.
     """
     rule = (study.qualification, study.shots, study.screening_examples)
     return [sentence for sentence in (gates.warning(*rule), gates.screened(*rule)) if sentence]
@@ -265,9 +265,9 @@ _SAMPLE_INTRO = (
 
 
 def sample(study: Study, kind: str) -> list[Row]:
-    """The study's own questions first, then the table of a demographic export.
+    """The custom questions of the study first, then the table of a demographic export.
 
-    Of people alone: simulated annotators and models are asked nothing.
+    It covers people only: simulated annotators and models are not asked.
     """
     return [*own_rows(study), *stored_rows(study)] if kind == Kind.PERSON else []
 

@@ -1,9 +1,9 @@
-"""What people reach on these answers: each against the others, the best and the worst.
+"""What people achieve on these answers: each against the others, the best and the worst.
 
-The gold is one annotation among others. Leave one out says how well one annotator meets the
-majority of the other ones. It is no score against the gold and no bound on what a model can reach:
-a model can meet that majority more often than any annotator does. The majority of fewer than four
-others is close to unanimity, which is a question about easy examples alone.
+The gold is one annotation among others. Leave-one-out measures how well one annotator matches the
+majority of the others. It is neither a score against the gold nor an upper bound for models: a
+model can match that majority more often than any annotator does. The majority of fewer than four
+others is close to unanimity, so it would measure easy examples only.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ ROUNDING = 1e-9  # points: sums of the same scores differ in their last digits
 class Ceiling:
     """One task and number of shots; scores x 100, NaN where undefined.
 
-    `leave_one_out` is NaN where `no_leave_one_out` says why. `compared` of `answers` answers have
-    others with a majority; `best` and `worst` are the highest and the lowest mean S1 against the
-    gold, with the names of (the first of) those who have them.
+    `leave_one_out` is NaN where `no_leave_one_out` gives a reason. For `compared` of the `answers`
+    the others have a majority. `best` and `worst` are the highest and the lowest mean S1 against
+    the gold, each with the name of the first annotator who has it.
     """
 
     task: str
@@ -49,7 +49,7 @@ class Ceiling:
 
 
 def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[Ceiling]:
-    """One row per task and shots, of the frame that `findings.answered` returns."""
+    """One row per task and shots; `frame` is from `findings.answered`."""
     rows = []
     for task, shots, part in by_cell(frame):
         own = 100 * part.groupby("annotator")["s1"].mean().sort_index()
@@ -74,17 +74,16 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[Ceiling]:
 
 
 def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
-    """The S1 of each annotator's answers against the majority of the others, where they have one.
+    """The S1 of each annotator's answers against the majority of the others, if there is one.
 
-    The majority is a set of texts, whatever the gold rule: nobody among the others offered
-    alternatives.
+    The majority is a set of texts under every gold rule: the other annotators gave no alternatives.
     """
     units: dict[int, list[tuple[str, frozenset[str], bool]]] = {}
     columns = part["example"], part["annotator"], part["texts"], part["is_one_choice"]
     for example, *row in zip(*columns, strict=True):
         units.setdefault(example, []).append(tuple(row))
     scores: dict[str, list[float]] = {}
-    known: dict[tuple[Any, ...], list[float | None]] = {}  # few labels: units repeat each other
+    known: dict[tuple[Any, ...], list[float | None]] = {}  # few labels, so units repeat
     for unit in units.values():
         names, answers, (is_one_choice, *_) = zip(*unit, strict=True)
         if (answers, is_one_choice) not in known:
@@ -98,7 +97,7 @@ def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
 def _of_unit(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list[float | None]:
     """The S1 of each answer to one example against the majority of the others."""
     if len(answers) > 1 and len(set(answers)) == 1:
-        return [1.0] * len(answers)  # the others say the same
+        return [1.0] * len(answers)  # the others gave the same answer
     others = agreement.majorities_of_others(answers, is_one_choice)
     return [
         None if other is None else s1(own, other)
@@ -107,7 +106,7 @@ def _of_unit(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list[flo
 
 
 def _mean_of_means(scores: dict[str, list[float]]) -> float:
-    """x 100; each annotator counts once, as in the cell."""
+    """The mean x 100 over annotators, who have equal weight as in the cell."""
     means = [math.fsum(own) / len(own) for own in scores.values()]
     return float(100 * np.mean(means)) if means else math.nan
 

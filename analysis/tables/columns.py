@@ -1,7 +1,7 @@
-"""Tables as CSV and JSON, and every form in which a cell is shown.
+"""Tables as CSV and JSON, and the formats of a cell.
 
 A table is a sequence of typed rows and a sequence of columns. The page, the CSV, the API and the
-documents all read the same columns, so that a number has one name, one meaning and one form.
+documents all read the same columns, so a number has one name, one meaning and one format.
 """
 
 import json
@@ -16,7 +16,7 @@ from tasks.columns import NOTHING, Column, cells, in_files, on_page, points
 from tasks.csv_files import csv_text
 
 SCORE = "score x 100"  # the unit of scores under the metric of a task's card
-FEW = "†"  # behind an interval of fewer than ten annotators
+FEW = "†"  # after an interval of fewer than ten annotators
 ASSUMES = (
     f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes that the annotators' scores"
     " are roughly normal"
@@ -25,7 +25,7 @@ ASSUMES = (
 
 @dataclass(frozen=True)
 class Table:
-    """A table that page, CSV, API and documents show as it is: its rows are those of a kind."""
+    """A table that page, CSV, API and documents show unchanged; its rows are for one kind."""
 
     name: str
     title: str
@@ -34,7 +34,7 @@ class Table:
     rows: Callable[[Study, str], Sequence[Any]]
 
     def page(self, study: Study, kind: str) -> dict[str, Any]:
-        """What a page shows; no cells where there is no row."""
+        """The context of the page's template; `cells` is empty without rows."""
         return {
             "name": self.name,
             "title": self.title,
@@ -45,7 +45,7 @@ class Table:
 
 
 def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> str:
-    """The rows with all digits, missing values as empty cells; `kind` fills a first column."""
+    """The rows with all digits and missing values as empty cells; `kind` fills a first column."""
     written = in_files(columns)
     before = [kind] if kind else []
     header = [*(["kind"] if kind else []), *(column.name for column in written)]
@@ -59,18 +59,18 @@ def as_records(columns: Iterable[Column], rows: Iterable[Any]) -> list[dict[str,
 
 
 def in_file(columns: Iterable[Column], row: Any) -> dict[str, Any]:
-    """What a file has of a row, by the name of the column."""
+    """The row of a file: column name -> value."""
     return {column.name: column.stored(row) for column in in_files(columns)}
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it, which knows no NaN and nothing of numpy."""
-    if hasattr(value, "item"):  # a scalar of numpy
+    """A value for JSON, without NaN and types of numpy."""
+    if hasattr(value, "item"):  # a numpy scalar
         value = value.item()
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-# The forms of a cell ------------------------------------------------------------------------------
+# Formats of a cell --------------------------------------------------------------------------------
 
 
 def signed_points(value: float) -> str:
@@ -95,7 +95,7 @@ def between(ends: Sequence[Any]) -> str:
 
 
 def assuming(interval: str, annotators: int) -> str:
-    """An interval with the mark of what it assumes, where so few annotators cannot show it.
+    """An interval, marked with its assumption if it has too few annotators to test it.
 
     >>> assuming("70.0 to 80.0", 9), assuming("70.0 to 80.0", 10), assuming("– (annotators tie)", 3)
     ('70.0 to 80.0 †', '70.0 to 80.0', '– (annotators tie)')
@@ -117,7 +117,7 @@ def signed_between(ends: Sequence[Any]) -> str:
 
 
 def mean_and_sd(mean: float, sd: float) -> str:
-    """As papers print it; the mean's dash stands for both.
+    """Mean and SD as papers print them; one dash if the mean is undefined.
 
     >>> mean_and_sd(83.651, math.nan), mean_and_sd(math.nan, math.nan)
     ('83.7 ± –', '–')
@@ -126,7 +126,7 @@ def mean_and_sd(mean: float, sd: float) -> str:
 
 
 def with_remark(text: str, remark: str) -> str:
-    """A score with what must stand beside it; the remark alone where there is no score.
+    """A score with its remark, or the remark alone without a score.
 
     >>> with_remark("57.7 ± 1.0", ""), with_remark("–", "undefined: constant prediction (1 of 3)")
     ('57.7 ± 1.0', 'undefined: constant prediction (1 of 3)')
@@ -137,7 +137,7 @@ def with_remark(text: str, remark: str) -> str:
 
 
 def count(value: int | None) -> str:
-    """How many; a dash where it is not known.
+    """A number with separators; a dash if it is unknown.
 
     >>> count(1234), count(None)
     ('1,234', '–')
@@ -155,11 +155,11 @@ def share(part: int, whole: int) -> str:
 
 
 def percent(ratio: float) -> str:
-    """A ratio of 0 to 1 in percent, as statistics print it."""
+    """A ratio of 0 to 1 in percent."""
     return NOTHING if math.isnan(ratio) else f"{ratio:.0%}"
 
 
-# The forms in which values stand in the CSVs: texts that read back as the same value.
+# Formats of values in the CSVs: texts that read back as the same value.
 
 
 def json_list(texts: Iterable[object]) -> str:
@@ -167,12 +167,12 @@ def json_list(texts: Iterable[object]) -> str:
 
 
 def number(value: float) -> str:
-    """A float so that it reads back as the same number; nothing for NaN."""
+    """A float that reads back as the same number; "" for NaN."""
     return "" if math.isnan(value) else repr(float(value))
 
 
 def cell(value: Any) -> Any:
-    """Any value of a table as a CSV has it: floats with all digits, nothing for what is missing."""
+    """Any value of a table for a CSV: floats with all digits, "" for missing values."""
     if value is None:
         return ""
     return number(value) if isinstance(value, float) else value

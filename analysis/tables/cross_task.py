@@ -1,4 +1,4 @@
-"""What a cross-task study found: the gain of its arms. How its upstream training went: upstream.py.
+"""Results of a cross-task study: the gain of its arms (upstream.py has the upstream training).
 
 The score of a person is that of the test set of the unseen task under the metric of the task's
 card, as in every table. Gains are those of analysis/stats/arg.py, over the study's unseen tasks.
@@ -19,7 +19,7 @@ from analysis.tables.published import FOLDER
 from annotation.models import Arm, Study
 from tasks.columns import NOTHING, Column, points
 
-# (new arm, base arm) -> what their gain means; the first is the one that is asked for.
+# (new arm, base arm) -> what their gain means; the first is the primary one.
 CONTRASTS = {
     (Arm.UPSTREAM, Arm.SHAM): "transfer",
     (Arm.UPSTREAM, Arm.DIRECT): "transfer and practice",
@@ -33,8 +33,8 @@ QUESTION = "other people, these tasks and test examples"
 class Gain:
     """A contrast of two arms on one unseen task, or over all; scores x 100, gains in percent.
 
-    Of one task, intervals are those of that task alone; `refused` says why it has no relative gain.
-    A published one (kind "published") has the gain alone.
+    For one task, intervals are those of that task alone; `refused` says why it has no relative
+    gain. A published row (kind "published") has only the gain.
     """
 
     kind: str
@@ -63,9 +63,9 @@ class Gain:
 
 
 def scores(study: Study, kind: str) -> dict[str, dict[str, list[float]]]:
-    """Unseen task -> arm -> scores of those of that kind who count, by pseudonym.
+    """Unseen task -> arm -> scores of the annotators of that kind in the analysis, by pseudonym.
 
-    Of the test set, 1 at best, under the metric of the task's card; NaN where that is undefined.
+    Scores of the test set, 1 at best, under the metric of the task's card; NaN where undefined.
     """
     frame = frames.annotators(study)
     frame = frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
@@ -100,7 +100,7 @@ def gains(study: Study, kind: str) -> list[Gain]:
 
 
 def _row(head: tuple[str, str, str, str], task: str, metric: str, found: arg.Arg) -> Gain:
-    """`found` as it is shown; of several tasks no SDs and means, which are other quantities."""
+    """The row that shows `found`; over several tasks it has no SDs and means."""
     gains, one = found.gains, len(found.gains) == 1
     own = gains[0]
     refused = "; ".join(
@@ -229,9 +229,9 @@ WIDTHS = (2.5, 5.0, 7.5, 10.0)  # half intervals of the ARG, in percent
 
 @dataclass(frozen=True)
 class Planned:
-    """How many people a contrast takes in each arm of each task for an ARG known to ± `width` %.
+    """The people needed in each arm of each task for an ARG known to ± `width` %.
 
-    By the t quantile, as the interval has it, and by the normal one; `people_in_all` by t.
+    By the t quantile, as in the interval, and by the normal quantile; `people_in_all` by t.
     """
 
     kind: str
@@ -245,9 +245,9 @@ class Planned:
 
 
 def plan(study: Study, kind: str) -> list[Planned]:
-    """From the means and SDs of this study's arms; no row where they give none, or one is refused.
+    """Plans from the means and SDs of this study's arms, as a pilot; empty without an ARG.
 
-    The study that is planned would have no ARG either.
+    If a task has no relative gain here, the planned study would have no ARG either.
     """
     found = scores(study, kind)
     rows = []
@@ -314,7 +314,7 @@ def published() -> tuple[PublishedGain, ...]:
 def joint(study: Study, kind: str) -> list[Gain]:
     """The gains of that kind, then those published for models on the study's partition.
 
-    [] without gains: what the paper has is no result of the study.
+    [] without gains, as published figures alone are not a result of the study.
     """
     rows = gains(study, kind)
     own = [row for row in published() if row.partition == study.partition]
@@ -360,7 +360,7 @@ _NO_MEAN = (
 
 
 def sentences(rows: Sequence[Gain]) -> Iterator[str]:
-    """The answer of the study in words, for page and report."""
+    """The answer of the study in sentences, for page and report."""
     for row in rows:
         if row.task != ALL and any(other.task == ALL for other in rows):
             continue

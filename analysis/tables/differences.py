@@ -1,12 +1,12 @@
-"""Humans against a model on the same examples: paired differences, and where they differ most.
+"""Humans against a model on the same examples: paired differences, and the largest differences.
 
 Each annotator's S1 minus the model's S1 of each example is one value of a layout of annotators x
 contexts, so that people and examples are both samples. The model's S1 is the mean over its runs on
-the training splits that people had (the equal pairing); over all of its runs, and said so, where
-there is none. A model in the annotator's seat is compared alike: each participation that counts is
-a run, and its replicates on a split are averaged first. The sign flip over contexts stands beside
-it: it takes these annotators as fixed.
-Under another metric than S1 the values are the parts of both scores (test_sets.py).
+the training splits that people had (the equal pairing); if there are none, over all of its runs,
+and `training` says so. A model in an annotator's seat is compared alike: each of its participations
+in the analysis is a run, and its replicates on a split are averaged first. The sign flip over
+contexts is a sensitivity analysis: it treats these annotators as fixed. Under another metric than
+S1 the values are the parts of both scores (test_sets.py).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from annotation.study import compared_files
 from tasks.models import Example, Prediction, PredictionFile, Task
 from tasks.paper import place
 
-# Stands, to be read, wherever such a p is printed.
+# Printed next to each such p value.
 LEFT_OUT = (
     f"Interval and p generalise to {two_way.RUNS}. The sign flip is sensitivity: it treats these"
     " annotators as fixed and generalises to other examples only."
@@ -49,7 +49,7 @@ Group = tuple[int, int, str]  # key of the task version, shots, name of the mode
 class Runs:
     """The runs of a model at one task and number of shots that are averaged.
 
-    Files of predictions, or in the annotator's seat participation -> training split (None at zero
+    Files of predictions, or, for a model in a seat, participation -> training split (None at zero
     shots). `is_equal`: they were trained on splits that people had, or nothing is trained.
     """
 
@@ -71,11 +71,11 @@ class Runs:
 class Difference(Tested):
     """Human minus model, in points of the score x 100, over `examples` in `contexts`.
 
-    `se_clustered` and `p_sign_flip` are of other examples alone, with contexts as clusters; `floor`
+    `se_clustered` and `p_sign_flip` are for other examples only, with contexts as clusters; `floor`
     is the smallest p that this sign flip can give. Holm's correction is over the differences that
-    are `in_family`, not over those from files that came after the study was closed. `files` (keys),
-    or the `seats` of a model in the annotator's seat (participation and its split), are the
-    `splits` runs that are averaged here; `training` says whether people had the same splits.
+    are `in_family`: those from files uploaded after the study was closed are excluded. `files`
+    (keys), or the `seats` of a model annotator (participation and its split), are the `splits` runs
+    that are averaged here; `training` says whether people had the same splits.
     """
 
     task: str
@@ -102,7 +102,7 @@ class Difference(Tested):
 
     @property
     def key(self) -> str:
-        """Names this pairing in an address."""
+        """Identifies this pairing in a URL."""
         return f"{self.task}/{self.shots}/{self.model}"
 
 
@@ -131,7 +131,7 @@ def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
     """The standard error of the mean of values that come in clusters (Miller 2024).
 
     The root of the sum over clusters of the squared sum of deviations, over the number of values.
-    Where each value is its own cluster it is the SD with ddof 0 over the root of n.
+    If each value is its own cluster, it is the SD with ddof 0 over the root of n.
     """
     mean = math.fsum(values) / len(values)
     sums = cluster_sums([value - mean for value in values], clusters)
@@ -141,10 +141,9 @@ def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
 def differences(study: Study, kind: str) -> list[Difference]:
     """One row per task, shots and model that has both answers and predictions.
 
-    Remembered until the participations that count, of that kind or of models in a seat, or the
-    files of predictions change (what a
-    completed participation answered, and what a file predicts, never does), and for an hour at
-    most: what is remembered cannot be found to be erased.
+    Cached until the participations in the analysis, of that kind or of models, or the files of
+    predictions change; the answers of a completed participation and the contents of a file never
+    change. Cached for at most an hour, because erasing data does not clear this cache.
     """
     counted = study.participations.analysed().in_cells().filter(kind__in=[kind, Kind.MODEL])
     files = compared_files.files(study).order_by("pk")
@@ -206,7 +205,7 @@ def _differences(study: Study, kind: str) -> list[Difference]:
 
 
 def late(rows: Sequence[Difference]) -> str:
-    """The sentence on those that are not in the family; "" where all are."""
+    """A sentence that names the models outside the family; "" if there are none."""
     names = sorted({row.model for row in rows if not row.in_family})
     if not names:
         return ""
@@ -217,9 +216,9 @@ def late(rows: Sequence[Difference]) -> str:
 
 
 def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str]) -> dict[str, Any]:
-    """Annotators x examples against the model: the numbers of a Difference but its sign flip.
+    """The numbers of a Difference from annotators x examples against the model.
 
-    In place of that the `sums` of contexts that it flips; None where one is not known.
+    In place of the sign flip it has the `sums` of the contexts; None if a score is unknown.
     """
     humans = two_way.row_means(scores.T)
     gaps = list(humans - of_model)
@@ -239,7 +238,7 @@ def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str])
 
 
 def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
-    """The examples of one pairing, where human and model differ most first."""
+    """The examples of one pairing, the largest differences first."""
     task = study.tasks.get(name=pairing.task)
     answered = _human_means(study, kind, task, pairing.shots)
     group = (task.pk, pairing.shots, pairing.model)
@@ -257,9 +256,9 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
 
 
 def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[int, list]:
-    """Key of the example -> (predicted texts, in how many of the runs), commonest first.
+    """Key of the example -> (predicted texts, number of runs), the most frequent first.
 
-    Sets of texts, as they are scored: order and repetition do not tell two predictions apart.
+    Sets of texts, as they are scored: order and repetition are ignored.
     """
     by_example: dict[int, Counter[tuple[str, ...]]] = defaultdict(Counter)
     rows = Prediction.objects.filter(file__in=pairing.files, example__in=examples)
@@ -276,7 +275,7 @@ def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[in
 
 
 def _human_means(study: Study, kind: str, task: Task, shots: int) -> dict[int, float]:
-    """Mean S1 in [0, 1] over the annotators of that cell that count, of each example answered."""
+    """Key of the example -> mean S1 in [0, 1] over the annotators of that cell in the analysis."""
     counted = study.participations.analysed().in_cells().filter(kind=kind)
     answers = Answer.objects.filter(
         turn__step=Step.ANNOTATION,
@@ -306,7 +305,7 @@ def _s1(people: QuerySet[Participation]) -> Scores:
 
 
 def _scores(study: Study, people: QuerySet[Participation]) -> Scores:
-    """Of an example its part of the score under the metric of the task's card: under S1 its S1."""
+    """Each example's part of the score under the metric of the task's card, which is S1 for S1."""
     scores = _s1(people)
     parts = test_sets.parts(study, list(people.values_list("pk", flat=True)))
     for of_people in scores.values() if parts else ():
@@ -316,9 +315,9 @@ def _scores(study: Study, people: QuerySet[Participation]) -> Scores:
 
 
 def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dict[int, float]]]:
-    """The runs of each model, uploaded or in the annotator's seat; their mean of each example.
+    """The runs of each model, uploaded or in an annotator's seat, and their mean of each example.
 
-    Models in a seat are not compared with themselves, where they are the annotators.
+    If the annotators of that kind are models, seated models are not compared with themselves.
     """
     compared = _compared_files(study)
     means = _model_means([file.pk for runs in compared.values() for file in runs.files])
@@ -348,9 +347,9 @@ def _over_splits(
 
 
 def _compared_files(study: Study) -> dict[Group, Runs]:
-    """Of each uploaded model, task and shots the equally trained runs; else all of them.
+    """The equally trained runs of each uploaded model, task and shots; all runs if there are none.
 
-    Of those that the study is compared with (annotation/study/compared_files.py).
+    Only the files that the study is compared with (annotation/study/compared_files.py).
     """
     files = compared_files.files(study)
     equal = equally_trained(study, files)
@@ -367,7 +366,7 @@ def _compared_files(study: Study) -> dict[Group, Runs]:
 
 
 def _model_means(files: Sequence[int]) -> dict[Group, dict[int, float]]:
-    """Mean S1 in [0, 1] over these files of each model, task and shots, of each example."""
+    """Mean S1 in [0, 1] of each example over these files of each model, task and shots."""
     rows = (
         Prediction.objects.filter(file__in=files)
         .values_list("file__task_id", "file__shots", "file__model__name", "example_id")
@@ -381,7 +380,7 @@ def _model_means(files: Sequence[int]) -> dict[Group, dict[int, float]]:
 
 
 def _training(numbers: Sequence[int | None], of_people: Sequence[int], is_equal: bool) -> str:
-    """How the training of the runs compares with people's; `numbers` hold None at zero shots."""
+    """How the training of the runs compares with people's; `numbers` contain None at zero shots."""
     if None in numbers:
         return "none"
     if not is_equal:
@@ -390,7 +389,7 @@ def _training(numbers: Sequence[int | None], of_people: Sequence[int], is_equal:
 
 
 def _model_parts(compared: dict[Group, Runs]) -> dict[Group, dict[int, float]]:
-    """The same of tasks whose metric is not S1: each example's part of the model's score."""
+    """For tasks whose metric is not S1: each example's part of the model's score."""
     tasks = {file.pk: file.task for runs in compared.values() for file in runs.files}
     of_each = {task.pk: task for task in tasks.values()}.values()
     files_of_all = PredictionFile.objects.filter(pk__in=tasks)

@@ -1,8 +1,8 @@
-"""The test examples of a task by how hard they were: lowest mean S1 first.
+"""The test examples of a task by difficulty: lowest mean S1 first.
 
-How well an example tells people and models apart is taken over both together: each annotator of
-that kind is a respondent, and each model once (its S1 averaged over its shots and splits), as the
-runs of one model are not independent of each other.
+Discrimination is measured over people and models together: each annotator of that kind is a
+respondent, and so is each model (its S1 averaged over its shots and splits), because the runs of
+one model are not independent.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ FEW = (
 
 @dataclass(frozen=True)
 class Difficulty:
-    """One example (its key, id and version of the task): over the `n` annotators who count.
+    """One example (its key, id and version of the task) over the `n` annotators in the analysis.
 
-    Means and shares x 100; None where there is no answer. `right` is the share of annotators with
-    S1 = 1, `right_models` that of the models (NaN without any). `item_rest` is over all
-    `respondents`, annotators and models; NaN where undefined.
+    Means and shares x 100; None without answers. `right` is the share of annotators with S1 = 1,
+    `right_models` that of the models (NaN without models). `item_rest` is over all `respondents`,
+    annotators and models; NaN where undefined.
     """
 
     example: int
@@ -51,7 +51,7 @@ class Difficulty:
 
 
 def columns(shots: Sequence[int]) -> list[Column]:
-    """The columns of the page beside the example itself."""
+    """The columns of the page, without the example."""
     return [
         Column(
             "mean",
@@ -135,12 +135,12 @@ def _of_shots(place: int, shots: int) -> Column:
 
 
 def hardest(study: Study, task: Task, kind: str) -> list[Difficulty]:
-    """One row per test example that somebody answered, lowest mean S1 first."""
+    """One row per test example with answers, lowest mean S1 first."""
     return measured(findings.answered(study, kind, task), sorted(study.shots), task)
 
 
 def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Difficulty]:
-    """The same of one task, of the frame that `findings.answered` returns."""
+    """`hardest` for one task; `frame` is from `findings.answered`."""
     examples = frame.groupby("example")
     overall: Any = examples["s1"].agg(["mean", "size"])
     by_shots = frame.groupby(["example", "shots"])["s1"].mean().to_dict()
@@ -174,7 +174,7 @@ def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Diff
 def _models(task: Task) -> pd.DataFrame:
     """One row per model and test example: respondent, example, s1 and right in [0, 1].
 
-    Both are averaged over all runs of the model: numbers of shots and training splits.
+    Both are averaged over all runs of the model (shots and training splits).
     """
     is_right = Case(When(s1=1, then=Value(1.0)), default=Value(0.0), output_field=FloatField())
     rows = (
@@ -190,7 +190,7 @@ def _models(task: Task) -> pd.DataFrame:
 
 
 def _item_rests(frame: pd.DataFrame, models: pd.DataFrame) -> tuple[dict[int, float], int]:
-    """The item-rest correlation of each example, and over how many respondents it is."""
+    """The item-rest correlation of each example, and its number of respondents."""
     people = frame.rename(columns={"annotator": "respondent"})[["respondent", "example", "s1"]]
     both = pd.concat([people, models[["respondent", "example", "s1"]]])
     matrix = both.pivot(index="respondent", columns="example", values="s1")
@@ -200,12 +200,12 @@ def _item_rests(frame: pd.DataFrame, models: pd.DataFrame) -> tuple[dict[int, fl
 
 
 def _order(mean: float, example: int) -> tuple[float, int]:
-    """Hardest first. Rounded, for sums differ in their last digits."""
+    """A sort key, hardest first. Rounded, because sums differ in their last digits."""
     return round(mean, 9), example
 
 
 def neighbours(study: Study, example: Example, kind: str) -> tuple[int | None, int | None]:
-    """Keys of the examples before and after this one where the hardest come first, if any."""
+    """Keys of the previous and the next example, ordered by difficulty; None at an end."""
     people = findings.counted(study, kind).filter(scenario__task=example.split.task_id)
     means = (
         Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=people)

@@ -1,7 +1,7 @@
-"""What can be said of a study's results, as tables: intervals, agreement, aggregates, contrasts.
+"""Results of a study as tables: intervals, agreement, aggregates, contrasts.
 
-Each function takes `answered` (one row per counted answer) and gives typed rows, one per task and
-number of shots; findings_columns.py says how they are read. All S1 figures are x 100.
+Each function takes `answered` (one row per answer in the analysis) and returns typed rows, one per
+task and number of shots; findings_columns.py explains them. All S1 figures are x 100.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from tasks.models import Example, Job, Task
 from tasks.paper import place
 
 GROUP = ["task", "shots"]
-SMALL = 3000  # answers, of which each costs a page some 0.1 ms
+SMALL = 3000  # answers; each takes about 0.1 ms of a page's time
 TEXTS = {"task", "annotator", "context", "gold_rule"}
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far annotators agree: the mean pairwise S1 x 100, and alpha under each distance."""
+    """Agreement between annotators: the mean pairwise S1 x 100, and alpha under each distance."""
 
     task: str
     shots: int
@@ -52,7 +52,7 @@ class Agreement:
 class Aggregates:
     """S1 x 100 of the group's one answer.
 
-    `dawid_skene` is NaN where answers are no labels, and of one annotator.
+    `dawid_skene` is NaN if answers are not labels, and for one annotator.
     """
 
     task: str
@@ -67,12 +67,12 @@ Finding = Intervals | Agreement | Aggregates | Ceiling | Contrast
 
 
 def counted(study: Study, kind: str) -> QuerySet[Participation]:
-    """Whose answers count in cells: completed, in the analysis, of that kind."""
+    """The participations that cells count: completed, in the analysis, of that kind."""
     return study.participations.analysed().in_cells().filter(kind=kind)
 
 
 def is_small(study: Study, kind: str) -> bool:
-    """Are there so few answers that count that a page can work with them while somebody waits?"""
+    """Are there few enough answers in the analysis to compute tables during a page request?"""
     given = Answer.objects.filter(
         turn__participation__in=counted(study, kind), turn__step=Step.ANNOTATION
     )
@@ -80,7 +80,7 @@ def is_small(study: Study, kind: str) -> bool:
 
 
 def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
-    """One row per answer of the annotation step by a participation that counts; of one task or all.
+    """One row per answer of the annotation step in the analysis, for one task or for all.
 
     Columns: task, shots, annotator, example (key), context (as text), s1 in [0, 1], texts (a
     frozenset; the label of a label task), is_label, is_one_choice (a label or one option), gold
@@ -93,11 +93,11 @@ def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
 
 
 def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
-    """The same rows, of these participations of the study (keys)."""
+    """The rows of `answered` for these participations of the study (keys)."""
     cards = {task.pk: task.card for task in study.tasks.all()}
     seats = study.participations.filter(pk__in=participations)
     given = Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=seats)
-    # People and examples are read once, not with each answer: their JSON took longer than the rest.
+    # Read people and examples once, not with each answer: decoding their JSON dominated the time.
     people = {
         pk: (name, shots, pseudonym, cards[task].is_one_choice, cards[task].gold_rule)
         for pk, name, shots, pseudonym, task in seats.values_list(
@@ -105,7 +105,7 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
         )
     }
     answers = list(given_texts(given))
-    # By their keys: as a subquery of the answers, PostgreSQL may read all answers for each example.
+    # By key: with a subquery of the answers, PostgreSQL may read all answers for each example.
     shown = Example.objects.filter(pk__in={example for _person, example, *_ in answers}).order_by()
     examples = {
         pk: (str(context), gold) for pk, context, gold in shown.values_list("pk", "context", "gold")
@@ -122,7 +122,7 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
         )  # fmt: skip
     columns = [*GROUP, "annotator", "example", "context", "s1", "texts", "is_label"]
     columns += ["is_one_choice", "gold", "gold_rule", "participation"]
-    # Texts stay the objects that they are: converted for each table they took longer than all else.
+    # Share the text objects: converting them for each table dominated the time.
     read = {
         name: pd.Series(column, dtype=object if name in TEXTS else None)
         for name, column in zip(columns, zip(*records, strict=True), strict=False)
@@ -160,7 +160,7 @@ def agreements(frame: pd.DataFrame, seed: int = 0) -> list[Agreement]:
 
 
 def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Aggregates]:
-    """S1 of the group's one answer beside the mean of its members' S1."""
+    """S1 of the group's one answer, next to the mean of its members' S1."""
     rows = []
     for task, shots, n, part in _groups(frame):
         units = _by_example(part)
@@ -186,7 +186,7 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Aggregates]:
 
 
 def _likeliest(part: pd.DataFrame, examples: list[int]) -> list[frozenset[str]]:
-    """The likeliest label of each example, by Dawid and Skene."""
+    """The most likely label of each example, by Dawid and Skene."""
     votes: dict[int, dict[str, list[str]]] = {example: {} for example in examples}
     for example, person, texts in zip(
         part["example"], part["annotator"], part["texts"], strict=True
@@ -213,9 +213,9 @@ ROWS: dict[str, type[Finding]] = {
 
 
 def state(study: Study, kind: str) -> str:
-    """Names what the numbers of that kind are made of: the design, and who counts.
+    """Identifies the data of that kind: the design, and the participations in the analysis.
 
-    The answers of who completed never change, so nothing else can change a number.
+    The answers of completed participations never change, so numbers depend on nothing else.
     """
     people = counted(study, kind).order_by("pk")
     keys = ",".join(map(str, people.values_list("pk", flat=True)))
@@ -232,21 +232,20 @@ def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:
 
 
 # The tables of the analysis page as a job: computed in chunks once, for all server processes.
-# Resampling takes seconds, so nothing waits for it: the tables that need none are computed at once.
-# A result is kept under everything that it was made of: the frozen design, the seed and the very
-# participations that counted. Their answers never change, so a result cannot go stale; an exclusion
-# asks for another one.
+# Resampling takes seconds; tables without it are computed immediately. A result is stored under its
+# inputs: the frozen design, the seed and the participations in the analysis. Their answers never
+# change, so a result cannot become stale; an exclusion requires another one.
 
 KIND = "bootstrap"
-VERSION = 7  # of the figures: raise it when one of them is computed otherwise
-# What a chunk of one task and number of shots gives, and what the last chunks give for each task.
+VERSION = 7  # of the results: raise it when the computation of one of them changes
+# The tables of a chunk for one task and number of shots; the last chunks have one task each.
 OF_CELL = ("intervals", "agreement", "aggregates", "ceiling")
 OF_TASK = "contrasts"
 AT_ONCE = ("agreement", "aggregates", "ceiling")
 
 
 def parameters(study: Study, kind: str) -> dict[str, Any]:
-    """What the tables of that kind are made of now; `cells` are task, shots and participations."""
+    """The inputs of the tables of that kind; `cells` are task, shots and participations."""
     cells: dict[tuple[str, int], list[int]] = {}
     rows = counted(study, kind).order_by("scenario__task__name", "scenario__shots", "pk")
     for pk, task, shots in rows.values_list("pk", "scenario__task__name", "scenario__shots"):
@@ -262,9 +261,9 @@ def parameters(study: Study, kind: str) -> dict[str, Any]:
 
 
 def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
-    """The job that makes these tables, begun if an owner asks; None where nobody has completed.
+    """The job that computes these tables, started if `owner` is given; None without completions.
 
-    Where nobody has asked yet, it is a job that is not stored.
+    If no job was started yet, it returns an unsaved one.
     """
     made_of = parameters(study, kind)
     total = len(made_of["cells"]) + len(_tasks(made_of))
@@ -272,7 +271,7 @@ def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
         return None
     if owner is not None:
         job = jobs.start(KIND, made_of, total=total, seed=study.seed, owner=owner)
-        # Nobody asks any more for what others were made of, unless it is there already.
+        # Delete unfinished jobs with older inputs: their results are not needed any more.
         same = Job.objects.filter(kind=KIND, parameters__study=study.pk, parameters__kind=kind)
         same.exclude(pk=job.pk).exclude(state=Job.State.DONE).delete()
         return job
@@ -286,7 +285,7 @@ def _tasks(made_of: dict[str, Any]) -> list[str]:
 
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
-    """The rows of one task and number of shots; after all of these, the contrasts of one task."""
+    """The rows of one task and number of shots; the last chunks have the contrasts of one task."""
     made_of, cells = job.parameters, job.parameters["cells"]
     study = Study.objects.filter(pk=made_of["study"]).first()
     if study is None:
@@ -305,7 +304,7 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
 
 
 def stored(job: Job) -> dict[str, Sequence[Finding]]:
-    """The tables of a job that is done."""
+    """The tables of a finished job."""
     rows: dict[str, Any] = {
         name: sorted(
             (_read(name, row) for part in job.result for row in part.get(name, [])),
@@ -317,10 +316,9 @@ def stored(job: Job) -> dict[str, Sequence[Finding]]:
 
 
 def at_hand(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job | None]:
-    """The tables that are there now, and the job that the others wait for, if any.
+    """The tables that are available now, and the job that computes the others, if any.
 
-    Those that need no resampling are computed at once; of a study that is not small the job makes
-    them too.
+    Tables without resampling are computed immediately; for a large study the job computes them too.
     """
     job = job_of(study, kind)
     if job is not None and job.is_done:
@@ -332,9 +330,9 @@ def at_hand(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job 
 def tables(
     study: Study, kind: str, *names: str, frame: pd.DataFrame | None = None
 ) -> dict[str, Sequence[Finding]]:
-    """All tables, or these: as stored, or else computed here and now (for files and programs).
+    """All tables, or those in `names`: stored, or else computed now (for files and programs).
 
-    `frame` is what `findings.answered` returns, where the caller has read it.
+    `frame` is the result of `findings.answered`, if the caller has read it.
     """
     job = job_of(study, kind)
     if job is not None and job.is_done:
@@ -358,7 +356,7 @@ def _stored(row: Any) -> dict[str, Any]:
 
 
 def _read(table: str, values: dict[str, Any]) -> Finding:
-    """A stored row with NaN where it has none."""
+    """A stored row with NaN for missing values."""
     known: dict[str, Any] = {
         name: math.nan if value is None else value for name, value in values.items()
     }

@@ -1,4 +1,4 @@
-"""The columns of each table of findings with their meanings, and the introduction of each."""
+"""The columns of each table of findings with their meanings, and the introduction of each table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Table:
 
     @property
     def columns(self) -> list[Column]:
-        """Those of the page, without those for which there are too few annotators."""
+        """The columns of the page, without those that need more annotators."""
         return [
             column
             for column in columns.on_page(self.all_columns)
@@ -49,7 +49,7 @@ class Table:
 
     @property
     def intro(self) -> str:
-        """What the table is; why a column is left out is said here once, not in every cell."""
+        """What the table shows; the reason for an omitted column is given once, not per cell."""
         if not self._empty:
             return self.about
         reasons = " or ".join(sorted({row.no_bootstrap for row in self._intervals}))
@@ -57,7 +57,7 @@ class Table:
 
     @property
     def _empty(self) -> tuple[str, ...]:
-        """Headings of columns in which no row has a value."""
+        """Headings of the bootstraps over people, if no row has them."""
         rows = self._intervals
         return OVER_PEOPLE if rows and all(row.no_bootstrap for row in rows) else ()
 
@@ -71,7 +71,7 @@ def _interval(
 ) -> list[Column]:
     """One column on the page, two in files; `reason` is a field that says why there is none.
 
-    `few`: of fewer than ten annotators it says what it assumes.
+    `few` marks an interval of fewer than ten annotators with its assumption.
     """
     low, high = (f"{name}_low", f"{name}_high") if name else ("low", "high")
     ends = attrgetter(low, high, *reason)
@@ -286,12 +286,12 @@ _TEXTS = {
 
 
 def page_tables(findings: Mapping[str, Sequence[Finding]], is_waiting: bool = False) -> list[Table]:
-    """The tables in the order of the page; those not there yet are waited for, or empty."""
+    """The tables in the order of the page; missing ones are empty, or being computed."""
     return [
         table(name, findings.get(name, []), is_waiting and name not in findings) for name in TABLES
     ]
 
 
 def table(name: str, rows: Sequence[Finding], is_waiting: bool = False) -> Table:
-    """One of TABLES with its words."""
+    """One of TABLES with its texts."""
     return Table(name, *_TEXTS[name], COLUMNS[name], rows, is_waiting)

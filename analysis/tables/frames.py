@@ -1,6 +1,6 @@
 """Scores of annotators: from stored answers to one row per participation.
 
-S1 was stored with each answer; here it is only averaged. Nothing in this package writes.
+S1 is stored with each answer; here it is only averaged. This package does not write.
 """
 
 from __future__ import annotations
@@ -31,13 +31,12 @@ COLUMNS = [
 def annotators(study: Study) -> pd.DataFrame:
     """One row per participation of the study, in a fixed order (task, shots, annotator).
 
-    Columns: COLUMNS. `analysed` says who counts. `mean_s1` and `training_s1` are means over the
-    answered examples of the annotation and the training step, in [0, 1]; `sd_examples` is the SD
-    over the examples of the annotation step with ddof 1; `n` and `training_n` count answers.
-    `set_s1` is `mean_s1` with all golds of an example as one set, of tasks whose golds are
-    alternatives. `score` is that of the test set under the metric of the task's card: `mean_s1`, or
-    of who completed that of another metric, with what must stand beside it (`remark`). Missing
-    numbers are NaN.
+    Columns: COLUMNS. `analysed`: is it in the analysis? `mean_s1` and `training_s1` are means over
+    the answered examples of the annotation and the training step, in [0, 1]; `sd_examples` is the
+    SD over the examples of the annotation step with ddof 1; `n` and `training_n` count answers.
+    `set_s1` is `mean_s1` with all golds of an example as one set, for tasks whose golds are
+    alternatives. `score` is `mean_s1`, or, for a completed participation in a task with another
+    metric, the score of the test set under that metric, with its `remark`. Missing numbers are NaN.
     """
     people = pd.DataFrame.from_records(
         study.participations.annotate(analysed=ANALYSED).values_list(
@@ -75,7 +74,7 @@ def annotators(study: Study) -> pd.DataFrame:
 def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
     """Participation -> mean S1 in [0, 1] of the annotation step, all golds of an example as one.
 
-    Of tasks whose golds are alternatives; where an example has one gold both are the same.
+    For tasks whose golds are alternatives; examples with one gold are scored as usual.
     """
     alternatives = [task.pk for task in tasks if task.card.gold_rule == "any_of"]
     if not alternatives:
@@ -104,8 +103,8 @@ def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
 def _s1_by_step(study: Study) -> dict[tuple[int, str], tuple[float, float, int]]:
     """(participation, step) -> mean, SD with ddof 1 (NaN for one) and number of S1.
 
-    The database counts how often each value occurs, which are few; from there on the arithmetic is
-    exact to the last digit, so it is the same on every database and in verify.py.
+    The database counts how often each of the few values occurs; then the arithmetic is exact, so
+    the result is the same on every database and in verify.py.
     """
     rows = (
         Answer.objects.filter(turn__participation__study=study)
@@ -150,8 +149,8 @@ def answers_in_order(
     """One row per answer of that step by those who completed and are in the analysis.
 
     Columns: participation (key), task, shots, annotator, position (from 0 without a gap, in the
-    order in which this annotator met the step's examples: attention checks are left out), example
-    (key), s1 in [0, 1]. Rows stand in the order of the participations and the positions.
+    order in which this annotator saw the step's examples, without attention checks), example (key),
+    s1 in [0, 1]. Rows are in the order of the participations and the positions.
     """
     people = study.participations.analysed().in_cells().filter(kind=kind)
     if shots is not None:
@@ -165,14 +164,14 @@ def answers_in_order(
         .order_by("turn__participation", "turn")
         .values_list("turn__participation_id", "turn__example_id", "s1")
     )
-    # Straight into numbers: as rows of Python objects a million answers take far more memory.
+    # Directly into arrays: as Python rows a million answers take far more memory.
     kinds = [("participation", "i8"), ("example", "i8"), ("s1", "f8")]
     records = np.fromiter(rows.iterator(chunk_size=5000), dtype=kinds)
     places = pd.Index(who["participation"]).get_indexer(records["participation"])
     frame = who.take(places).reset_index(drop=True)
     for column in ("example", "s1"):
         frame[column] = records[column]
-    # Attention checks have places in the order too: the stored position would have gaps.
+    # Attention checks have positions too, so the stored positions would have gaps.
     frame["position"] = frame.groupby("participation").cumcount()
     return frame
 
@@ -180,7 +179,7 @@ def answers_in_order(
 def scored_answers(study: Study, kind: str, shots: Collection[int] | None = None) -> pd.DataFrame:
     """The answers of the annotation step, with the name of each example's `context`.
 
-    After these numbers of shots, or all. Beside the columns of `answers_in_order` those of
+    For these numbers of shots, or all. The columns are those of `answers_in_order` and of
     `test_sets.with_scores`.
     """
     answers = answers_in_order(study, kind, Step.ANNOTATION, shots)
@@ -189,10 +188,10 @@ def scored_answers(study: Study, kind: str, shots: Collection[int] | None = None
 
 
 def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
-    """Test example -> the name of its context, of these task versions (keys).
+    """Test example -> the name of its context, for these task versions (keys).
 
-    A name is the place of the context's text among all of them, with as many digits in each: it
-    sorts as the text does, and is so short that each answer can carry it.
+    A name is the rank of the context's text, with the same number of digits in each: it sorts as
+    the text does, and is short enough to be repeated with each answer.
     """
     rows = Example.objects.filter(split__task__in=tasks, split__kind=Split.Kind.TEST)
     texts = {pk: str(context) for pk, context in rows.values_list("pk", "context")}
@@ -201,12 +200,12 @@ def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
 
 
 def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """The rows that a cell is made of: of those who count, of that kind."""
+    """The rows of a cell's participations: in the analysis, of that kind."""
     return of_cells(frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)])
 
 
 def of_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of participations that had nothing before the task, as `in_cells` says."""
+    """The rows of participations without anything before the task, as in `in_cells`."""
     return frame[frame["arm"].isin([Arm.NONE, Arm.DIRECT])]
 
 
@@ -223,7 +222,7 @@ def scenarios(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _spread(grouped: Any) -> pd.DataFrame:
-    """Mean, both SDs and n of grouped scores; an undefined score leaves none but n."""
+    """Mean, both SDs and n of grouped scores; only n where a score is undefined."""
     undefined = grouped.size() > grouped.count()
     numbers = {"mean": grouped.mean(), **{f"sd_ddof{k}": grouped.std(ddof=k) for k in (1, 0)}}
     known = {name: values.mask(undefined) for name, values in numbers.items()}
@@ -234,10 +233,10 @@ def cells(frame: pd.DataFrame) -> pd.DataFrame:
     """One row per task and shots: over all annotators, and over the training splits they had.
 
     `frame` is what `counted` returns. Columns: task, shots, mean, sd_ddof1 (NaN for one annotator),
-    sd_ddof0, n; set_mean, set_sd_ddof1 and set_sd_ddof0 (the same of
-    `set_s1`); splits (how many training splits they had, 0 at zero shots), split_sd_ddof1 and
-    split_sd_ddof0 (of the means of these splits; NaN for one); remark (why the mean is undefined,
-    and of how many annotators, else what must stand beside it).
+    sd_ddof0, n; set_mean, set_sd_ddof1 and set_sd_ddof0 (the same for `set_s1`); splits (the number
+    of training splits they had, 0 at zero shots), split_sd_ddof1 and split_sd_ddof0 (over the means
+    of these splits; NaN for one); remark (why the mean is undefined, and for how many annotators,
+    or what to report with it).
     """
     grouped = frame.groupby(["task", "shots"])
     table = _spread(grouped["score"])
@@ -256,7 +255,7 @@ def cells(frame: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index()
 
 
-# Where one worker does several tasks, scores on them are not independent: their covariance.
+# Scores of one worker on several tasks are not independent: their covariance.
 
 
 def covariances(study: Study, kind: str, frame: pd.DataFrame) -> dict[int, float]:

@@ -15,14 +15,14 @@ from annotation.models import Answer, Step, Study
 from tasks.columns import Column
 from tasks.models import Example
 
-AT_LEAST = 2  # annotators: one alone agrees with nobody
+AT_LEAST = 2  # annotators who agree with each other
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """One such example (its key): the one answer of its `n` annotators, and the gold.
+    """One such example (its key): the answer that all `n` annotators gave, and the gold.
 
-    `s1` x 100 is what each of them scored, below 100.
+    `s1` x 100 is the score of each of them, below 100.
     """
 
     example: int
@@ -38,7 +38,7 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Tally:
-    """A task: how many of the `examples` that enough annotators answered are doubtful."""
+    """A task: the number of doubtful examples among the `examples` with enough annotators."""
 
     task: str
     doubtful: int
@@ -91,18 +91,18 @@ class Unit:
 
     @property
     def is_doubtful(self) -> bool:
-        """Where all gave one answer, the S1 of one is everybody's."""
+        """Whether all gave one answer and it is not the gold; then their S1 are equal."""
         return self.is_unanimous and self.s1 < 1
 
 
 def units(frame: pd.DataFrame) -> list[Unit]:
-    """The examples that enough annotators answered, of the frame that `findings.answered` gives."""
+    """The examples that enough annotators answered; `frame` is from `findings.answered`."""
     columns = (frame[name] for name in ("task", "example", "texts", "s1"))
     return _units(zip(*columns, strict=True))
 
 
 def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Unit]:
-    """The same of (task, example, texts, S1) of each answer."""
+    """The same from (task, example, texts, S1) of each answer."""
     first: dict[int, tuple[str, float]] = {}
     texts_of: dict[int, list[frozenset[str]]] = defaultdict(list)
     for task, example, texts, s1 in answers:
@@ -116,7 +116,7 @@ def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Un
 
 
 def _answered(study: Study, kind: str) -> list[Unit]:
-    """Those of the study, without a frame of all that else stands beside an answer."""
+    """The units of the study, read without the other columns of `findings.answered`."""
     people = findings.counted(study, kind)
     tasks = dict(people.values_list("pk", "scenario__task__name"))
     given = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
@@ -127,7 +127,7 @@ def _answered(study: Study, kind: str) -> list[Unit]:
 
 
 def tallies(frame: pd.DataFrame) -> list[Tally]:
-    """One row per task, of the frame that `findings.answered` returns."""
+    """One row per task; `frame` is from `findings.answered`."""
     return _tallies(units(frame))
 
 
@@ -170,5 +170,5 @@ def doubts(study: Study, kind: str) -> tuple[list[Tally], list[Doubt]]:
 
 
 def rows(study: Study, kind: str) -> list[Doubt]:
-    """The doubtful examples alone."""
+    """Only the doubtful examples."""
     return doubts(study, kind)[1]

@@ -1,8 +1,8 @@
 """The leaderboard of a study's tasks by the rules of the CLUES repository.
 
 An entry is a model with predictions on every training split of every size of a task (CLUES: five
-splits of 10, 20 and 30); the mean over splits at the largest size ranks it, among models of its
-size. People of the study stand first, without a rank; published rows are marked as such.
+splits of 10, 20 and 30). It is ranked by the mean over splits at the largest size, among models of
+its size. People of the study come first, without a rank; published rows are marked.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ SUFFIXES = {"-Base": SizeClass.BASE, "-Large": SizeClass.LARGE}  # of names in t
 
 @dataclass(frozen=True)
 class Entry:
-    """One row: who, and a score at each size of training set; the interval is at the largest.
+    """One row: a name, and a score at each size of training set; the interval is at the largest.
 
-    `rank` is None for people and where there is no score at the largest size.
+    `rank` is None for people and without a score at the largest size.
     """
 
     group: str
@@ -81,7 +81,7 @@ class Entry:
 class Board:
     """The entries of one task, or of all tasks together (`task` None), group by group.
 
-    `left_out` says of each uploaded model that is no entry what it lacks.
+    `left_out` says what each uploaded model without an entry lacks.
     """
 
     task: Task | None
@@ -95,7 +95,7 @@ class Board:
 
     @property
     def test_text(self) -> str:
-        """By which metric, and how many of a corpus's test examples where it is not all of them."""
+        """The metric, and the number of test examples if they are not the whole corpus."""
         if self.task is None:
             return ""
         part = f"{self.task.test_part}, " if self.task.test_part else ""
@@ -112,9 +112,9 @@ class Board:
 
 
 def boards(study: Study, kind: str) -> list[Board]:
-    """A board for each task of the study, before them one over all tasks where there are several.
+    """A board for each task of the study; with several tasks, first a board over all of them.
 
-    `kind` is whose answers the study's own row holds.
+    The study's own row has the answers of `kind`.
     """
     people = performance(study, kind, frames.annotators(study))
     files = PredictionFile.objects.filter(task__in=people.tasks)
@@ -137,9 +137,9 @@ def boards(study: Study, kind: str) -> list[Board]:
 
 
 def _own(study: Study, kind: str, cells: Sequence, of_largest: pd.DataFrame) -> Iterator[Entry]:
-    """The study's annotators, where any has completed the task at one of the sizes.
+    """The study's annotators, if any has completed the task at one of the sizes.
 
-    `of_largest` are the scored answers at the largest one, whose interval stands there.
+    `of_largest` are the scored answers at the largest size, which the interval is computed from.
     """
     if not any(cell is not None and cell.n for cell in cells):
         return
@@ -189,7 +189,7 @@ def _uploaded(
 
 
 def _published(task: Task, sizes: Sequence[int]) -> Iterator[Entry]:
-    """The rows that the paper prints for this very test file."""
+    """The rows that the paper prints for this test file."""
     name = name_of(task) if task.card.metric == S1 else ""
     people = [human_table4().get((name, size)) for size in sizes]
     if all(people):
@@ -208,7 +208,7 @@ def _published(task: Task, sizes: Sequence[int]) -> Iterator[Entry]:
 
 
 def _ranked(entries: Iterable[Entry]) -> list[Entry]:
-    """By score at the largest size, with ranks inside each group of models; ties share one."""
+    """Sorted by score at the largest size; ranks are per group of models, ties share one."""
 
     def order(entry: Entry) -> tuple[bool, float, str]:
         mean = entry.at_largest.mean
@@ -225,7 +225,7 @@ def _ranked(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _over_all(each: Sequence[Board]) -> Iterator[Board]:
-    """The mean over all tasks, of whoever is on the board of each; SDs as of independent tasks."""
+    """The mean over tasks of the entries on all boards; SDs as for independent tasks."""
     if len(each) < 2 or len({board.sizes for board in each}) > 1:
         return
     by_who: dict[tuple[str, str], list[Entry]] = {}
@@ -243,7 +243,7 @@ def _over_all(each: Sequence[Board]) -> Iterator[Board]:
 
 
 def _mean(scores: Sequence[Score]) -> Score:
-    """The mean over tasks, its SD in place of that of a task; n is the fewest of a task."""
+    """The mean over tasks with its SD instead of that of a task; n is the smallest of a task."""
     if any(math.isnan(score.mean) for score in scores):
         return Score(of=min(score.of for score in scores))
     whole = aggregate([s.mean for s in scores], [s.spread for s in scores])
@@ -277,17 +277,17 @@ def cells(shown: Sequence[Board]) -> list[Cell]:
 
 
 def rows(study: Study, kind: str) -> list[Cell]:
-    """Those of all boards of the study."""
+    """The cells of all boards of the study."""
     return cells(boards(study, kind))
 
 
 def external_text(entry: Entry, value: str) -> str:
-    """Whether data from outside were used, in words; people and papers state nothing here."""
+    """Whether external data were used, as text; a dash for people and papers."""
     return str(ExternalData(value).label) if entry.source == "uploaded" else "–"
 
 
 def of_board(board: Board) -> list[Column]:
-    """The columns of a board on the page; the name of an entry stands before them."""
+    """The columns of a board on the page, after the name of the entry."""
     last = len(board.sizes) - 1
     largest = f"at {board.sizes[last]} shots"
     sizes = [
@@ -338,11 +338,11 @@ def _n(entry: Entry) -> str:
 
 
 def _if_largest(name: str, missing: Any) -> Callable[[Cell], Any]:
-    """An attribute of the entry that is about its score at the largest size alone."""
+    """An attribute of the entry that applies to its score at the largest size only."""
     return lambda cell: getattr(cell.entry, name) if cell.is_largest else missing
 
 
-# Of Cell.
+# Columns of Cell.
 COLUMNS = [
     Column(
         "task",

@@ -1,6 +1,4 @@
-"""What every table of a study says of itself: parts of tests, programs in people's seats, choices
-with results at hand.
-"""
+"""Remarks for all tables of a study: parts of tests, answers of programs, late choices."""
 
 from django.db.models import Count, Exists, OuterRef, Sum
 
@@ -18,7 +16,7 @@ from annotation.study import compared_files
 
 
 def late_seats(study: Study) -> dict[tuple[str, int], int]:
-    """(task, shots) -> seats added after results could be seen, where there are any."""
+    """(task, shots) -> seats added after results were visible, if there are any."""
     added = AddedSeats.objects.filter(scenario__study=study, results_seen=True)
     return {
         (task, shots): number
@@ -29,10 +27,10 @@ def late_seats(study: Study) -> dict[tuple[str, int], int]:
 
 
 def scenarios_were_chosen(study: Study) -> bool:
-    """Did a study on Prolific lead its arrivals to some of the scenarios only?
+    """Did a study on Prolific offer only some of the scenarios to each participant?
 
-    By what is stored of the studies there, whatever the design says: before there was a choice,
-    each scenario had one of its own.
+    Reads the stored studies on Prolific, not the design: before the design had this choice, each
+    scenario had its own study there.
     """
     doors = study.prolific_studies.exclude(external_id=None).filter(part__lte=1)
     led = list(doors.annotate(led=Count("scenarios")).values_list("led", flat=True))
@@ -40,7 +38,7 @@ def scenarios_were_chosen(study: Study) -> bool:
 
 
 def sentences(study: Study) -> list[str]:
-    """Parts of tests, chosen scenarios, programs as people, late seats, scores seen."""
+    """Parts of tests, chosen scenarios, answers of programs, late seats, visible scores."""
     marks = []
     parts = {task.name: task.test_part for task in study.tasks.with_reports().order_by("name")}
     told = [f"{name}, {part}" for name, part in parts.items() if part]
@@ -81,15 +79,15 @@ def sentences(study: Study) -> list[str]:
     return marks
 
 
-# People for whom a program answered, by the API, where the design allows it. The mark is of the
-# channel: a program that drives the pages cannot be told from a person (docs/protocol.md#programs).
+# People for whom a program answered by the API, where the design allows it. The remark is about the
+# channel: a program that operates the pages looks like a person (docs/protocol.md#programs).
 
 
 def by_program(study: Study) -> ParticipationQuerySet:
-    """The people of a study with at least one answer by the API, in whatever step.
+    """The people of a study with at least one answer by the API, in any step.
 
-    Where the design does not allow it the database stores none (annotation/guards.py), and no
-    answer is read.
+    If the design does not allow such answers, the database rejects them (annotation/guards.py), and
+    this reads no answers.
     """
     if not study.programs_as_people:
         return study.participations.none()
@@ -98,19 +96,19 @@ def by_program(study: Study) -> ParticipationQuerySet:
 
 
 def people_by_program(study: Study) -> int:
-    """How many people included in the analysis have at least one answer by the API."""
+    """The number of people in the analysis with at least one answer by the API."""
     return by_program(study).analysed().count()
 
 
 def of_cells(study: Study) -> dict[tuple[str, int], int]:
-    """(task, shots) -> how many of the people of that cell these are, where there are any."""
+    """(task, shots) -> the number of people with answers by the API in that cell, if any."""
     people = by_program(study).analysed().in_cells().order_by()
     cells = people.values_list("scenario__task__name", "scenario__shots").annotate(Count("pk"))
     return {(task, shots): number for task, shots, number in cells}
 
 
 def programs_mark(study: Study) -> str:
-    """What every table and figure says where a program answered for people; "" elsewhere."""
+    """The remark of each table and figure if programs answered for people; otherwise ""."""
     number = people_by_program(study)
     if not number:
         return ""

@@ -16,7 +16,7 @@ LATEX_SPECIAL = {
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "±": r"$\pm$", "–": "--", "→": r"$\to$", "α": r"$\alpha$", "≥": r"$\ge$", "²": r"$^2$",
     "|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}", "“": "``", "”": "''",
-    # At the begin of a row a bracket would be an option of the line before it, a star a variant.
+    # At the start of a row LaTeX reads a bracket as an option and a star as a variant.
     "[": "{[}", "]": "{]}", "*": "{*}", "−": "$-$", "≤": r"$\le$", "×": r"$\times$",
     "√": r"$\surd$", "σ": r"$\sigma$", "Σ": r"$\Sigma$", "∆": r"$\Delta$", "Δ": r"$\Delta$",
     "…": r"\dots{}", "—": "---", "‘": "`", "’": "'", "·": r"$\cdot$", "°": r"$^\circ$",
@@ -36,7 +36,7 @@ def markdown(text: str) -> str:
 
 
 def latex(text: str) -> str:
-    r"""A text on one line of LaTeX that means itself, whatever is in it.
+    r"""A text on one line of LaTeX that prints literally.
 
     >>> latex("50 % ± 2"), latex("[a]--b")
     ('50 \\% $\\pm$ 2', '{[}a{]}-{}-b')
@@ -47,7 +47,7 @@ def latex(text: str) -> str:
 
 
 def _apart(pieces: Iterable[str]) -> Iterator[str]:
-    """Two hyphens or quotation marks in a row would become one sign: {} keeps them apart."""
+    """Separates two hyphens or quotation marks with {}, which LaTeX would join into one sign."""
     before = ""
     for piece in pieces:
         yield f"{{}}{piece}" if piece == before and piece in ("-", "'", ",") else piece
@@ -55,7 +55,7 @@ def _apart(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def is_latin(text: str) -> bool:
-    """Does the LaTeX that every engine and font has print it: nothing beyond Latin letters?
+    """Can every LaTeX engine and font print it? True if all letters are Latin.
 
     >>> is_latin("Größe, Łódź"), is_latin("大")
     (True, False)
@@ -63,9 +63,9 @@ def is_latin(text: str) -> bool:
     return all(ord(character) < LATIN for character in text)
 
 
-# A table as LaTeX prints it: caption, label, booktabs, and its notes inside the table. It is made
-# of the rows and columns of the page. Needs the packages booktabs and threeparttable; what is
-# pasted into a paper keeps its notes, because threeparttable sets them below the rows.
+# Tables in LaTeX, from the rows and columns of the page: caption, label, booktabs, and notes. Needs
+# the packages booktabs and threeparttable, which sets the notes below the rows, so they stay with a
+# table that is pasted into a paper.
 
 PACKAGES = "% \\usepackage{booktabs,threeparttable}\n"
 NOT_LATIN = "% Texts in other scripts than Latin: compile with XeLaTeX or LuaLaTeX and their font\n"
@@ -74,10 +74,10 @@ ONE_COLUMN = 66  # characters that fit into one column of a paper, about
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table of a study with all that stands beside it in a paper.
+    """A table of a study with its caption, groups of columns and notes.
 
-    `name` tells it from the study's others. `groups` are (heading, number of columns) over the
-    columns after the first. `notes` say n, what the numbers are, and their recipe.
+    `name` is unique in the study. `groups` are (heading, number of columns) over the columns after
+    the first. `notes` give n, define the numbers, and give their recipe.
     """
 
     name: str
@@ -97,7 +97,7 @@ class PaperTable:
 
     @property
     def meanings(self) -> list[str]:
-        """What the columns are, where their headings do not say it; each meaning once."""
+        """The meanings of the columns that their headings do not explain; each meaning once."""
         headings: dict[str, list[str]] = {}
         for column in table_columns.on_page(self.columns):
             headings.setdefault(column.meaning.rstrip("."), []).append(column.heading)
@@ -105,19 +105,19 @@ class PaperTable:
 
     @property
     def label(self) -> str:
-        """Of \\label: letters, digits and hyphens alone."""
+        """The argument of \\label: letters, digits and hyphens only."""
         return f"tab:{slugify(self.name)}"
 
 
 def as_csv(table: PaperTable) -> str:
-    """The same cells as CSV, as printed; all digits stand in the files that verify.py reads."""
+    """The same cells as CSV, rounded as printed; the files that verify.py reads have all digits."""
     return csv_text(table.headings, table.cells)
 
 
 def as_latex(table: PaperTable) -> str:
     """The table as a float.
 
-    A table too wide for one column of a paper is set over both (table*).
+    A table that is too wide for one column of a paper spans both (table*).
     """
     lines = list(_lines(table))
     width = max(len(cells) for cells in lines if isinstance(cells, list))
@@ -135,7 +135,7 @@ def as_latex(table: PaperTable) -> str:
 
 
 def _lines(table: PaperTable) -> Iterator[list[str] | str]:
-    """Lines of the table: cells, or LaTeX as it stands."""
+    """Lines of the table: cells, or literal LaTeX."""
     if table.groups:
         over = (rf"\multicolumn{{{n}}}{{c}}{{{latex(name)}}}" for name, n in table.groups)
         yield rf" & {' & '.join(over)} \\"
@@ -149,6 +149,6 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _characters(lines: Sequence[list[str] | str]) -> int:
-    """About how wide the rows are: the longest cell of each column."""
+    """The approximate width of the rows: the sum of the longest cells of the columns."""
     rows = [line for line in lines if isinstance(line, list)]
     return sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True))

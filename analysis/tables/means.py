@@ -1,7 +1,7 @@
-"""The mean of each cell with its intervals, each for another question, and where variance is from.
+"""The mean of each cell with intervals for different questions, and its sources of variance.
 
-All figures are x 100, under the metric of the task's card. A reason stands where there is no
-interval: none has zero width.
+All figures are x 100, under the metric of the task's card. Without an interval a reason is given:
+no interval has zero width.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ FEW = f"fewer than {uncertainty.FEWEST_FOR_BOOTSTRAP} annotators"
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with the interval that is its default: other people, other examples; x 100.
+    """A mean with its default interval: other people, other examples; x 100.
 
-    `t_low` and `t_high` are of other people on the same examples; the SDs are of what the mean
-    varies with. NaN where `no_interval` says why, and SDs where they are not known.
+    `t_low` and `t_high` are for other people on the same examples; the SDs are those of the mean's
+    sources of variance. NaN where `no_interval` gives a reason, and for unknown SDs.
     """
 
     task: str
@@ -47,9 +47,9 @@ class Mean:
 
 @dataclass(frozen=True)
 class Intervals(Mean):
-    """The same with the percentile bootstraps.
+    """A Mean with percentile bootstraps.
 
-    Bootstraps over people are NaN where `no_bootstrap` says why, that over examples where
+    Bootstraps over people are NaN where `no_bootstrap` gives a reason, the one over examples where
     `no_examples` does.
     """
 
@@ -82,10 +82,9 @@ def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
 
 
 def keyed_matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any], np.ndarray]:
-    """The same, and the key of each example.
+    """The matrix and contexts of `matrix_of`, and the key of each example.
 
-    Annotators stand in the order of their names, examples in that of their keys; NaN is an answer
-    that is missing.
+    Annotators are sorted by name, examples by key; NaN is a missing answer.
     """
     names, people = np.unique(part["annotator"].to_numpy(dtype=object), return_inverse=True)
     keys, first, examples = np.unique(
@@ -97,7 +96,7 @@ def keyed_matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any], np.ndarr
 
 
 def lowest_of(part: pd.DataFrame) -> float:
-    """The least that the metric of that cell can be."""
+    """The lowest possible value of the cell's metric."""
     return float(part["lowest"].iloc[0])
 
 
@@ -127,7 +126,7 @@ def _mean(
 
 
 def intervals(frame: pd.DataFrame, seed: int) -> list[Intervals]:
-    """The means with all their intervals of 95 %, and where their variance comes from."""
+    """The means with all their intervals of 95 %, and their sources of variance."""
     rows = []
     for task, shots, part in by_cell(frame):
         matrix, contexts = matrix_of(part)
@@ -152,7 +151,7 @@ def intervals(frame: pd.DataFrame, seed: int) -> list[Intervals]:
 
 
 def _components(matrix: np.ndarray, contexts: Sequence[Any]) -> dict[str, Any]:
-    """SDs between annotators, between contexts, and of the rest; NaN where they are not known."""
+    """SDs between annotators, between contexts, and of the rest; NaN if unknown."""
     parts = two_way.components(matrix, contexts)
     if parts is None:
         return dict.fromkeys(SDS, math.nan)

@@ -1,8 +1,8 @@
-"""Scores under the metric of a task's card and under those that the design declares beside it.
+"""Scores under the metric of a task's card and under further metrics that the design declares.
 
-One row for each task, number of shots, metric and who answered: people of one kind, or an uploaded
-model. The interval of people is the two-way t (stats/two_way.py) on the parts of each score: under
-a mean over examples its examples, else delete-one-context pseudo-values of the jackknife.
+One row for each task, number of shots, metric and group: people of one kind, or an uploaded model.
+The interval of people is the two-way t (stats/two_way.py) on the parts of each score: for a mean
+over examples the examples, otherwise delete-one-context pseudo-values of the jackknife.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tasks.models import Task
 from tasks.paper import place
 
 CARD, FURTHER = "card", "further"
-MODEL = "uploaded"  # in place of a kind of annotators
+MODEL = "uploaded"  # instead of a kind of annotators
 REMEMBERED = 3600  # seconds
 
 
@@ -59,7 +59,7 @@ class Own:
 class MetricRow:
     """One metric of a task at one number of shots: mean and SDs x 100, of `score.n` of `score.of`.
 
-    The interval is that of people; NaN where `no_interval` says why.
+    The interval is that of people; NaN where `no_interval` gives a reason.
     """
 
     who: str
@@ -77,7 +77,7 @@ class MetricRow:
 
     @property
     def unit(self) -> str:
-        """What the SD is over."""
+        """The units of the SD."""
         return "annotators" if self.who != MODEL else "splits" if self.shots else "runs"
 
     @property
@@ -86,14 +86,14 @@ class MetricRow:
 
     @property
     def interval(self) -> str:
-        """Of people; a dash for a model, whose runs are no sample of people."""
+        """The interval of people; a dash for a model: its runs are not a sample of people."""
         if self.who == MODEL:
             return NOTHING
         return assuming(between((self.low, self.high, self.no_interval)), self.score.n)
 
 
 def own_scores(study: Study) -> list[Own]:
-    """The score of everybody who counts, and of every file of predictions, under each metric."""
+    """The score of each annotator in the analysis and of each file, under each metric."""
     rows: list[Own] = []
     for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
         file = test_sets.TestFile(task)
@@ -128,10 +128,10 @@ def _of_models(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
 
 
 def rows(study: Study) -> list[MetricRow]:
-    """One row per task, shots, metric and who answered; in the order of the paper.
+    """One row per task, shots, metric and group, in the order of the paper.
 
-    Remembered until somebody completes, withdraws or is excluded, or a file of predictions comes or
-    goes; for an hour at most, as what is remembered cannot be found to be erased.
+    Cached until a participation completes, withdraws or is excluded, or files of predictions
+    change; for at most an hour, because erasing data does not clear this cache.
     """
     files = compared_files.files(study).order_by("pk")
     made_of = [*(state(study, kind) for kind in Kind.values), *files.values_list("pk", flat=True)]
@@ -193,7 +193,7 @@ def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, st
 
 
 def page_rows(study: Study, kind: str) -> list[MetricRow]:
-    """The rows of one kind and of models, task by task; none where S1 is the only metric."""
+    """The rows of one kind and of models, task by task; empty if S1 is the only metric."""
     if not study.metrics and all(task.card.metric == test_sets.S1 for task in study.tasks.all()):
         return []
     shown = [row for row in rows(study) if row.who in (kind, MODEL)]
@@ -201,7 +201,7 @@ def page_rows(study: Study, kind: str) -> list[MetricRow]:
     return sorted(shown, key=lambda row: (tasks.index(row.task.name), row.shots))
 
 
-# Of MetricRow.
+# Columns of MetricRow.
 COLUMNS = [
     Column(
         "kind", "Who", f"person, simulated or model; {MODEL}: predictions of a model", get="who"
@@ -263,7 +263,7 @@ COLUMNS = [
     Column("recipe", meaning=RECIPE),
 ]
 
-# Of Own.
+# Columns of Own.
 OWN_COLUMNS = [
     Column(
         "kind", meaning=f"person, simulated or model; {MODEL}: a file of predictions", get="who"

@@ -1,7 +1,7 @@
-"""The runs of a model, uploaded or in an annotator's seat: what is stated, and their scores.
+"""The runs of a model, uploaded or in an annotator's seat: their properties and scores.
 
-And what a study makes of the runs: which were trained on the very examples that its people saw,
-and their scores with alternative golds as one set.
+Also which runs were trained on the examples that the study's people saw, and scores with
+alternative golds as one set.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Place = tuple[str, int, int]  # model, key of the task version, shots
 
 @dataclass(frozen=True)
 class Run:
-    """What is stated of some files of a model; several statements are joined by a semicolon."""
+    """The stated properties of files of a model; different values are joined by a semicolon."""
 
     numbering: str = ""
     seen_test: str = ""
@@ -38,7 +38,7 @@ class Run:
 
     @property
     def text(self) -> str:
-        """In words, for a reader of a row; what is not stated is named at the end."""
+        """A sentence for the reader of a row; it ends with the properties that are not stated."""
         seen = " or ".join(Seen(value).label for value in self.seen_test.split("; "))
         numbers = " or ".join(Numbering(value).label for value in self.numbering.split("; "))
         parts = {
@@ -54,7 +54,7 @@ class Run:
 
 
 def joined(stated: Iterable[tuple[str, ...]]) -> Run:
-    """The statements of several files, each different one once.
+    """The properties of several files, each different value once.
 
     >>> joined([("published", "no", "", "a"), ("published", "maybe", "", "a")]).seen_test
     'maybe; no'
@@ -64,7 +64,7 @@ def joined(stated: Iterable[tuple[str, ...]]) -> Run:
 
 
 def runs(files: PredictionFileQuerySet) -> dict[Place, Run]:
-    """What is stated of the files at each place."""
+    """(model, task version, shots) -> the stated properties of its files."""
     stated: dict[Place, list[tuple[str, ...]]] = defaultdict(list)
     rows = files.order_by().values_list("model__name", "task_id", "shots", *RUN)
     for model, task, shots, *values in rows:
@@ -75,9 +75,9 @@ def runs(files: PredictionFileQuerySet) -> dict[Place, Run]:
 def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
     """Keys of those files that were trained on a training split of this study's people.
 
-    A number means a split only in the numbering that the run states, so a run in another one than
-    the task's is left out, and so is one that states none, unless the split has the same number in
-    both. At zero shots nothing is trained: all are equal.
+    The number of a split refers to the numbering that the run states. A run with a numbering other
+    than the task's, or without one, is left out, unless the split has the same number in both. At
+    zero shots nothing is trained: all files are included.
     """
     own = {True: Numbering.RECHAINED, False: Numbering.PUBLISHED}
     splits = Split.objects.filter(task__in=study.tasks.all(), kind=Split.Kind.TRAIN)
@@ -108,7 +108,7 @@ def splits_as_one_set(
 ) -> dict[Place, list[float]]:
     """Place -> score of each of its files in [0, 1] with all golds of an example as one set.
 
-    Of tasks whose golds are alternatives alone.
+    Only for tasks whose golds are alternatives.
     """
     alternatives = [pk for pk, task in tasks.items() if task.card.gold_rule == "any_of"]
     scores: dict[tuple[Place, int | None], list[float]] = defaultdict(list)
@@ -127,7 +127,7 @@ def splits_as_one_set(
 
 
 class FileScore(NamedTuple):
-    """The score of a file under the metric of its task's card, and what must stand beside it."""
+    """The score of a file under the metric of its task's card, with its remark."""
 
     value: float
     remark: str
@@ -146,12 +146,12 @@ def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, 
 
 
 def mean_of(scores: Sequence[FileScore], of: int) -> Score:
-    """Over the files of a model, of so many that there could be."""
+    """The Score over the files of a model; `of` is the possible number of files."""
     return over([own.value for own in scores], of, [own.remark for own in scores])
 
 
 def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
-    """(key of the task version, shots) -> on how many splits a model can be trained.
+    """(key of the task version, shots) -> the number of splits on which a model can be trained.
 
     At zero shots nothing is trained: one run.
     """
@@ -163,15 +163,15 @@ def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
     return counts
 
 
-# Models that took a seat in a study: their scores over training splits, and what answers took. A
-# model annotator did what people did, so its score on a task is that of its participation. Of one
-# model at one number of shots, replicates on a split are averaged first, then the splits: the SD is
-# over splits, as that of uploaded predictions; at zero shots it is over replicates.
+# Models that took a seat in a study: their scores over training splits, and their effort. A model
+# annotator did what people did, so its score on a task is that of its participation. For one model
+# at one number of shots, replicates on a split are averaged first, then the splits: the SD is over
+# splits, as for uploaded predictions; at zero shots it is over replicates.
 
 
 @dataclass(frozen=True)
 class Seated:
-    """One model with one prompt, on whatever splits and replicates."""
+    """One model with one prompt, on all its splits and replicates."""
 
     name: str
     revision: str
@@ -183,12 +183,12 @@ class Seated:
 
     @property
     def title(self) -> str:
-        """Its name beside people and uploaded models."""
+        """Its name in tables with people and uploaded models."""
         return f"{self} (model in the annotator's seat)"
 
 
 def _models(study: Study) -> dict[int, Seated]:
-    """Participation -> its model, of those of the study that were not withdrawn."""
+    """Participation -> its model, for participations of the study that were not withdrawn."""
     theirs = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
     known = ModelAnnotator.objects.filter(worker__participations__in=theirs)
     rows = known.values_list("worker_id", "name", "revision", "prompt_hash")
@@ -200,7 +200,7 @@ def _models(study: Study) -> dict[int, Seated]:
 def seated_scores(
     study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame
 ) -> Iterator[tuple[str, str, list[Score]]]:
-    """(model, what its SD is over, a score for each task) at that number of shots, by name."""
+    """(model, units of its SD, a score for each task) at that number of shots, by name."""
     models = _models(study)
     values: dict[Seated, dict[str, dict[int, list[float]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
@@ -218,7 +218,7 @@ def seated_scores(
 
 
 def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None]]:
-    """(key of the task version, shots, title) -> participation that counts -> training split."""
+    """(task version's key, shots, title) -> participation in the analysis -> split."""
     models = _models(study)
     found: dict[tuple[int, int, str], dict[int, int | None]] = defaultdict(dict)
     counted = study.participations.analysed().in_cells().filter(kind=Kind.MODEL).order_by("pk")
@@ -241,13 +241,13 @@ def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
 
 @dataclass(frozen=True)
 class Effort:
-    """What the answers of people, or of one model, took."""
+    """The effort for the answers of people, or of one model."""
 
     who: str
     kind: str
     answers: int
     minutes: float  # of work, or of waiting for the model's replies
-    cost: float  # NaN where none is known
+    cost: float  # NaN if unknown
     currency: str
     invalid: int | None = None
     refusals: int | None = None

@@ -1,9 +1,9 @@
 """Humans and models in one table, under one scorer (CLUES, Tables 5 and 6).
 
 A model's score on a task at some shots is the mean over its training splits of its score on the
-test examples under the metric of the task's card; people's is the mean over annotators of theirs.
-Both are scored by tasks/metrics on the same examples. Published figures are quoted beside them
-where the test file is the published one, never recomputed.
+test examples under the metric of the task's card; that of people is the mean over annotators. Both
+are scored by tasks/metrics on the same examples. Published figures are quoted where the test file
+is the published one, never recomputed.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ WHO = {
 
 @dataclass(frozen=True)
 class Row:
-    """Somebody's scores at one number of shots, one for each task of the table."""
+    """The scores of people or of a model at one number of shots, one per task of the table."""
 
     source: str  # study, uploaded or published
     name: str
-    unit: str  # what the SD is over: annotators, splits, or runs where nothing is trained
+    unit: str  # units of the SD: annotators, splits, or runs where nothing is trained
     scores: list[Score]
     tasks: list[Task]
     link: str = ""  # name of the uploaded model
     covariance: float = 0.0  # of the scores of people who did several of the tasks
-    run: Run | None = None  # what is stated of an uploaded model
+    run: Run | None = None  # stated properties of an uploaded model
 
     def __str__(self) -> str:
         return f"{self.name}, {self.source_text}"
@@ -74,7 +74,7 @@ class Row:
 
     @cached_property
     def aggregate(self) -> Aggregate | None:
-        """Over all tasks of the table; None where one of them has no score."""
+        """The average over all tasks of the table; None if one of them has no score."""
         means = [score.mean for score in self.scores]
         if any(math.isnan(mean) for mean in means):
             return None
@@ -82,12 +82,12 @@ class Row:
 
     @property
     def sum_text(self) -> str:
-        """The SD of the sum over tasks; a dash where there is none."""
+        """The SD of the sum over tasks; a dash if undefined."""
         return points(None if self.aggregate is None else self.aggregate.sd_of_sum)
 
     @property
     def cells(self) -> list[tuple[Score, str]]:
-        """Each score with what it is, for a reader who meets it alone."""
+        """Each score with a description that can be read alone."""
         return [
             (score, self._explain(score, task))
             for score, task in zip(self.scores, self.tasks, strict=True)
@@ -164,7 +164,7 @@ class Table:
 def tables(study: Study, kind: str) -> list[Table]:
     """A table for each number of shots of the study, of models and, if printed, of "all".
 
-    In each: this study's annotators of that kind, the models that took a seat in it, the published
+    Rows: this study's annotators of that kind, the models that took a seat in it, the published
     people, the uploaded models, the published models.
     """
     frame = frames.annotators(study)
@@ -179,7 +179,7 @@ def tables(study: Study, kind: str) -> list[Table]:
     for k in [*shots, ALL]:
         rows: list[Row] = []
         if k in people.shots:
-            # Of several models one cell would make an average model, which nobody asked for.
+            # Averaging several models into one cell would describe no model.
             if kind != Kind.MODEL:
                 rows += _own(people, int(k), shared.get(int(k), 0.0))
             rows += _seated(study, tasks, int(k), frame)
@@ -194,7 +194,7 @@ def tables(study: Study, kind: str) -> list[Table]:
 
 
 def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Row]:
-    """The study's annotators; where they had several training splits, over these as well."""
+    """The study's annotators; if they had several training splits, also a row over splits."""
     study, who = people.study, WHO[Kind(people.kind)]
     cells = [people.cells[task.name, shots] for task in people.tasks]
     many = len(study.splits) if shots else 1
@@ -210,7 +210,7 @@ def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Ro
 
 
 def _seated(study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame) -> Iterator[Row]:
-    """The models that took part in the study as annotators, each by itself."""
+    """The models that took part in the study as annotators, one row each."""
     for name, unit, scores in model_runs.seated_scores(study, tasks, shots, frame):
         yield Row("study", name, unit, scores, tasks)
 
@@ -237,7 +237,7 @@ class ModelRow:
 
     @property
     def set_recipe(self) -> str:
-        """That of `as_set`; "" where golds are one set anyway."""
+        """The recipe of `as_set`; "" if golds are one set anyway."""
         return recipe("set", over=self.unit) if self.task.card.gold_rule == "any_of" else ""
 
 
@@ -288,10 +288,10 @@ def _equally_trained(
     equal: dict[Place, list[FileScore]],
     stated: dict[Place, Run],
 ) -> Iterator[Row]:
-    """The models on the training splits that this study's people had, where they have others too.
+    """The models on the training splits that this study's people had, if they also have others.
 
-    The equal pairing: both learned from the same examples. Runs whose numbers may mean other
-    splits are left out.
+    The equal pairing: both learned from the same examples. Runs whose split numbers may refer to
+    other splits are left out.
     """
     others = {
         model
@@ -326,8 +326,8 @@ def _models_at(shots: str) -> dict[str, dict[str, Score]]:
 
 
 def _published(name: str, unit: str, tasks: list[Task], quoted: dict[str, Score]) -> Iterator[Row]:
-    """A row of published figures, if there is one for any of these tasks' test files."""
-    # All published figures are S1: they stand beside nothing else.
+    """A row of published figures, if any of these tasks has the published test file."""
+    # Published figures are S1, so they are comparable with S1 only.
     names = [name_of(task) if task.card.metric == test_sets.S1 else "" for task in tasks]
     if any(task_name in quoted for task_name in names):
         scores = [quoted.get(task_name, Score()) for task_name in names]
@@ -361,7 +361,7 @@ class ScoreRow:
 
     @property
     def task_version(self) -> int | None:
-        """None for a published figure, which belongs to no version of ours."""
+        """None for a published figure, which has no task version."""
         return None if self.row.is_published else self.task.version
 
     @property

@@ -24,7 +24,7 @@ STATED = {
 
 
 def _of_run(name: str, heading: str, meaning: str) -> Column:
-    """What a run says of itself; empty in files where it does not say it."""
+    """A property of a run; empty in files if it is not stated."""
     return Column(
         name,
         heading,
@@ -35,11 +35,11 @@ def _of_run(name: str, heading: str, meaning: str) -> Column:
 
 
 def _stated(name: str) -> Callable[[Any], str | None]:
-    """What is stated of the model of a ScoreRow; None for nothing."""
+    """A stated property of the model of a ScoreRow; None if it is not stated."""
     return lambda row: getattr(row.stated, name) or None
 
 
-# Of ModelRow.
+# Columns of ModelRow.
 MODEL = [
     Column("model", meaning="name of the uploaded model"),
     Column("task", meaning="name of the task", get="task.name"),
@@ -132,7 +132,7 @@ MODEL = [
     Column("recipe", meaning=RECIPE),
 ]
 
-# Of ScoreRow.
+# Columns of ScoreRow.
 SCORES = [
     Column("source", meaning="study, uploaded or published"),
     Column("name", meaning="who, or which model"),
@@ -163,7 +163,7 @@ SCORES = [
     Column("recipe", meaning=f"{RECIPE}; empty for a published figure"),
 ]
 
-# Of AggregateRow.
+# Columns of AggregateRow.
 AGGREGATES = [
     Column("source", meaning="study, uploaded or published"),
     Column("name", meaning="who, or which model"),
@@ -187,7 +187,7 @@ def _mean_and_n(values: tuple[float, int]) -> str:
     return f"{points(mean)} (n={n})"
 
 
-# Of Difference.
+# Columns of Difference.
 DIFFERENCES = [
     Column("task", "Task"),
     Column("shots", "Shots"),
@@ -274,7 +274,7 @@ def _of_pairing(column: Column, pairing: Difference) -> Callable[[Any], Any]:
 
 
 def pair_columns(pairing: Difference) -> list[Column]:
-    """Of Pair: one example of that pairing."""
+    """Columns of Pair: one example of that pairing."""
     return [
         *(
             Column(column.name, meaning=column.heading, get=_of_pairing(column, pairing))
@@ -306,7 +306,7 @@ def pair_columns(pairing: Difference) -> list[Column]:
     ]
 
 
-# Over and below the page's tables of scores: each task has the first of these columns.
+# Above and below the page's tables of scores: each task has the first of these columns.
 SCORE_COLUMNS = [
     Column(
         "score",
@@ -354,7 +354,7 @@ SOURCES = [
 
 
 def explanations(who: str) -> list[tuple[str, str]]:
-    """(source, what its numbers are) of the page; `who` names the study's own annotators."""
+    """(source, description of its numbers) for the page; `who` names the study's annotators."""
     own = (
         "Mean ± SD (ddof 1) over annotators of each annotator's score x 100 of the test set under"
         " the metric of the task's card; n counts annotators who completed and are in the analysis,"

@@ -1,7 +1,7 @@
 """The human-performance table (CLUES, Table 4) and the training table (appendix A.3).
 
-A cell counts one kind only. The human table counts people; simulated annotators and models get
-tables of their own, under their own heading.
+A cell counts one kind only. The human table counts people; simulated annotators and models have
+separate tables, under their own headings.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tasks.metrics import recipe
 from tasks.models import Task
 from tasks.paper import place
 
-# As the paper calls them.
+# The names in the paper.
 FAMILY_NAMES = {
     "classification": "Sentence Classification",
     "sequence_labelling": "Named Entity Recognition",
@@ -66,26 +66,26 @@ class Cell:
 
     @property
     def set_text(self) -> str:
-        """Mean ± SD with all golds as one set, of tasks whose golds are alternatives; else ""."""
+        """Mean ± SD with all golds as one set, for tasks whose golds are alternatives; else ""."""
         text = mean_and_sd(self.set_mean, self.set_sd_ddof1)
         scale = "as one set" if self.metric == test_sets.S1 else "S1 as one set"
         return "" if math.isnan(self.set_mean) else f"{scale} {text}"
 
     @property
     def split_text(self) -> str:
-        """How far the training splits are apart, where there are several; else ""."""
+        """The SD between training splits, if there are several; else ""."""
         if self.splits < 2:
             return ""
         return f"between {self.splits} splits ± {points(self.split_sd_ddof1)}"
 
     @property
     def text(self) -> str:
-        """As the paper prints it: 83.7 ± 0.6; what must stand beside it; a dash for nothing."""
+        """As the paper prints it: 83.7 ± 0.6, with its remark; a dash for an empty cell."""
         return with_remark(mean_and_sd(self.mean, self.sd_ddof1), self.remark)
 
     @property
     def explanation(self) -> str:
-        """What the number is, for a reader who meets it alone."""
+        """A description of the number that can be read alone."""
         if not self.n:
             return f"{self.task}, {self.shots} shots: nobody has completed it yet."
         if self.remark and math.isnan(self.mean):
@@ -116,7 +116,7 @@ class PerformanceTable:
 
     @property
     def anchor(self) -> str:
-        """Tells the tables of a page apart."""
+        """The id of the table on its page."""
         return f"{self.kind}-with-excluded" if self.with_excluded else self.kind
 
     @property
@@ -156,7 +156,7 @@ class PerformanceTable:
 
     @cached_property
     def set_notes(self) -> list[str]:
-        """Sentences on the tasks whose golds are alternatives, and the scale of the paper."""
+        """Sentences on the tasks whose golds are alternatives, and on the scale of the paper."""
         pairs = zip(self.tasks, self.bounds, strict=True)
         return [
             set_note(task, limits.set_ceiling)
@@ -166,7 +166,7 @@ class PerformanceTable:
 
     @cached_property
     def not_compared(self) -> str:
-        """A sentence on the tasks that share only a name with a published one, or ""."""
+        """A sentence on the tasks that share only their name with a published one, or ""."""
         return not_compared(self.tasks)
 
     @cached_property
@@ -176,9 +176,9 @@ class PerformanceTable:
 
     @property
     def ceilings(self) -> list[str]:
-        """The ceiling by highlighting of each task; a dash where answers are not highlighted.
+        """The ceiling by highlighting of each task; a dash if answers are not highlighted.
 
-        [] where no task is highlighted.
+        [] if no task is highlighted.
         """
         limits = self.bounds
         return [it.ceiling_text for it in limits] if any(it.is_highlighted for it in limits) else []
@@ -189,7 +189,7 @@ class PerformanceTable:
 
     @property
     def metrics(self) -> str:
-        """The metrics of the table's tasks, in words."""
+        """The metrics of the table's tasks, as text."""
         return test_sets.in_words(self.tasks)
 
 
@@ -199,10 +199,10 @@ def performance(
     frame: pd.DataFrame | None = None,
     with_excluded: bool = False,
 ) -> PerformanceTable:
-    """The performance table of one kind; `frame` is `frames.annotators(study)`, if at hand.
+    """The performance table of one kind; `frame` is `frames.annotators(study)`, if available.
 
-    `with_excluded` also counts who completed but was taken out of the analysis: the other version,
-    for a reader who wants to see what the exclusions did.
+    `with_excluded` adds completed annotators who were excluded from the analysis, so that readers
+    see the effect of the exclusions.
     """
     frame = frames.annotators(study) if frame is None else frame
     if with_excluded:
@@ -217,12 +217,12 @@ def performance(
     cells = {}
     for task in tasks:
         for number in shots:
-            is_s1 = task.card.metric == test_sets.S1  # as all published figures are
+            is_s1 = task.card.metric == test_sets.S1  # as all published figures
             quoted = human_table4().get((name_of(task), number)) if is_s1 else None
             cells[task.name, number] = _cell(
                 task, number, measured.get((task.name, number)), quoted
             )
-    # Of who counts alone, as declared.
+    # Declared metrics, without excluded annotators.
     for where, texts in ({} if with_excluded else metrics.further(study, kind)).items():
         if where in cells:
             cells[where] = replace(cells[where], further=texts)
@@ -256,7 +256,7 @@ def _cell(task: Task, shots: int, row: Any | None, quoted: Published | None) -> 
 
 
 def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTable]:
-    """The table of that kind, followed by the one with the excluded where there are any."""
+    """The table of that kind, then the one with excluded annotators if there are any."""
     completed = frame[(frame["kind"] == kind) & (frame["status"] == Status.COMPLETED)]
     tables = [performance(study, kind, frame)]
     if not completed["analysed"].all():
@@ -265,7 +265,7 @@ def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTa
 
 
 def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
-    """Participations of that kind that no cell counts, in words: "2 at work"."""
+    """Participations of that kind that are in no cell, as text: "2 at work"."""
     of_kind = frame[frame["kind"] == kind]
     left_out = of_kind.drop(frames.counted(frame, kind).index)
     rows: Iterable[Any] = left_out.itertuples()
@@ -281,15 +281,15 @@ def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
 
 
 def kinds_of(frame: pd.DataFrame) -> list[str]:
-    """As `kinds`, of a frame that is at hand."""
+    """As `kinds`, from a frame."""
     every = [Kind.PERSON, *sorted(set(frame["kind"]) - {Kind.PERSON})]
     return sorted(every, key=lambda kind: frames.counted(frame, kind).empty)
 
 
 def kinds(study: Study) -> list[str]:
-    """The kinds that took part and people, those with results first; reads no answers.
+    """The kinds that took part, and people; kinds with results first; reads no answers.
 
-    Where both have results people come first, as where nobody has any.
+    People come first if both or neither have results.
     """
     rows = study.participations.order_by().values_list("kind")
     analysed = dict(rows.annotate(analysed=Count("pk", filter=ANALYSED)))
@@ -299,7 +299,7 @@ def kinds(study: Study) -> list[str]:
 
 @dataclass(frozen=True)
 class LongRow:
-    """One cell of a table with what stands beside it: the table in long form."""
+    """One cell of a table with its context: the table in long form."""
 
     kind: str
     task: Task
@@ -314,12 +314,12 @@ class LongRow:
 
     @property
     def set_recipe(self) -> str:
-        """That of the columns with all golds as one set; "" where this is the rule anyway."""
+        """The recipe of the columns with all golds as one set; "" if this is the rule anyway."""
         return recipe("set") if self.task.card.gold_rule == "any_of" else ""
 
     @property
     def note(self) -> str:
-        """What a reader must know who puts this row beside the paper's; "" for nothing."""
+        """What a reader must know to compare this row with the paper's; "" for nothing."""
         is_any_of = self.task.card.gold_rule == "any_of"
         return set_note(self.task, self.bounds.set_ceiling) if is_any_of else ""
 

@@ -1,8 +1,8 @@
-"""What a design can show while it is made: contrasts between shots, a stated gain of arms.
+"""The power of a design while it is edited: contrasts between shots, a stated gain of arms.
 
 The test is the primary one of the preregistration (documents/planned_analysis.py), at the first
-step of Holm's correction over the whole family. Points need an SD between annotators: of people
-who did this very task in a study of one's own, or as CLUES printed it for this very test file.
+step of Holm's correction over the whole family. Points need an SD between annotators: from people
+who did this task in a study that the owner may read, or as CLUES printed it for this test file.
 """
 
 import itertools
@@ -25,15 +25,15 @@ from annotation.study import design
 from tasks.columns import Column, points
 from tasks.models import Task
 
-FEWEST = 3  # annotators before an SD of one's own is used
-WANTED = 0.10  # the difference whose power is told, in [0, 1]
+FEWEST = 3  # annotators before the SD of an earlier study is used
+WANTED = 0.10  # the difference whose power is shown, in [0, 1]
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """The fewest against the most shots of a task; SD and differences x 100, NaN if not known.
+    """The smallest against the largest shots of a task; SD and differences x 100, NaN if unknown.
 
-    `n` are the annotators of the smaller group, `sds` the detectable difference in SDs.
+    `n` is the number of annotators in the smaller group, `sds` the detectable difference in SDs.
     """
 
     task: str
@@ -64,9 +64,9 @@ class Contrast:
 
 
 def contrasts(study: Study, tasks: Sequence[Task]) -> list[Contrast]:
-    """One for each task with two numbers of shots or more, in the order of the tasks."""
+    """One row for each task with two or more numbers of shots, in the order of the tasks."""
     shots = sorted(study.shots)
-    if len(shots) < 2 or study.is_cross_task:  # those plan a gain: the page Cross-task
+    if len(shots) < 2 or study.is_cross_task:  # cross-task studies plan a gain instead
         return []
     cells = [number for number, _split, _arm in design.cells(study)]
     n = min(cells.count(shots[0]), cells.count(shots[-1])) * study.annotators
@@ -81,7 +81,7 @@ def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -
     if known and n > 1:
         cell = Known(task.name, shots[-1], mean, sd, n, None, is_right_or_wrong=False)
         examples = task.test_split.examples.count()
-        # The direction in which the other group spreads more.
+        # The direction in which the other group has the larger SD.
         found = min(
             cell.power(sign * WANTED, n, examples, LEVEL / family)
             for sign in SIGNS
@@ -105,9 +105,9 @@ def _detectable(n: int, family: int) -> float:
 
 
 def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float, str]:
-    """(mean, SD between annotators, where they come from) of the cell with the larger SD.
+    """(mean, SD between annotators, source) of the cell with the larger SD.
 
-    Both are in [0, 1], NaN where neither is known.
+    Both are in [0, 1], NaN if unknown.
     """
     own = _own(study, task) if task.card.metric == S1 else {}
     if own:
@@ -120,9 +120,9 @@ def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float,
 
 
 def _own(study: Study, task: Task) -> dict[int, tuple[float, float]]:
-    """Shots -> mean and SD of the mean S1 of people who did this task and whom the owner may read.
+    """Shots -> mean and SD of the mean S1 of people in this task, in studies the owner may read.
 
-    Not of those whose test scores are hidden until they are closed.
+    Without studies that hide test scores until they are closed.
     """
     readable = Study.objects.visible_to(study.owner, "read").filter(tasks=task)
     open_scores = [other for other in readable if not other.covers_test_scores]
@@ -144,8 +144,8 @@ def _own(study: Study, task: Task) -> dict[int, tuple[float, float]]:
     }
 
 
-# How many people an ARG known to ± w takes, from stated means and SDs: no pilot is needed. From a
-# pilot it is `cross_task.plan`; both are `analysis/stats/arg.py`, by the same interval.
+# The number of people for an ARG known to ± w, from stated means and SDs, so without a pilot.
+# `cross_task.plan` plans from a pilot; both use `analysis/stats/arg.py` and the same interval.
 
 FORMULA = (
     "Half the interval of the ARG is q · √(T · (v(new) + v(base)) / n) / T with v(new) ="
@@ -157,7 +157,7 @@ FORMULA = (
 
 @dataclass(frozen=True)
 class StatedPlan:
-    """People in each arm of each task for ± the wanted width, and what the people at hand give.
+    """People in each arm of each task for ± the wanted width, and the width for a given number.
 
     `width` is half their interval, in percent.
     """
@@ -169,7 +169,7 @@ class StatedPlan:
 
 
 def tasks(wanted: dict[str, Any]) -> list[arg.TaskGain]:
-    """What is expected of each unseen task: StatedGainForm's numbers, the same for all of them."""
+    """The expected gain of each unseen task: StatedGainForm's numbers, equal for all tasks."""
     base, spread = wanted["base"] / 100, wanted["sd"] / 100
     new = base * (1 + wanted["gain"] / 100)
     gain = arg.TaskGain("", base, new, spread, spread, 2, 2, arg.why_no_divisor(base))
@@ -177,7 +177,7 @@ def tasks(wanted: dict[str, Any]) -> list[arg.TaskGain]:
 
 
 def plan(wanted: dict[str, Any]) -> list[StatedPlan]:
-    """By t, then by the normal quantile. `wanted` is what StatedGainForm has checked."""
+    """By t, then by the normal quantile. `wanted` is the cleaned data of StatedGainForm."""
     gains = tasks(wanted)
     rows = []
     for name, by_t in (("t", True), ("normal", False)):
@@ -188,7 +188,7 @@ def plan(wanted: dict[str, Any]) -> list[StatedPlan]:
 
 
 def columns(wanted: dict[str, Any]) -> list[Column]:
-    """The columns of the plan, each with what it means for these wishes."""
+    """The columns of the plan; their meanings include the wanted numbers."""
     width, people = f"{wanted['width']:g}", wanted["people"]
     return [
         Column(

@@ -1,10 +1,10 @@
-"""How many annotators and examples a wanted interval needs, from what is known of such tasks.
+"""The annotators and examples that a wanted interval needs, from known SDs of similar tasks.
 
-Known are the SDs of a study of one's own, split into its components, or those that the paper
-printed. Planned are the interval and the test of `analysis/stats/two_way.py`. Everything is a plan,
-not a promise: an SD from three annotators is itself rough, and the plan says how rough.
+The SDs come from a study that the user may read, split into components, or from the paper. The plan
+is for the interval and the test of `analysis/stats/two_way.py`. It is only a plan: an SD from three
+annotators is uncertain, and the plan says by how much.
 
-The SD follows the mean: scores near 0 or 1 spread less than those in the middle. A difference is
+The SD depends on the mean: scores near 0 or 1 vary less than those in the middle. A difference is
 therefore planned downwards and upwards from the mean of the cell.
 """
 
@@ -32,18 +32,18 @@ from tasks.importing import CARDS
 
 PUBLISHED = "published"
 SIGNS = (-1, 1)  # a lower mean than that of the cell, and a higher one
-LIMIT = 0.995  # the highest mean that is planned for, and 1 minus it the lowest
+LIMIT = 0.995  # the highest planned mean; the lowest is 1 minus it
 LEVEL = 0.05
 POWER = 0.8
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of one task and number of shots; means and SDs in [0, 1].
+    """Known values of one task and number of shots; means and SDs in [0, 1].
 
-    `sd` is that of annotators' means over these examples (ddof 1; of the paper: as printed).
+    `sd` is that of annotators' means over these examples (ddof 1; from the paper: as printed).
     `parts` are the variance components of a study's own answers over annotators and contexts, None
-    where they are not known, and `contexts_each` the contexts of one example (1, or less).
+    if unknown, and `contexts_each` the number of contexts per example (at most 1).
     `is_right_or_wrong`: each answer scores 0 or 1.
     """
 
@@ -57,9 +57,9 @@ class Known:
     contexts_each: float = 1.0
 
     def planned(self, examples: int) -> tuple[float, float, int]:
-        """SD of annotators' means over so many examples, its part that is noise, and contexts.
+        """SD of annotators' means over so many examples, the share of noise in it, and contexts.
 
-        The part is a share of the SD, from 0 to 1: 0 where the components are not known.
+        The share is from 0 to 1: 0 if the components are unknown.
         """
         contexts = max(2, round(examples * self.contexts_each))
         if self.parts is None:
@@ -69,11 +69,11 @@ class Known:
         return sd, math.sqrt(noise) / sd if sd else 0.0, contexts
 
     def arms(self, difference: float, examples: int) -> dict[str, Any]:
-        """What `power.power` takes of this arm and one whose mean is higher by `difference`.
+        """The arguments of `power.power` for this arm and one whose mean is higher by `difference`.
 
-        Noise is binomial, so its variance goes with mean · (1 - mean); what annotators differ by
-        goes with the same as an SD, as if they were equally far apart on the logit scale. Where the
-        components are not known, noise is what right or wrong answers would give, at most all.
+        Noise is binomial, so its variance is proportional to mean · (1 - mean). So is the SD
+        between annotators, as if they differed equally on the logit scale. If the components are
+        unknown, the noise is that of right or wrong answers, at most the whole variance.
         """
         sd, rest, contexts = self.planned(examples)
         other = min(max(self.mean + difference, 1 - LIMIT), LIMIT)
@@ -85,12 +85,12 @@ class Known:
         return {"rest": shared, "contexts": contexts, "ratio": math.sqrt(second) / sd}
 
     def power(self, difference: float, people: int, examples: int, level: float) -> float:
-        """Power to show that difference, below 0 of a lower mean, with so many in each arm."""
+        """Power to show that difference (negative: a lower mean), with so many in each arm."""
         sd, _rest, _contexts = self.planned(examples)
         return power.power(abs(difference) / sd, people, level, **self.arms(difference, examples))
 
     def detectable(self, sign: int, people: int, examples: int, level: float) -> float:
-        """The smallest difference in that direction shown with POWER; infinite where none is."""
+        """The smallest difference in that direction shown with POWER; infinite if there is none."""
         most = LIMIT - self.mean if sign > 0 else self.mean - (1 - LIMIT)
         least = 1e-6
         if people < 2 or most <= least or self.power(sign * most, people, examples, level) < POWER:
@@ -103,9 +103,9 @@ class Known:
 
 
 def sources(user: Any) -> list[tuple[str, str]]:
-    """(value, words) of where the numbers can come from: the paper, and studies of this user.
+    """(value, label) of the sources of numbers: the paper, and studies that the user may read.
 
-    Not the people of a study that hides their test scores until it is closed.
+    Without the people of studies that hide their test scores until they are closed.
     """
     done = (
         Participation.objects.analysed()
@@ -143,7 +143,7 @@ def known(user: Any, source: str) -> list[Known]:
 
 
 def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Known:
-    """From the answers of one cell: annotator, example, context, score."""
+    """Known values from the answers of one cell: annotator, example, context, score."""
     matrix, contexts = matrix_of(part)
     means = matrix.mean(1)
     return Known(
@@ -158,14 +158,14 @@ def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Kn
     )
 
 
-Directions = tuple[float, float]  # of a mean below that of the cell, and of one above it
+Directions = tuple[float, float]  # for a mean below that of the cell, and for one above it
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the wishes mean for one cell, x 100; NaN or None where it is not known.
+    """The plan for one cell, x 100; NaN or None if unknown.
 
-    What is of a difference is for a mean below that of the cell, and for one above it.
+    Directions are for a mean below that of the cell, and for one above it.
     """
 
     task: str
@@ -188,11 +188,11 @@ class Plan:
 
 
 def plan(cell: Known, wanted: dict[str, Any]) -> Plan:
-    """The plan of one cell for the wanted numbers (PlannerForm's)."""
+    """The plan of one cell for the wanted numbers (cleaned data of PlannerForm)."""
     width, examples = wanted["half_width"] / 100, wanted["examples"]
     numbers: dict[str, Any] = {}
     if cell.sd > 0:
-        # Annotators who tie (or one alone) do not say how far others would be apart.
+        # An SD of 0 (ties, or one annotator) does not show how much others would differ.
         numbers |= _of_people(cell, wanted)
     if cell.is_right_or_wrong:
         low, high = uncertainty.wilson(round(cell.mean * examples), examples)
@@ -209,9 +209,9 @@ def plan(cell: Known, wanted: dict[str, Any]) -> Plan:
 
 
 def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
-    """What takes the SD between annotators: intervals over people, and differences between shots.
+    """The values that need the SD between annotators: intervals over people, and differences.
 
-    The wider question never has the narrower interval, as it is the wider of two.
+    The wider question never has the narrower interval, as the interval is the wider of two.
     """
     people, examples = wanted["annotators"], wanted["examples"]
     difference = wanted["difference"] / 100
@@ -248,7 +248,7 @@ def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def sentences(wanted: dict[str, Any]) -> list[str]:
-    """What holds for every task, whatever its SD."""
+    """Sentences that apply to every task, independent of its SD."""
     n, comparisons = wanted["annotators"], wanted["comparisons"]
     floor = significance.smallest_p(n, n)
     level = LEVEL / comparisons
@@ -305,7 +305,7 @@ KNOWN_COLUMNS = [
 
 
 def columns(wanted: dict[str, Any]) -> list[Column]:
-    """The columns of the plan, each with what it means for these wishes."""
+    """The columns of the plan; their meanings include the wanted numbers."""
     return [
         *KNOWN_COLUMNS,
         *_mean_columns(wanted),
@@ -315,7 +315,7 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
-    """How well the mean over annotators is known."""
+    """The precision of the mean over annotators."""
     width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
     people = wanted["annotators"]
     return [
@@ -343,7 +343,7 @@ def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _example_columns(wanted: dict[str, Any]) -> list[Column]:
-    """How well one annotator's own mean is known."""
+    """The precision of one annotator's mean."""
     width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
     return [
         Column(
@@ -366,7 +366,7 @@ def _example_columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _group_columns(wanted: dict[str, Any]) -> list[Column]:
-    """Which difference between two groups the study would show, and what the wanted one takes."""
+    """The detectable difference between two groups, and what the wanted difference needs."""
     difference, people = f"{wanted['difference']:g}", wanted["annotators"]
     level = f"{LEVEL / wanted['comparisons']:.2g}"
     both = "of a group below the mean of this cell, and of one above it, whose SDs follow its mean"
@@ -404,6 +404,6 @@ def _group_columns(wanted: dict[str, Any]) -> list[Column]:
 
 
 def _in_both(values: Sequence[Any], form: Callable[[Any], str]) -> str:
-    """Below and above; one dash where neither is known."""
+    """Values below and above; one dash if neither is known."""
     below, above = map(form, values)
     return f"{below} below, {above} above" if {below, above} != {NOTHING} else NOTHING

@@ -1,7 +1,7 @@
-"""Figures quoted from papers, and the bounds of a task: what stands beside measured scores.
+"""Figures quoted from papers, and the bounds of a task, for comparison with measured scores.
 
-They belong to a task whose test file is the published one, whatever either of them is called:
-anybody may call a task SST-2.
+They apply to a task if its test file is the published one; names are not compared, as any task may
+be called SST-2.
 """
 
 import csv
@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parent / "published"
 
 
 class Published(NamedTuple):
-    """Mean and spread as printed, x 100; NaN where no spread is printed.
+    """Mean and spread as printed, x 100; NaN if no spread is printed.
 
     The paper does not define the spread of people; that of models is an SD over five splits.
     """
@@ -69,12 +69,12 @@ def test_files() -> dict[str, str]:
 
 
 def name_of(task: Task) -> str:
-    """The paper's name of the task with this very test file; "" where it has none."""
+    """The paper's name of the task with this test file; "" if it has none."""
     return test_files().get(task.test_hash, "")
 
 
 def not_compared(tasks: Iterable[Task]) -> str:
-    """A sentence on the tasks that share with the paper a name and nothing else; "" for none."""
+    """A sentence on the tasks that share only their name with the paper; "" for none."""
     names = set(test_files().values())
     others = [task.name for task in tasks if task.name in names and not name_of(task)]
     if not others:
@@ -82,18 +82,17 @@ def not_compared(tasks: Iterable[Task]) -> str:
     return f"{', '.join(others)}: same name as in CLUES, other data: not compared."
 
 
-# What a task gives without reading, and at most: the lines beside every score of it.
+# Scores without reading, and the highest possible score: reference lines for each score.
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a task gives without reading, and at most: both x 100 over its test examples.
+    """Scores without reading, and the highest possible score, x 100 over a task's test examples.
 
-    `set_ceiling` is the most that the allowed number of texts can score where all golds are one
-    set: NaN for tasks whose golds are one set anyway. `baseline` is NaN where the task accepts no
-    empty answer. `floors` (name, score x 100) are those of choosing blindly: a random label or
-    option under whatever metric, and S1 of listed candidates. `is_highlighted`: the ceiling is that
-    of highlighting.
+    `set_ceiling` is the highest score of the allowed number of texts if all golds are one set: NaN
+    for tasks whose golds are one set anyway. `baseline` is NaN if the task accepts no empty answer.
+    `floors` (name, score x 100) are for blind choices: a random label or option under any metric,
+    and S1 of listed candidates. `is_highlighted`: the ceiling is that of highlighting.
     """
 
     baseline_name: str
@@ -105,7 +104,7 @@ class Bounds:
 
     @property
     def line(self) -> float:
-        """What a figure draws as the least: the best of baseline and floors, NaN without any."""
+        """The lower line of a figure: the best of baseline and floors, NaN without any."""
         known = [value for _name, value in self._named if not math.isnan(value)]
         return max(known, default=math.nan)
 
@@ -115,20 +114,20 @@ class Bounds:
 
     @property
     def texts(self) -> list[tuple[str, str]]:
-        """(score, name) of the baseline, where it is known or there is no floor, and the floors."""
+        """(score, name) of baseline and floors; an unknown baseline only without floors."""
         shown = self.floors if self.floors and math.isnan(self.baseline) else self._named
         return [(points(value), name) for name, value in shown]
 
     @property
     def ceiling_text(self) -> str:
-        """That of highlighting; a dash where labels, options or texts are chosen or typed."""
+        """The ceiling of highlighting; a dash if labels, options or texts are chosen or typed."""
         return points(self.ceiling) if self.is_highlighted else NOTHING
 
 
 def bounds(task: Task) -> Bounds:
     """The trivial baseline (always empty, or the majority label) and the reachable ceiling.
 
-    Both are of the test examples under the task's metric: under S1 as its data report has them.
+    Both are over the test examples under the task's metric: for S1 from its data report.
     """
     report, is_highlighted = task.report, task.card.is_highlighted
     if task.card.metric != test_sets.S1:
@@ -142,7 +141,7 @@ def bounds(task: Task) -> Bounds:
 
 
 def _chance(task: Task) -> tuple[tuple[str, float], ...]:
-    """The score x 100 of a random label or option; nothing of other tasks."""
+    """The score x 100 of a random label or option; empty for other tasks."""
     if not task.card.is_chosen:
         return ()
     name = "a random label" if task.card.labels else "a random option"
@@ -152,7 +151,7 @@ def _chance(task: Task) -> tuple[tuple[str, float], ...]:
 def _bounds_under(task: Task, report: dict[str, Any]) -> Bounds:
     """The same under another metric: a constant answer, and the ceiling where labels are chosen.
 
-    What highlighting reaches is known for S1 alone; so are the floors of listed candidates.
+    The ceiling of highlighting and the floors of listed candidates are known for S1 only.
     """
     floors, is_highlighted = _chance(task), task.card.is_highlighted
     as_set = 100 * frozen.set_ceiling(task)
@@ -166,7 +165,7 @@ def _bounds_under(task: Task, report: dict[str, Any]) -> Bounds:
 
 
 def set_note(task: Task, ceiling: float) -> str:
-    """What the two scales of a task with alternative golds are, and which the paper may be on."""
+    """The two scales of a task with alternative golds, and which one the paper may use."""
     sentence = (
         f"{task.name}: the golds of an example are alternatives, and the best S1 against one of"
         f" them counts; “as one set” scores the same answers against all of them together, where"

@@ -33,7 +33,7 @@ _ONE_SPLIT = "; empty for a single split"
 
 
 def _sds(name: str, over: str, *empty: str) -> list[Column]:
-    """Both SDs of a cell over annotators or splits; `empty` says where there is none."""
+    """Both SDs of a cell over annotators or splits; `empty` gives the reason for an empty cell."""
     notes = [*empty, "", ""]
     return [
         Column(
@@ -46,7 +46,7 @@ def _sds(name: str, over: str, *empty: str) -> list[Column]:
     ]
 
 
-# Of LongRow.
+# Columns of LongRow.
 PERFORMANCE = [
     Column("kind", meaning="person, simulated or model; kinds are never pooled"),
     Column("family", meaning="family of the task", get="task.card.family"),
@@ -151,9 +151,9 @@ PERFORMANCE = [
     ),
     Column("recipe", meaning=RECIPE),
 ]
-# What only the export has: on the page these stand beside the table.
+# Columns of the export only; the page has these outside the table.
 _EXPORTED = {"family", "task_version", "baseline_name", "recipe", "set_recipe", "note"}
-# And the other way round: in an export the card in design.json says it.
+# Column of the page only; in an export the card in design.json has it.
 _TEST_PART = Column(
     "test_part",
     meaning="how many of a corpus's test examples are scored; empty: all",
@@ -163,7 +163,7 @@ PERFORMANCE_FILE = [*(column for column in PERFORMANCE if column.name not in _EX
 
 
 def intervals(table: PerformanceTable) -> Intervals:
-    """The default interval of 95 % of each cell as text; nothing for cells with excluded people."""
+    """The default interval of 95 % of each cell as text; empty for cells with excluded people."""
     if table.with_excluded:
         return {}
     rows = (
@@ -180,7 +180,7 @@ def intervals(table: PerformanceTable) -> Intervals:
 def lines(
     table: PerformanceTable, intervals: Intervals | None = None
 ) -> list[tuple[str, list[str]]]:
-    """The rows as printed: name of the row, one text for each task."""
+    """The printed rows: the name of the row, and one text per task."""
     printed = []
     for shots, cells in table.rows:
         texts = [f"{cell.text} (n={cell.n})" if cell.n else NOTHING for cell in cells]
@@ -210,7 +210,7 @@ def lines(
 
 
 def definition(table: PerformanceTable) -> str:
-    """What the numbers are, with the metric of the table named."""
+    """The definition of the numbers, with the metric of the table."""
     one = "model run" if table.kind == Kind.MODEL else "annotator"
     if table.metrics == S1:
         return f"Mean ± SD over {one}s (ddof 1) of each {one}'s mean S1 x 100."
@@ -221,7 +221,7 @@ def definition(table: PerformanceTable) -> str:
 
 
 def notes(table: PerformanceTable, with_intervals: bool = False) -> list[str]:
-    """The notes below the table: the definition of its numbers, and who is not counted."""
+    """The notes below the table: its definition, recipe, marks, and participations not counted."""
     sentences = [definition(table), f"Recipe: {'; '.join(table.recipes)}"]
     if with_intervals:
         sentences.append(INTERVALS_NOTE)
@@ -237,7 +237,7 @@ def notes(table: PerformanceTable, with_intervals: bool = False) -> list[str]:
 
 
 def _declined(table: PerformanceTable) -> list[str]:
-    """How many people declined; no row is kept of them."""
+    """The number of people who declined; they have no row."""
     if table.kind != Kind.PERSON:
         return []
     number = sum(table.study.scenarios.values_list("declined", flat=True))

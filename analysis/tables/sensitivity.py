@@ -1,7 +1,7 @@
-"""How much the human-performance cells depend on who is counted: the same cells under other rules.
+"""Sensitivity of the human-performance cells to exclusions: the same cells under other rules.
 
-The headline counts who completed and is in the analysis. Each rule here leaves out more of them, or
-takes back who was excluded by hand; a cell that moves a lot under a reasonable rule is not solid.
+The main table includes participations that are completed and in the analysis. Each rule here
+excludes more of them, or includes manually excluded ones; a cell that changes much is not robust.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ QUESTIONS = ("seen_before", "ai_used")  # of the exit questionnaire
 
 @dataclass(frozen=True)
 class Rule:
-    """Who counts: a name for the CSV, words for the page, and the rows that are kept.
+    """A rule of inclusion: a name for the CSV, words for the page, and the rows that it keeps.
 
-    `applies` says whether the rule can change anything: elsewhere it has no row.
+    `applies` says whether the rule can change anything; otherwise it has no row.
     """
 
     name: str
@@ -41,22 +41,22 @@ class Rule:
 
 
 def _is_told(people: pd.DataFrame) -> bool:
-    """Did anyone answer the exit questionnaire?"""
+    """Was the exit questionnaire answered at all?"""
     return not (people["seen_before"].eq("").all() and people["ai_used"].eq("").all())
 
 
 def _said(question: str, *answers: str) -> Callable[[pd.DataFrame], pd.Series]:
-    """Who gave one of these answers ("": none) to that question of the exit questionnaire."""
+    """Those in the analysis with one of these answers ("": none) to an exit question."""
     return lambda people: people["analysed"] & people[question].isin(list(answers))
 
 
 def _not(*signs: str) -> Callable[[pd.DataFrame], pd.Series]:
-    """Those in the analysis without any of these signs."""
+    """Those in the analysis without any of these columns set."""
     return lambda people: people["analysed"] & ~people[list(signs)].any(axis=1)
 
 
 def _unspoilt(people: pd.DataFrame) -> pd.Series:
-    """Who said neither, failed no check, has no flag and used the pages."""
+    """Those without a "yes", a failed check, a flag or an answer by a program."""
     said = people["seen_before"].eq("yes") | people["ai_used"].eq("yes")
     return _not("failed_checks", "flagged", "by_program")(people) & ~said
 
@@ -65,7 +65,7 @@ def _training(least: int) -> Rule:
     return Rule(
         f"training_s1>={least}",
         f"training S1 ≥ {least}",
-        # Zero-shot annotators have no training step to fail in.
+        # Zero-shot annotators have no training step to fail.
         lambda people: (
             people["analysed"]
             & (people["training_s1"].isna() | (people["training_s1"] * 100 >= least))
@@ -125,7 +125,7 @@ RULES = (
 
 
 def given(study: Study, kind: str) -> pd.DataFrame:
-    """Every answer of the annotation step by who completed, of that kind, excluded or not.
+    """Every annotation-step answer of completed participations of that kind, excluded or not.
 
     Columns: participation and example (keys), s1, seconds (of active time).
     """
@@ -133,7 +133,7 @@ def given(study: Study, kind: str) -> pd.DataFrame:
     rows = Answer.objects.filter(
         turn__participation__in=completed, turn__step=Step.ANNOTATION
     ).values_list("turn__participation_id", "turn__example_id", "s1", "active_seconds")
-    # Straight into numbers: as rows of Python objects a million answers take far more memory.
+    # Directly into arrays: as Python rows a million answers take far more memory.
     fields = [("participation", "i8"), ("example", "i8"), ("s1", "f8"), ("seconds", "f8")]
     return pd.DataFrame(np.fromiter(rows.iterator(chunk_size=5000), dtype=fields))
 
@@ -141,14 +141,13 @@ def given(study: Study, kind: str) -> pd.DataFrame:
 def people(
     study: Study, kind: str, answers: pd.DataFrame, annotators: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Who completed, of that kind, also those taken out of the analysis; `answers` as by `given`.
+    """Completed participations of that kind, including excluded ones; `answers` are from `given`.
 
-    `annotators` is what `frames.annotators` returns, where the caller has read it.
-    Columns: participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN
-    at zero shots), median_seconds (of active time on an example of the annotation step),
-    seen_before and ai_used (yes, no, unsure, or "" where not answered), failed_checks and flagged
-    (bool: one or more of the quality flags that annotators.csv has too), by_program (bool: a
-    person with an answer by the API).
+    `annotators` is the result of `frames.annotators`, if the caller has read it. Columns:
+    participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN at zero
+    shots), median_seconds (of active time on an example of the annotation step), seen_before and
+    ai_used (yes, no, unsure, or "" if not answered), failed_checks and flagged (bool: one or more
+    of the quality flags in annotators.csv), by_program (bool: a person with an answer by the API).
     """
     frame = frames.annotators(study) if annotators is None else annotators
     frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)]
@@ -175,7 +174,7 @@ def people(
 class Scores:
     """Scores of one task and number of shots: annotators (in rows, by their key) x examples.
 
-    `lowest` is the least that the metric can be.
+    `lowest` is the lowest possible value of the metric.
     """
 
     matrix: np.ndarray
@@ -192,10 +191,10 @@ class Scores:
 def scores(
     study: Study, people: pd.DataFrame, answers: pd.DataFrame
 ) -> dict[tuple[str, int], Scores]:
-    """The scores of each task and number of shots, of everybody in the frame of `people`."""
+    """The scores of each task and number of shots, for all annotators in the frame of `people`."""
     examples = Example.objects.filter(pk__in=answers["example"].unique().tolist())
     contexts = {pk: str(context) for pk, context in examples.values_list("pk", "context")}
-    # As objects: in another form the same few names would be made again for each table.
+    # As objects: otherwise each table creates the same few names again.
     names = people.set_index("participation")["task"].astype(object)
     answers = with_scores(study, answers.assign(task=answers["participation"].map(names)))
     columns = ["participation", "example", "score", "lowest"]
@@ -217,7 +216,7 @@ def scores(
 class Row:
     """A cell under a rule: mean, SDs over annotators and interval, x 100; NaN where undefined.
 
-    `why_not` says why there is no interval.
+    `why_not` says why the interval is missing.
     """
 
     rule: str
@@ -234,7 +233,7 @@ class Row:
 
     @property
     def text(self) -> str:
-        """Mean ± SD, n and the interval; a dash where nobody is left."""
+        """Mean ± SD, n and the interval; a dash if no annotator is left."""
         if not self.n:
             return f"{NOTHING} (n=0)"
         interval = assuming(between((self.low, self.high, self.why_not)), self.n)
@@ -275,13 +274,13 @@ def table(study: Study, kind: str, annotators: pd.DataFrame | None = None) -> li
 
 
 def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[Row]:
-    """One row per rule, task and shots, of what `people` and `scores` return."""
+    """One row per rule, task and shots, from the results of `people` and `scores`."""
     numbers = ["participation", "score"]
     cells = [
         (task, shots, part[numbers], list(part.index))
         for task, shots, part in by_cell(frame[["task", "shots", *numbers]])
     ]
-    known: dict[tuple[Any, ...], Row] = {}  # most rules leave the same annotators
+    known: dict[tuple[Any, ...], Row] = {}  # most rules keep the same annotators
     found = []
     for rule in RULES:
         if not rule.applies(frame):
@@ -297,7 +296,7 @@ def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[
 
 
 def _row(task: str, shots: int, left: pd.DataFrame, completed: int, scores: Scores) -> Row:
-    """The cell of these annotators, under no rule's name yet."""
+    """The cell of these annotators, without the name of a rule."""
     own = 100 * left["score"]
     estimate = scores.estimate(left["participation"])
     low, high = np.clip(estimate.interval(), scores.lowest, 1)
@@ -320,7 +319,7 @@ def _row(task: str, shots: int, left: pd.DataFrame, completed: int, scores: Scor
 class TaskTable:
     """One task of the page: rules as rows, shots as columns.
 
-    Each cell is its text, and whether the rule made it another than reported.
+    Each cell has its text, and whether the rule changed the reported value.
     """
 
     task: str

@@ -1,7 +1,7 @@
 """Answers of people and of models to whole test sets, scored under any metric (tasks/metrics).
 
 S1 is stored with each answer. Every other metric is computed here, from the texts of the answers,
-for who answered the whole test file.
+for annotators who answered the whole test file.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class TestFile:
 
     @property
     def commonest(self) -> str:
-        """The commonest gold label, the first of several."""
+        """The most frequent gold label; the first one of ties."""
         counts = Counter(gold[0] if gold else "" for _pk, gold, _context in self.rows)
         return max(counts, key=counts.__getitem__)
 
     def answers(self, texts: dict[int, Sequence[str]]) -> Answers | None:
-        """These texts (by example) with what they are held against; None if some are missing."""
+        """These texts (by example) with their golds; None if some are missing."""
         if any(pk not in texts for pk in self.examples):
             return None
         card = self.task.card
@@ -68,7 +68,7 @@ class TestFile:
 
 
 def metrics_of(study: Study, task: Task) -> list[str]:
-    """The metrics under which a task of the study is shown: its card's, then further ones."""
+    """The metrics of a task in the study: its card's, then further ones."""
     further = [name for name in study.metrics if not task.card.misfit(name)]
     return list(dict.fromkeys([task.card.metric, *further]))
 
@@ -84,7 +84,7 @@ def in_words(tasks: Iterable[Task]) -> str:
 
 
 def answers_of_people(file: TestFile, participations: Sequence[int]) -> dict[int, Answers]:
-    """Participation -> its answers to the test file; of those who answered all of it."""
+    """Participation -> its answers to the test file, if it answered all of it."""
     given: dict[int, dict[int, Sequence[str]]] = defaultdict(dict)
     answers = Answer.objects.filter(
         turn__participation__in=participations,
@@ -99,7 +99,7 @@ def answers_of_people(file: TestFile, participations: Sequence[int]) -> dict[int
 def answers_of_models(
     file: TestFile, predictions: Collection[PredictionFile]
 ) -> dict[int, Answers]:
-    """Key of a file of predictions -> what it predicts for the test file."""
+    """Key of a file of predictions -> its predictions for the test file."""
     given: dict[int, dict[int, Sequence[str]]] = defaultdict(dict)
     rows = Prediction.objects.filter(file__in=predictions).order_by()
     for pk, example, texts in rows.values_list("file_id", "example_id", "predicted").iterator(5000):
@@ -114,7 +114,7 @@ def _complete(pairs: Iterable[tuple[int, Answers | None]]) -> dict[int, Answers]
 def primary(
     participations: Sequence[int], tasks: Iterable[Task], is_linear: bool = False
 ) -> dict[int, SetScore]:
-    """Participation -> its score under its task's metric; of those whose metric is not S1."""
+    """Participation -> its score under its task's metric, if that metric is not S1."""
     scores: dict[int, SetScore] = {}
     for task in tasks:
         if task.card.metric != S1:
@@ -128,7 +128,7 @@ def primary(
 def of_files(
     files: PredictionFileQuerySet, tasks: Iterable[Task], is_linear: bool = False
 ) -> dict[int, tuple[TestFile, SetScore]]:
-    """Key of a file of predictions -> its score under its task's metric, where that is not S1.
+    """Key of a file of predictions -> its score under its task's metric, if that is not S1.
 
     `tasks` are those of the files.
     """
@@ -146,7 +146,7 @@ def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
 
     `frame` has one row per answer of the annotation step: participation, task, example (keys but
     for the task's name) and s1, which is that part under S1. The mean over an annotator's test set
-    is the score (tasks/metrics/test_sets.py). `lowest` is the least that the metric can be.
+    is the score (tasks/metrics/test_sets.py). `lowest` is the lowest possible value of the metric.
     """
     lowest = {task.name: METRICS[task.card.metric].lowest for task in study.tasks.all()}
     frame = frame.assign(score=frame["s1"], lowest=frame["task"].map(lowest))
@@ -158,7 +158,7 @@ def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def parts(study: Study, participations: Sequence[int]) -> dict[tuple[int, int], float]:
-    """(participation, example) -> the part of that answer; of tasks whose metric is not S1."""
+    """(participation, example) -> the part of that answer, for tasks whose metric is not S1."""
     values: dict[tuple[int, int], float] = {}
     files = {task.pk: TestFile(task) for task in study.tasks.all() if task.card.metric != S1}
     if not files:
@@ -176,19 +176,19 @@ def parts(study: Study, participations: Sequence[int]) -> dict[tuple[int, int], 
 
 # The texts of answers, streamed in the order of the exported files.
 
-# The spans of an answer stand together, in the order of the text.
+# Keeps the spans of an answer together, in the order of the text.
 IN_ORDER = ("answer_id", "segment", "start")
-# Answers whose spans are read by one query; SQLite takes at most 32,766 keys.
+# Answers per query for spans; SQLite allows at most 32,766 keys.
 AT_ONCE = 5000
 
 
 def texts_of(label: str, spans: Iterable[str], values: Sequence[str] | None) -> list[str]:
-    """The distinct texts of an answer in order, from what is stored: as GivenAnswer.texts."""
+    """The distinct texts of a stored answer in order, as GivenAnswer.texts."""
     return [label] if label else list(dict.fromkeys([*spans, *(values or ())]))
 
 
 def texts_by_turn(spans: QuerySet[AnswerSpan]) -> Iterator[tuple[int, list[str]]]:
-    """(turn, distinct texts in order) of these spans, which are IN_ORDER, by turn."""
+    """(turn, distinct texts in order) of these spans, which must be IN_ORDER."""
     current: int | None = None
     texts: dict[str, None] = {}
     for turn, text in spans.values_list("answer_id", "text").iterator(chunk_size=2000):
@@ -204,9 +204,9 @@ def texts_by_turn(spans: QuerySet[AnswerSpan]) -> Iterator[tuple[int, list[str]]
 def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list[str], float]]:
     """(participation, example, label, distinct texts in order, S1) of each of these answers.
 
-    Spans are read by the keys of their answers: as a subquery of them, PostgreSQL may read all
-    spans once for each answer where its statistics are out of date. Values are read apart: most
-    answers have none, and each that is read with its answer takes a conversion.
+    Spans are read by the keys of their answers: with a subquery, PostgreSQL may read all spans once
+    for each answer if its statistics are out of date. Values are read separately: most answers have
+    none, and reading them with each answer costs a conversion.
     """
     values = dict(answers.filter(values__isnull=False).order_by().values_list("turn_id", "values"))
     rows = answers.values_list(
@@ -227,7 +227,7 @@ def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list
 
 
 def texts_of_upstream(study: Study) -> dict[int, list[str]]:
-    """Turn -> texts of its spans in order, of the answers of an upstream step."""
+    """Turn -> texts of its spans in order, for the answers of an upstream step."""
     spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
     return dict(texts_by_turn(spans.filter(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)))
 
@@ -235,7 +235,7 @@ def texts_of_upstream(study: Study) -> dict[int, list[str]]:
 def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:
     """The spans in the order of spans.csv: those of an answer together, as verify.py needs.
 
-    Not those of an upstream step, which are of other tasks.
+    Without those of an upstream step, which belong to other tasks.
     """
     spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
     return spans.exclude(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)

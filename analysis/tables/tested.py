@@ -1,4 +1,4 @@
-"""A difference with its test, as every table of differences has it: shots, and people minus models.
+"""A difference with its test, for all tables of differences: shots, and people minus models.
 
 The numbers are those of `analysis/stats/two_way.py`, in points of the score x 100 under the metric
 of the task's card.
@@ -28,10 +28,10 @@ ONE_SIDED = 0.9  # level of the interval that two one-sided tests at .05 compare
 class Tested:
     """A difference in points with intervals of 95 % and 90 %; NaN where `no_interval` says why.
 
-    `people_se` and `people_df` are of other people on the same examples, `se` and `df` of other
+    `people_se` and `people_df` are for other people on the same examples, `se` and `df` for other
     people on other examples; the interval is the wider of the two. `smallest_margin` is half the
-    interval of 90 %: no smaller margin could have been shown, not even at a difference of 0.
-    `margin` is that of the design, NaN where it has none.
+    interval of 90 %: the study could not show a smaller margin, even at a difference of 0. `margin`
+    is that of the design, NaN without one.
     """
 
     difference: float
@@ -52,14 +52,14 @@ class Tested:
 
     @property
     def fewest(self) -> int:
-        """The annotators of the smaller group that the interval is of."""
+        """The number of annotators in the smaller group of the interval."""
         raise NotImplementedError
 
     @property
     def equivalence(self) -> str:
-        """Whether the interval of 90 % lies inside the margin; a dash where nothing was asked.
+        """Whether the interval of 90 % lies inside the margin; a dash without a margin.
 
-        Each row is tested at .05: with several rows one is found too often.
+        Each row is tested at .05, so with several rows a false positive is more likely.
         """
         if math.isnan(self.margin) or self.no_interval:
             return NOTHING
@@ -107,7 +107,7 @@ def in_points(estimate: Estimate) -> Estimate:
 
 
 def judged(rows: Sequence[AnyTested], margin: float | None) -> list[AnyTested]:
-    """The rows of a whole family: Holm's correction over all of them, and the design's margin."""
+    """The rows of a whole family, with Holm's correction over them, and the design's margin."""
     adjusted = significance.holm([row.p for row in rows])
     asked = math.nan if margin is None else float(margin)
     return [
@@ -151,7 +151,7 @@ def interval_columns(question: str) -> list[Column]:
 
 
 def p_columns(family: str) -> list[Column]:
-    """p of that interval, and corrected by Holm."""
+    """p of that interval, and its correction by Holm."""
     return [
         Column("p", "p", "two-sided p of that interval's own t", "0 to 1"),
         Column("p_holm", "p Holm", f"that p, Holm-corrected over {family}", "0 to 1"),
@@ -159,7 +159,7 @@ def p_columns(family: str) -> list[Column]:
 
 
 def equivalence_columns() -> list[Column]:
-    """Equivalence within the margin of the design, and what the design could have shown."""
+    """Equivalence within the margin of the design, and the smallest margin that could be shown."""
     return [
         Column("", "Equivalence", _EQUIVALENCE, get="equivalence"),
         Column("margin", meaning="margin of equivalence frozen in the design", unit="points"),
@@ -181,7 +181,7 @@ def equivalence_columns() -> list[Column]:
 
 
 def error_columns() -> list[Column]:
-    """What intervals and p are computed from; in files alone."""
+    """Inputs of intervals and p; in files only."""
     se = "standard error of the difference over"
     df = "degrees of freedom of"
     return [
@@ -217,7 +217,7 @@ DIFFERENCE = Column(
 class Contrast(Tested):
     """Two numbers of shots of a task.
 
-    `permutation_p` and `welch_p` are of annotators alone, on the same examples: sensitivity.
+    `permutation_p` and `welch_p` are over annotators only, on the same examples: sensitivity.
     `floor` is the smallest p that the permutation test can give with so few annotators.
     """
 

@@ -29,7 +29,7 @@ Contents = dict[tuple[int, int | None], dict[int, frozenset[str]]]
 
 @dataclass(frozen=True)
 class Block:
-    """Training examples of one size, all of them or those first met there.
+    """Training examples of one size, all of them or only the new ones.
 
     "in the 20", or "the 10 new examples of the 20".
     """
@@ -49,9 +49,9 @@ class Block:
         return contents[self.size] - inner
 
     def is_nested(self, contents: dict[int, frozenset[str]], shots: int) -> bool:
-        """May it be compared between groups: does each file that it is made of lie in the next?
+        """Can groups be compared: is each of its files a subset of the next larger one?
 
-        Where one does not, the group of that many shots has not met the same examples.
+        Otherwise the group of that many shots has not seen the same examples.
         """
         sizes = sorted({self.smaller or self.size, self.size, shots})
         return all(contents[a] <= contents[b] for a, b in pairwise(sizes))
@@ -71,7 +71,7 @@ def blocks(sizes: Sequence[int]) -> list[Block]:
 
 
 def _contents(study: Study) -> Contents:
-    """The training files of this study."""
+    """Content hashes of the training files of this study."""
     examples = Example.objects.filter(
         split__task__in=study.tasks.all(),
         split__kind=Split.Kind.TRAIN,
@@ -96,7 +96,7 @@ def _contents(study: Study) -> Contents:
 class BlockScore:
     """One group on one block: mean S1 x 100 over its annotators, with both SDs.
 
-    NaN where the group did not meet the block, or the files are not nested; an SD of one is NaN.
+    NaN if the group did not see the block, or the files are not nested; an SD of one is NaN.
     """
 
     kind: str
@@ -165,7 +165,7 @@ def _of_block(place: int, name: str) -> Column:
     )
 
 
-# Of BlockScore.
+# Columns of BlockScore.
 BLOCK_SCORES = [
     Column("kind", meaning="person, simulated or model"),
     Column("task", meaning="name of the task"),
@@ -251,7 +251,7 @@ def _score(
     given: pd.DataFrame,
     n: int,
 ) -> BlockScore:
-    """One group on one block; `given` are the answers of its n annotators in training."""
+    """One group on one block; `given` are the training answers of its n annotators."""
     is_met = block.size <= scenario.shots
     nested = block.is_nested(contents, scenario.shots)
     mean = sd_ddof1 = sd_ddof0 = math.nan

@@ -1,6 +1,6 @@
-"""How the upstream training of a cross-task study went: the manipulation check, and its curve.
+"""The upstream training of a cross-task study: the manipulation check, and its learning curve.
 
-Scored by S1, answer by answer, whatever the metric of the unseen task is.
+Scored by S1, answer by answer, independent of the metric of the unseen task.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tasks.columns import Column
 
 @dataclass(frozen=True)
 class Trained:
-    """An upstream task by the place in which people met it, or one task; S1 x 100."""
+    """An upstream task by its position for each person, or one task; S1 x 100."""
 
     kind: str
     arm: str
@@ -36,7 +36,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class UpstreamAnswer:
-    """An answer of the upstream step: the how many-th task of its annotator, and example of it."""
+    """An answer of the upstream step, with the ranks of its task and example for the annotator."""
 
     annotator: str
     arm: str
@@ -48,7 +48,7 @@ class UpstreamAnswer:
 
 
 def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
-    """Those of the participations of that kind that count, annotator by annotator, in order."""
+    """Answers of the participations of that kind in the analysis, by annotator, in order."""
     people = study.participations.analysed().filter(kind=kind)
     rows = (
         Answer.objects.filter(turn__participation__in=people, turn__step=Step.UPSTREAM)
@@ -70,7 +70,7 @@ def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
 
 
 def manipulation(study: Study, kind: str) -> list[Trained]:
-    """Did people learn in the upstream step? By place, then by task, for each arm that trains."""
+    """Did people learn in the upstream step? By place, then by task, for each trained arm."""
     groups: dict[tuple[str, int, str], list[UpstreamAnswer]] = defaultdict(list)
     for answer in upstream_answers(study, kind):
         groups[answer.arm, 0, f"task {answer.block}"].append(answer)
@@ -128,7 +128,7 @@ MANIPULATION = [
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """The how many-th example of an upstream task: mean S1 x 100 over people and tasks."""
+    """An example of an upstream task by its position: mean S1 x 100 over people and tasks."""
 
     kind: str
     arm: str
@@ -139,7 +139,7 @@ class CurvePoint:
 
 
 def curve(study: Study, kind: str) -> list[CurvePoint]:
-    """The learning curve within an upstream task, example by example, for each arm."""
+    """The learning curve within an upstream task, example by example, for each trained arm."""
     groups: dict[tuple[str, int], list[UpstreamAnswer]] = defaultdict(list)
     for answer in upstream_answers(study, kind):
         groups[answer.arm, answer.number].append(answer)
