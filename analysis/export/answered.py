@@ -1,8 +1,8 @@
-"""Answers beside their examples, and as logs of Inspect and of lm-evaluation-harness.
+"""Answers with their examples, for logs of Inspect and lm-evaluation-harness and other tools.
 
-As in answers.csv workers appear under pseudonyms, every kind of worker is marked, and nothing is
-written of who withdrew. Answers of an upstream step and to attention checks are left out: they are
-of other tasks, and of none.
+As in answers.csv, workers appear under pseudonyms with their kind, and participations that were
+withdrawn are left out. So are answers of an upstream step, which belong to other tasks, and answers
+to attention checks.
 """
 
 import itertools
@@ -19,17 +19,17 @@ from tasks.models import Example
 from tasks.spans import QUESTION, GivenAnswer
 
 STEPS = (Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
-ANY_ANSWER = "answer"  # the name of a span where the card tells no kinds of questions apart
-BETWEEN = "\n\n"  # texts of an example that a tool shows as one
+ANY_ANSWER = "answer"  # the name of a span if the card has no question types
+BETWEEN = "\n\n"  # separates the texts of an example that a tool shows as one text
 
 
 class NothingAnswered(Exception):
-    """Why there is nothing to write; the text is for people."""
+    """The study has nothing to write yet; the message is shown to users."""
 
 
 @dataclass(frozen=True)
 class Answered:
-    """One answer: what was asked, what was said, its S1 and when."""
+    """One answer: its example, the given answer, its S1 and times."""
 
     step: str
     position: int
@@ -43,7 +43,7 @@ class Answered:
 
 
 class Place(NamedTuple):
-    """A span in the texts of an example joined to one, in code points; `name` is what it is of."""
+    """A span in the joined texts of an example, in code points; `name` is its question's type."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class Place(NamedTuple):
 
 
 def participations(study: Study) -> QuerySet[Participation]:
-    """Who answered anything, in a fixed order, with `analysed`; not who withdrew."""
+    """Participations with answers, in a fixed order, with `analysed`; without withdrawn ones."""
     people = study.participations.exclude(status=Status.WITHDRAWN)
     people = people.filter(turns__answer__isnull=False, turns__step__in=STEPS).distinct()
     people = people.annotate(analysed=ANALYSED).select_related("scenario__task")
@@ -65,7 +65,7 @@ def participations(study: Study) -> QuerySet[Participation]:
 def tested(study: Study) -> Iterator[tuple[Participation, list[Answered]]]:
     """Each participation with its answers to the test examples, if there are any.
 
-    Raises NothingAnswered where nobody has answered one.
+    Raises NothingAnswered if no test example was answered.
     """
     is_empty = True
     for participation in participations(study).iterator(chunk_size=500):
@@ -80,13 +80,13 @@ def tested(study: Study) -> Iterator[tuple[Participation, list[Answered]]]:
 def by_task(
     study: Study,
 ) -> Iterator[tuple[Card, Iterator[tuple[Participation, list[Answered]]]]]:
-    """The same, task by task. Raises NothingAnswered."""
+    """`tested`, grouped by task. Raises NothingAnswered."""
     groups = itertools.groupby(tested(study), key=lambda row: row[0].scenario.task)
     return ((task.card, people) for task, people in groups)
 
 
 def answers(participation: Participation) -> Iterator[Answered]:
-    """Its answers in the order in which they were given."""
+    """The answers of the participation, in the order in which they were submitted."""
     stored = Answer.objects.filter(turn__participation=participation, turn__step__in=STEPS)
     stored = stored.select_related("turn__example").prefetch_related("spans").order_by("turn")
     for answer in stored:
@@ -98,7 +98,7 @@ def answers(participation: Participation) -> Iterator[Answered]:
 
 
 def about(participation: Participation) -> dict[str, Any]:
-    """Who answered and where, as in annotators.csv."""
+    """The participation and its scenario, as in annotators.csv."""
     study, scenario = participation.study, participation.scenario
     return {
         "study": study.name,
@@ -116,7 +116,7 @@ def about(participation: Participation) -> dict[str, Any]:
 
 
 def place_name(participation: Participation) -> str:
-    """Task, version, shots and split, as a file of predictions is named: MNLI@1_10_3, MNLI@1_0."""
+    """Task, version, shots and split, as prediction files are named: MNLI@1_10_3, MNLI@1_0."""
     scenario = participation.scenario
     number = f"_{scenario.split_number}" if scenario.shots else ""
     return f"{scenario.task.name}@{scenario.task.version}_{scenario.shots}{number}"
@@ -125,7 +125,7 @@ def place_name(participation: Participation) -> str:
 def joined(card: Card, answered: Answered) -> tuple[str, list[Place]]:
     """The texts of the example as one, the question first if it can be highlighted, and the spans.
 
-    Raises nothing: spans are stored with offsets of their own texts, which are only shifted here.
+    Does not raise: spans are stored with valid offsets, which are only shifted here.
     """
     example = answered.example
     question = card.selectable_question(example.question)
@@ -144,5 +144,5 @@ def joined(card: Card, answered: Answered) -> tuple[str, list[Place]]:
 
 
 def beside(answered: Answered) -> list[str]:
-    """The answer as texts where it is no span: a label, options, a number, what was typed."""
+    """The answer as texts if it has no spans: a label, options, a number, a typed text."""
     return [answered.given.label] if answered.given.label else list(answered.given.values)

@@ -1,9 +1,9 @@
 """The release bundle in the browser, as a job: one per study, kept until it is rebuilt.
 
-The first part writes everything that comes from the database, in one snapshot, so that the files
-agree while people go on working; then comes the printed report, where this machine has Playwright
-and Chromium, then the Parquet files one by one, verify.py and the ZIP.
-Each part can be done again: what a process leaves that was stopped is used by nobody.
+The first part writes all files from the database in one snapshot, so that they agree while people
+continue to answer. The next part prints the report, if Playwright and Chromium are installed; then
+come the Parquet files one by one, verify.py and the ZIP. Each part can be repeated: files of a
+process that was stopped are not used.
 """
 
 import hashlib
@@ -34,14 +34,14 @@ from tasks import jobs
 from tasks.models import Job
 
 KIND = "release"
-VERSION = 8  # of what is in a bundle: raise it when one of its files is made otherwise
+VERSION = 8  # of the content of a bundle: raise it when one of its files changes
 PARTS = ("data", "print", *COLUMNS, "verify", "zip")
 
 
 def state(study: Study) -> str:
-    """Names what a bundle is made of now: another name means that something has changed.
+    """A hash of the data of a bundle: a different hash means that something has changed.
 
-    Turns and answers are never altered, so to count them is enough.
+    Turns and answers never change, so counting them is sufficient.
     """
     seats = study.participations.order_by("pk").values_list(
         "pk", "status", "in_analysis", "is_paid", "qualified", "consented_at", "comprehended_at",
@@ -75,7 +75,7 @@ def state(study: Study) -> str:
 
 
 def job_of(study: Study) -> Job | None:
-    """The job that makes, or has made, the bundle of this study."""
+    """The job of this study's bundle, running or finished; None without one."""
     jobs_by_unit = (jobs.find(KIND, _parameters(study, unit)) for unit in publishing.UNITS)
     return next((job for job in jobs_by_unit if job is not None), None)
 
@@ -85,12 +85,12 @@ def _parameters(study: Study, round_times: str) -> dict[str, Any]:
 
 
 def rounding_of(job: Job) -> str:
-    """Which of rounded_times.UNITS its times have."""
+    """The unit of publishing.UNITS to which its times are rounded."""
     return job.parameters.get("round_times", "")
 
 
 def archive_of(job: Job | None) -> Path | None:
-    """The finished ZIP, if it is there."""
+    """The path of the finished ZIP; None if there is none."""
     if job is None or not job.is_done:
         return None
     path = _archive(job)
@@ -98,21 +98,20 @@ def archive_of(job: Job | None) -> Path | None:
 
 
 def created_at(job: Job) -> datetime:
-    """The moment whose study the bundle shows."""
+    """The time of the snapshot in the bundle."""
     return datetime.fromisoformat(job.result[0]["at"])
 
 
 def is_current(study: Study, job: Job) -> bool:
-    """Has nothing changed since that moment?"""
+    """Is the study unchanged since that snapshot?"""
     return job.result[0]["state"] == state(study)
 
 
 def prepare(study: Study, owner: Any, round_times: str = "") -> Job:
-    """The job of this study: the one that is at it, or whose bundle still holds, or a new one.
+    """The job of this study: a running one, a finished one that is current, or a new one.
 
-    With its times as asked for; one with other times is dropped. Of those who ask at once each gets
-    the same: an ended job is dropped by its key alone, and the database takes only one job of a
-    study and rounding.
+    A job with other rounded times is deleted. Simultaneous requests get the same job: a finished
+    job is deleted by its key, and the database accepts only one job per study and rounding.
     """
     wanted = _parameters(study, round_times)
     old = job_of(study)
@@ -126,7 +125,7 @@ def prepare(study: Study, owner: Any, round_times: str = "") -> Job:
 
 @jobs.job(KIND, limit=timedelta(minutes=10))
 def chunk(job: Job, number: int) -> dict[str, str]:
-    """One of PARTS; the first gives {folder, state, at}, the others nothing."""
+    """Run one of PARTS; the first returns {folder, state, at}, the others {}."""
     study = Study.objects.filter(pk=job.parameters["study"]).first()
     if study is None:
         raise jobs.JobError("The study is not there any more.")
@@ -137,9 +136,9 @@ def chunk(job: Job, number: int) -> dict[str, str]:
 
 
 def _data(study: Study, job: Job) -> dict[str, str]:
-    # What an earlier try left is nobody's, and may be what fills the disk.
+    # Files of an earlier attempt are not used, and may be filling the disk.
     shutil.rmtree(jobs.folder_of(job), ignore_errors=True)
-    # A name of its own: whoever begins this part again does not write into the same folder.
+    # A unique name: a process that repeats this part writes into another folder.
     name = secrets.token_hex(8)
     folder = jobs.folder_of(job) / name / study.name
     try:
@@ -157,7 +156,7 @@ def _data(study: Study, job: Job) -> dict[str, str]:
 def _further(part: str, study: Study, job: Job) -> dict[str, str]:
     folder = jobs.folder_of(job) / job.result[0]["folder"] / study.name
     if part == "zip" and _archive(job).exists():
-        return {}  # made by a process that was stopped before it could say so
+        return {}  # made by a process that was stopped before it could report
     if not folder.is_dir():
         raise jobs.JobError("The files made so far are not there any more. Prepare it again.")
     if part == "print":

@@ -43,7 +43,7 @@ SPREAD = {
     "n": "number of annotators who completed and are in the analysis",
 }
 
-# Of annotators.csv: columns up to `arrival`.
+# Columns of annotators.csv up to `arrival`.
 ALLOCATED = len(STUDY) + len(SCENARIO) + len(ARM) + len(WORKER) + 1
 
 
@@ -66,7 +66,7 @@ CHANNELS = {
     " decision showed the channel of the turn before",
     "channel": "page or api: what the answer came by; empty if there is none",
 }
-# Of the tables of findings; of the intervals, those that no bootstrap gives.
+# Columns of the tables of findings, but for intervals only those without a bootstrap.
 _INTERVALS = meanings(findings_columns.COLUMNS["intervals"])
 _IN_CLOSED_FORM = (
     "n", "test_examples", "contexts", "mean", "low_95", "high_95", "t_low_95", "t_high_95", "se",
@@ -74,7 +74,7 @@ _IN_CLOSED_FORM = (
 )  # fmt: skip
 INTERVALS = {name: _INTERVALS[name] for name in _IN_CLOSED_FORM}
 _CONTRASTS = meanings(findings_columns.COLUMNS["contrasts"])
-# `question` is the same in every row: it is part of what `low_95` means.
+# `question` is equal in all rows, so it is part of the meaning of `low_95`.
 CONTRASTS = _without(_CONTRASTS, "task", "question")
 DIFFERENCES = _without(meanings(models_columns.DIFFERENCES), "task", "question")
 
@@ -148,7 +148,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "end": "offset after the last code point of the span",
         "text": "the highlighted text",
     },
-    # Of a participation that was withdrawn, the cells after `arrival` are empty.
+    # The cells after `arrival` are empty for a withdrawn participation.
     "annotators.csv": STUDY
     | SCENARIO
     | ARM
@@ -304,7 +304,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "answer": "as given; empty: left out; review before publication: demographics can tell who"
         " somebody is",
     },
-    # One row for each model's participation; of a run that was not told to the end, the cells from
+    # One row per participation of a model; if a run was not reported to its end, the cells from
     # `harness` on are empty.
     "model_annotators.csv": STUDY
     | {
@@ -370,7 +370,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "model_scores.csv": STUDY | meanings(models_columns.MODEL),
     "model_differences.csv": STUDY | OF_CELL | DIFFERENCES,
-    # Of a cross-task study; empty of any other.
+    # For a cross-task study; otherwise empty.
     "upstream_pool.csv": STUDY
     | {
         "arm": "arm that may be trained on the example: upstream or sham",
@@ -403,7 +403,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     | CHANNELS,
     "gains.csv": STUDY | meanings(cross_task.GAINS),
 }
-# The type of a column, by its name: whole numbers, other numbers and times; all else are texts.
+# The type of a column by its name: integers, other numbers and times; all others are texts.
 INTEGERS = {
     "task_version", "shots", "split", "position", "in_analysis", "start", "end", "n", "training_n",
     "too_fast", "longest_run", "blurs", "pastes", "checks", "checks_passed", "arrival", "outcome",

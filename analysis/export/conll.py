@@ -1,8 +1,8 @@
-"""Answers as CoNLL files, of tasks that are answered by spans: one for each participation.
+"""Answers as CoNLL files, for tasks that are answered by spans: one file per participation.
 
-A token a line: the token, the place of its first character and behind its last one in the text of
-its block, and its tag (BIO) last. The questions about one text are one block, as their spans are of
-different kinds. A span that overlaps one of another kind has no place in such a file.
+One token per line: the token, the offsets of its start and end in the text of its block, and last
+its tag (BIO). The questions about one text share a block, as their spans are of different kinds. A
+span that overlaps another one is left out, because the format cannot express it.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ ONLY_SPANS = (
 
 
 class Block(NamedTuple):
-    """A text, its spans without overlaps, and how many were left out for theirs."""
+    """A text, its spans without overlaps, and the number of spans that were left out."""
 
     text: str
     places: list[Place]
@@ -30,7 +30,7 @@ class Block(NamedTuple):
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write the files; return the blocks of each. Raises NothingAnswered."""
+    """Write the files; return the number of blocks in each. Raises NothingAnswered."""
     counts, left_out = {}, []
     for participation, rows in answered.tested(study):
         card = participation.scenario.task.card
@@ -69,7 +69,7 @@ def _block(text: str, places: list[Place]) -> Block:
 
 
 def lines(card: Card, block: Block) -> Iterator[str]:
-    """The lines of a block, an empty one at its end; none of a text without tokens."""
+    """The lines of a block, followed by an empty one; none for a text without tokens."""
     found = tokens(block.text, card.granularity)
     for start, end in found:
         yield f"{block.text[start:end]}\t{start}\t{end}\t{_tag(block, start, end)}"

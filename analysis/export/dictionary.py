@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.export.columns import COLUMNS, type_of
 
-# Type -> its name in pandas; whole numbers may be missing.
+# Type -> its name in pandas; Int64 allows missing values.
 IN_PANDAS = {"integer": "Int64", "number": "float64", "datetime": "datetime64", "string": "string"}
 
 
@@ -24,12 +24,12 @@ def columns_markdown() -> str:
     return "\n".join(parts)
 
 
-# CSVs as Parquet, with the same values: through pyarrow. Read and written in pieces, so that memory
-# stays bounded. An empty cell is null where a number or a time is expected, and the empty text
-# elsewhere.
+# CSVs as Parquet with the same values, by pyarrow. They are read and written in pieces, so that
+# memory is bounded. An empty cell is null in a column of numbers or times, and an empty text in
+# others.
 
 
-ROWS = 20_000  # at a time
+ROWS = 20_000  # per piece
 
 
 def write_parquet(source: Path, target: Path) -> int:

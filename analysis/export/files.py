@@ -1,9 +1,9 @@
-"""The CSVs of a study: one grain a file, streamed, every text unaltered.
+"""The CSVs of a study: one unit of observation per file, streamed, with unaltered texts.
 
 UTF-8 without a byte order mark, RFC 4180 (CRLF between records), floats as the shortest text that
-reads back as the same number, times in ISO 8601 UTC. Texts are never altered, also not to keep a
-spreadsheet from taking one that begins with "=" for a formula. Workers appear under pseudonyms; no
-link, token or key is ever written.
+reads back as the same number, times in ISO 8601 UTC. Texts are never altered, even if a spreadsheet
+would read one that begins with "=" as a formula. Workers appear under pseudonyms; links, tokens and
+keys are never written.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ from tasks.csv_files import moment, write_csv
 
 VERIFY = Path(__file__).with_name("verify.py")
 SUMS, BUNDLE_SUMS = "SHA256SUMS", "SHA256SUMS.bundle"
-PIECE = 1 << 18  # bytes of a file that are compressed and sent at a time
+PIECE = 1 << 18  # bytes of a file that are compressed and sent at once
 README = """\
 Export of the study {name} from Handful.
 
@@ -78,9 +78,9 @@ read_csv(file, keep_default_na=False, na_values=[""])."""
 
 
 def write_export(study: Study, folder: Path) -> dict[str, int]:
-    """Write the whole export into an empty folder; return the rows of each file.
+    """Write the whole export into an empty folder; return the number of rows in each file.
 
-    The folder appears complete or not at all. Raises FileExistsError if it is there and not empty.
+    The folder appears only when complete. Raises FileExistsError if it exists and is not empty.
     """
     with whole_folder(folder) as building, snapshot():
         counts = write_files(study, building)
@@ -90,9 +90,9 @@ def write_export(study: Study, folder: Path) -> dict[str, int]:
 
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
-    """A folder beside it to build in, which takes its name at the end; after an error it is gone.
+    """A temporary sibling folder that is renamed to `folder` at the end, or deleted after an error.
 
-    Raises FileExistsError if the folder is there and not empty.
+    Raises FileExistsError if the folder exists and is not empty.
     """
     folder = folder.absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -112,9 +112,9 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """One state of the database for all files, while people go on working.
+    """One state of the database for all files, while people continue to answer.
 
-    PostgreSQL gives a snapshot; so does SQLite to a transaction that does not begin as a writer.
+    PostgreSQL has snapshots; SQLite gives one to a transaction that does not begin with a write.
     """
     if connection.in_atomic_block:
         yield
@@ -167,9 +167,9 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
 
 
 def versions(study: Study) -> dict[str, Any]:
-    """What the numbers were computed with, the seed of those that are drawn, and the study's times.
+    """Versions of the software, the seed of random numbers, and the study's times.
 
-    `opened_at` and `closed_at` are null while the study is a draft, or not closed.
+    `opened_at` and `closed_at` are null before the study is opened or closed.
     """
     closed = study.events.filter(what="closed for good").order_by("-pk").first()
     return {
@@ -183,18 +183,18 @@ def versions(study: Study) -> dict[str, Any]:
 
 
 def write_sums(folder: Path) -> str:
-    """Write SHA256SUMS of the files in the folder and below it, by path; return its own SHA-256."""
+    """Write SHA256SUMS of all files in the folder and its subfolders; return its own SHA-256."""
     return _write_sums(folder, SUMS, _paths(folder))
 
 
 def write_data_sums(folder: Path) -> str:
-    """The same of what an export holds alone: CSVs, manifest, versions and verify.py."""
+    """`write_sums` for the files of an export: CSVs, manifest, versions and verify.py."""
     names = (*COLUMNS, "manifest.json", "versions.json", VERIFY.name)
     return _write_sums(folder, SUMS, [folder / name for name in names])
 
 
 def write_bundle_sums(folder: Path) -> str:
-    """Write SHA256SUMS.bundle, of SHA256SUMS and all files that are not in it; return its own."""
+    """Write SHA256SUMS.bundle, of SHA256SUMS and the files that it lacks; return its SHA-256."""
     lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
     listed = {line.partition("  ")[2] for line in lines}
     paths = [path for path in _paths(folder) if path.relative_to(folder).as_posix() not in listed]
@@ -202,7 +202,7 @@ def write_bundle_sums(folder: Path) -> str:
 
 
 def _paths(folder: Path) -> list[Path]:
-    """All files but sums and their signatures."""
+    """All files except sums and their signatures."""
     found = (path for path in folder.rglob("*") if path.is_file())
     return sorted(path for path in found if not path.name.startswith(SUMS))
 
@@ -219,7 +219,7 @@ def _sha256(path: Path) -> str:
 
 
 class _Pieces:
-    """A file to write to whose contents so far can be taken out."""
+    """A writable file that returns what was written since the last call."""
 
     def __init__(self) -> None:
         self.written: list[bytes] = []
@@ -229,7 +229,7 @@ class _Pieces:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Does nothing: the class has no buffer."""
 
     def taken(self) -> bytes:
         taken, self.written = b"".join(self.written), []
@@ -239,9 +239,9 @@ class _Pieces:
 def stream_export(study: Study) -> Iterator[bytes]:
     """The whole export as a ZIP, in pieces.
 
-    verify.py goes first, before anything is asked of the database, so that a download begins at
-    once. The other files are written whole, in one snapshot, before the first of them is sent: no
-    slow connection holds a transaction.
+    verify.py comes first, before any query, so that the download begins immediately. The other
+    files are written in one snapshot before the first of them is sent, so that a slow connection
+    does not hold a transaction.
     """
     pieces = _Pieces()
     with zipfile.ZipFile(pieces, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[call-overload]  # writes
@@ -261,7 +261,7 @@ def stream_export(study: Study) -> Iterator[bytes]:
 
 
 def zip_folder(folder: Path, archive: Any) -> None:
-    """Zip a folder under its name into a file (open, or a path)."""
+    """Zip a folder, under its name, into a file (an open file or a path)."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             bundle.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")

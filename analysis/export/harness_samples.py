@@ -1,9 +1,9 @@
 """Answers as the samples that EleutherAI's lm-evaluation-harness logs (--log_samples).
 
-A folder for each participation, called KIND_PSEUDONYM as the harness calls that of a model, with
-samples_TASK_TIME.jsonl and results_TIME.json. The task is named as a file of predictions is.
-Samples have one field that the harness lacks: `channel`, as in answers.csv.
-Source: lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py of its repository.
+One folder per participation, named KIND_PSEUDONYM as the harness names that of a model, with
+samples_TASK_TIME.jsonl and results_TIME.json. The task is named as in prediction files. Samples
+have one field that the harness does not have: `channel`, as in answers.csv. Source:
+lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py of its repository.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from tasks.predictions.completions import as_completion
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write the folders; return the samples of each file. Raises NothingAnswered."""
+    """Write the folders; return the number of samples in each file. Raises NothingAnswered."""
     counts = {}
     for participation, rows in answered.tested(study):
         own = folder / f"{participation.kind}_{participation.pseudonym}"
@@ -60,7 +60,7 @@ def _results(participation: Participation, task: str, rows: list[Answered]) -> d
 
 
 def _sample(card: Card, row: Answered) -> dict[str, Any]:
-    """A sample; `doc_id` is the place of the example in the test file, `doc` its line there."""
+    """A sample; `doc_id` is the position of the example in the test file, `doc` its line there."""
     example = row.example
     doc = layout.line(record_of(example))
     prompt = "\n\n".join([*example.context, card.wording(example.question)])

@@ -1,8 +1,8 @@
 """Answers as a folder that `datasets.load_from_disk` opens, with its data card.
 
-As `DatasetDict.save_to_disk` writes it: dataset_dict.json, and for each step of the protocol a
-folder with state.json, dataset_info.json and an Arrow stream, from whose schema `datasets` takes
-the types. Written a participation at a time, so that memory stays bounded.
+The format of `DatasetDict.save_to_disk`: dataset_dict.json, and for each step of the protocol a
+folder with state.json, dataset_info.json and an Arrow stream, whose schema gives `datasets` the
+types. Participations are written one at a time, so that memory is bounded.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from annotation.models import Channel, Kind, Participation, Study
 from tasks.cards import Card
 
 DATA = "data-00000-of-00001.arrow"
-# Column -> what it means, where that is not said in the data dictionary.
+# Column -> its meaning, if the data dictionary does not have it.
 OWN = {
     "annotator": "pseudonym of the participation",
     "segments": "the texts of the example",
@@ -67,7 +67,7 @@ The tables of the study, and how each is computed: `export_study` without `--as`
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write the folder; return the rows of each split. Raises NothingAnswered."""
+    """Write the folder; return the number of rows in each split. Raises NothingAnswered."""
     import pyarrow
 
     counts: Counter[str] = Counter()
@@ -163,7 +163,7 @@ def _describe(study: Study, folder: Path, step: str) -> None:
 
 
 def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int) -> str:
-    """The data card; `programs` of the answers of people came from a program, by the API."""
+    """The data card; `programs` counts people's answers that a program submitted by the API."""
     cards = [task.card for task in study.tasks.order_by("name")]
     named = ", ".join(f"{kind}: {count:,} answers" for kind, count in sorted(kinds.items()))
     if programs:

@@ -1,8 +1,7 @@
-"""Answers as logs of Inspect (inspect.aisi.org.uk), one for each participation: needs inspect-ai.
+"""Answers as logs of Inspect (inspect.aisi.org.uk), one per participation; requires inspect-ai.
 
-A log's model is KIND/PSEUDONYM, so that no list of logs shows a person as a model; its task is
-named as a file of predictions is. Written by Inspect's own library, to be opened by its
-`read_eval_log` and viewer.
+A log's model is KIND/PSEUDONYM, so that a list of logs does not show people as models; its task is
+named as in prediction files. Written with Inspect's library, for its `read_eval_log` and viewer.
 """
 
 import importlib.util
@@ -27,7 +26,7 @@ def can_write() -> bool:
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write the logs; return the samples of each file. Raises NothingAnswered."""
+    """Write the logs; return the number of samples in each file. Raises NothingAnswered."""
     from inspect_ai.log import write_eval_log
 
     counts = {}
@@ -39,7 +38,7 @@ def write(study: Study, folder: Path) -> dict[str, int]:
 
 
 def _log(participation: Participation, rows: list[Answered]) -> Any:
-    """An EvalLog; "success" means that the whole test was answered."""
+    """An EvalLog; its status is "success" if the whole test was answered."""
     from inspect_ai import log
 
     about = answered.about(participation)
@@ -87,7 +86,7 @@ def _log(participation: Participation, rows: list[Answered]) -> Any:
 
 
 def _sample(card: Card, model: str, row: Answered) -> Any:
-    """An EvalSample: the texts and the question as they were shown, and the answer."""
+    """An EvalSample: the texts and the question as shown, and the answer."""
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
     from inspect_ai.scorer import Score

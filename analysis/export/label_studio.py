@@ -1,7 +1,7 @@
-"""Answers as Label Studio's tasks, a file for each task, with the labelling interface beside it.
+"""Answers as Label Studio's tasks, one file per task, and its labelling interface.
 
 People's answers are annotations; those of simulated annotators and models are predictions, which
-Label Studio keeps apart under their `model_version`. Offsets are code points, as it stores them.
+Label Studio separates by their `model_version`. Offsets are code points, as in Label Studio.
 """
 
 import itertools
@@ -73,7 +73,7 @@ def _task(card: Card, row: Answered, number: int) -> dict[str, Any]:
 def _annotation(
     card: Card, participation: Participation, row: Answered
 ) -> tuple[str, dict[str, Any]]:
-    """Under which key it stands, and the annotation or prediction."""
+    """Its key in the task, and the annotation or prediction."""
     about = answered.about(participation)
     who = f"{about['kind']} {about['annotator']}, {about['shots']} shots"
     result = [

@@ -1,4 +1,4 @@
-"""The answers of a study in the formats of the tools that labs use: name -> writer."""
+"""The answers of a study in the formats of other tools: name -> writer."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from annotation.models import Study
 
 
 class Format(NamedTuple):
-    """How it is written, the rows of each file; whether it can be, and what it needs."""
+    """A writer that returns the rows of each file; whether it can run, and what it needs."""
 
     write: Callable[[Study, Path], dict[str, int]]
     can_write: Callable[[], bool] = lambda: True
@@ -26,13 +26,13 @@ FORMATS = {
 
 
 class NotInstalled(Exception):
-    """A format needs a library that is not there; the text is for people."""
+    """A format requires a library that is not installed; the message is shown to users."""
 
 
 def write(study: Study, folder: Path, name: str) -> dict[str, int]:
     """Write the answers in that format into an empty folder; return the rows of each file.
 
-    The folder appears complete or not at all. Raises FileExistsError if it is there and not empty,
+    The folder appears only when complete. Raises FileExistsError if it exists and is not empty,
     NotInstalled, answered.NothingAnswered.
     """
     form = FORMATS[name]

@@ -1,7 +1,7 @@
-"""What annotators saw, as pages that open offline: consent, instructions, a question, its reveal.
+"""The pages that annotators saw, for offline use: consent, instructions, a question, its reveal.
 
-The real templates with the real examples, without scripts, which browsers refuse to pages from a
-disk: what a page looked like with them is in its pictures (pictures.py).
+Rendered from the real templates and examples, without scripts, which browsers block in local files.
+screenshots.py takes pictures of the pages with scripts.
 """
 
 from collections.abc import Iterator
@@ -29,11 +29,11 @@ NO_LINK = "(everybody had a link of their own here)"
 def pages(study: Study) -> dict[str, str]:
     """Name of the page -> HTML, in the language of the study.
 
-    The consent; of each task the instructions and the first test example as a question, at the
-    fewest shots, and a training example revealed, at the fewest shots with a training step. Of a
-    screening set its first example; of each arm of a cross-task study that was trained on other
-    tasks before, the consent, as it names the first of them, and of each such task the
-    instructions, its first example as a question, and one revealed.
+    The consent; for each task the instructions and the first test example as a question, at the
+    fewest shots, and a revealed training example, at the fewest shots with a training step; the
+    first example of a screening set. For each arm of a cross-task study that was trained on other
+    tasks before: the consent, as it names the first of them, and for each of these tasks the
+    instructions, its first example as a question, and a revealed one.
     """
     with in_study_language(study.interface_language):
         return dict(_pages(study))
@@ -58,7 +58,7 @@ def _pages(study: Study) -> Iterator[tuple[str, str]]:
 
 
 def _upstream(study: Study, arm: str) -> Iterator[tuple[str, str]]:
-    """The arm's consent; of each task it was trained on instructions, a question, and a reveal."""
+    """The arm's consent; for each of its training tasks instructions, a question, and a reveal."""
     samples = cross_task.samples(study, arm)
     if samples:
         yield f"consent-{arm}", _consent(study, samples[0].split.task.card)
@@ -67,7 +67,7 @@ def _upstream(study: Study, arm: str) -> Iterator[tuple[str, str]]:
     for number, example in enumerate(samples, start=1):
         by_task.setdefault(example.split.task, []).append((number, example))
     for task, examples in by_task.items():
-        assert scenario is not None  # what has samples has an arm, and that has scenarios
+        assert scenario is not None  # an arm with samples has scenarios
         yield f"{task.name}-instructions", _instructions(scenario, task)
         total = len(samples) + scenario.training_examples
         number, example = examples[0]
@@ -90,7 +90,7 @@ def _page(template: str, title: str, context: dict[str, Any]) -> str:
 
 
 def _consent(study: Study, card: Card) -> str:
-    """The page on which consent was asked; its first lines are those of the first task's card."""
+    """The consent page; its first lines are those of the first task's card."""
     context = {
         "study": study,
         "card": card,
@@ -101,7 +101,7 @@ def _consent(study: Study, card: Card) -> str:
 
 
 def _instructions(scenario: Scenario, upstream: Task | None = None) -> str:
-    """Of the task of that scenario, or of one that its arm is trained on before."""
+    """The instructions of the scenario's task, or of a task that its arm is trained on before."""
     study, card = scenario.study, (upstream or scenario.task).card
     before = cross_task.length(study, scenario.arm)
     context = instructions_of(scenario, card)
@@ -119,7 +119,7 @@ def _instructions(scenario: Scenario, upstream: Task | None = None) -> str:
 
 
 def _reveal_page(scenario: Scenario) -> str:
-    """The reveal of the first training example that has an answer, else of the first."""
+    """The reveal of the first training example that has an answer, or else of the first example."""
     split = scenario.task.train_split(scenario.shots, scenario.split_number)
     examples = split.examples.order_by("position")
     shown = next((example for example in examples if example.gold), examples[0])
@@ -134,9 +134,9 @@ def _turn(
     *,
     is_revealed: bool = False,
 ) -> str:
-    """An example as its question or as its reveal; `place` (number, total), else that in its file.
+    """An example as a question or a reveal; `place` (number, total) defaults to that in its file.
 
-    The upstream step and the training step look alike, as they do to annotators.
+    The upstream step and the training step look the same, as they do to annotators.
     """
     task, study = example.split.task, scenario.study
     card = task.card
@@ -163,7 +163,7 @@ def _turn(
 
 
 def _reveal(task: Task, example: Example) -> Reveal:
-    """The reveal after a made-up answer: the first gold text in its place, or the first choice."""
+    """The reveal of a made-up answer: the first gold text at its place, or the first choice."""
     card = task.card
     question = card.selectable_question(example.question)
     answer = GivenAnswer((), "", True)

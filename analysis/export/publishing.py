@@ -1,7 +1,7 @@
-"""What a bundle needs to be published: citation, licence, Croissant, data card, rounded times.
+"""What publishing a bundle requires: citation, licence, Croissant, data card, rounded times.
 
-All of it is made of the design, the researcher's title page (documents/front.py) and the columns of
-the files. Nobody is named but those whom the title page names.
+Generated from the design, the researcher's title page (documents/front.py) and the columns of the
+files. Only people on the title page are named.
 """
 
 import csv
@@ -42,7 +42,7 @@ CONTEXT = {
     "samplingRate": "cr:samplingRate", "separator": "cr:separator", "source": "cr:source",
     "subField": "cr:subField", "transform": "cr:transform",
 }  # fmt: skip
-# SPDX name -> how a dataset card of Hugging Face writes it.
+# SPDX name -> its name in a dataset card of Hugging Face.
 CARD_LICENCES = {
     "CC-BY-4.0": "cc-by-4.0", "CC0-1.0": "cc0-1.0", "CC-BY-SA-4.0": "cc-by-sa-4.0",
     "CC-BY-NC-4.0": "cc-by-nc-4.0", front.OWN_TERMS: "other",
@@ -50,18 +50,18 @@ CARD_LICENCES = {
 
 
 def title(study: Study, answers: Mapping[str, str]) -> str:
-    """That of the report's title page, or the study's."""
+    """The title on the report's title page, or that of the study."""
     return " ".join(answers.get("title", "").split()) or study.title
 
 
 def authors(study: Study, answers: Mapping[str, str]) -> list[str]:
-    """As the title page names them; nobody else is named."""
+    """The authors on the title page; no other people are named."""
     named = [line.strip() for line in answers.get("authors", "").splitlines() if line.strip()]
     return named or [f"The researchers of the study {study.name}"]
 
 
 def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
-    """CITATION.cff, version 1.2.0. "Family, Given" names a person, anything else is kept whole."""
+    """CITATION.cff, version 1.2.0. "Family, Given" is a person; other names are not split."""
     lines = [
         "cff-version: 1.2.0",
         'message: "Cite this data set as below."',
@@ -84,12 +84,12 @@ def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as YAML has it: JSON is YAML."""
+    """A text as a YAML string: JSON is YAML."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def front_matter(study: Study, answers: Mapping[str, str]) -> str:
-    """What a dataset card of Hugging Face begins with: README.md of the bundle has it."""
+    """The head of a Hugging Face dataset card, for README.md of the bundle."""
     cards = [task.card for task in study.tasks.order_by("name")]
     about: dict[str, Any] = {
         "pretty_name": title(study, answers),
@@ -121,7 +121,7 @@ def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) 
         "creator": [{"@type": "sc:Person", "name": name} for name in named],
         "datePublished": on.isoformat(),
         "version": "1.0.0",
-        # A name, not a place: whoever publishes the bundle writes the address here.
+        # An identifier, not an address: the publisher of the bundle enters the address here.
         "url": f"urn:sha256:{study.manifest_hash}",
         "distribution": [_file(folder, name) for name in COLUMNS],
         "recordSet": [_record_set(name) for name in COLUMNS],
@@ -168,7 +168,7 @@ def _record_set(name: str) -> dict[str, Any]:
 def files(
     study: Study, answers: Mapping[str, str], folder: Path, on: date
 ) -> Iterator[tuple[str, str]]:
-    """(name, text) of each of these files; LICENSE only where a licence is chosen."""
+    """(name, text) of each of these files; LICENSE only if a licence was chosen."""
     yield CITATION, citation(study, answers, on)
     if text := front.licence_text(answers, "; ".join(authors(study, answers))):
         yield LICENSE, text
@@ -176,27 +176,27 @@ def files(
     yield CROISSANT, json.dumps(told, ensure_ascii=False, indent=1) + "\n"
 
 
-# The audit log of a study for publication: what was done and when, by researchers under numbers.
-# Names of researchers, e-mail addresses and ids of annotators are taken out, and so are the names
-# of tokens. Left out are entries about those who withdrew, and those that change nothing of what a
-# bundle is of (LEFT_OUT): so the same study gives the same log, whoever makes the bundle and how.
+# The audit log of a study for publication: actions and times, with numbers for researchers. User
+# names, e-mail addresses, names of tokens and ids of annotators are removed. Entries about
+# withdrawn participations, and those that do not affect the content of a bundle (LEFT_OUT), are
+# left out, so the same study always gives the same log.
 
 LOG_COLUMNS = ["at", "by", "topic", "what", "about", "before", "after"]
-# Downloads and what a token reads; jobs of the analysis, bundles, comments, answers to the report's
-# checklist (they stand in it); tokens, invitations, switches of notices.
+# Downloads and reading by tokens; jobs of the analysis, bundles, comments, answers to the report's
+# checklist (the report has them); tokens, invitations, settings of notices.
 LEFT_OUT = (Topic.DOWNLOAD, Topic.RESULTS, Topic.ACCOUNT)
 E_MAIL = re.compile(r"[^\s@\"<>]+@[^\s@\"<>]+\.[^\s@\"<>]+")
 
 
 def log_entries(study: Study) -> QuerySet[AuditEntry]:
-    """What a bundle tells of the log, oldest first."""
+    """The entries of the log that a bundle contains, oldest first."""
     gone = study.participations.filter(status=Status.WITHDRAWN).values("pseudonym")
     told = study.events.exclude(topic__in=LEFT_OUT).exclude(about__in=gone)
     return told.select_related("by").order_by("at", "pk")
 
 
 def log_rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
-    """One row for each entry, oldest first, under COLUMNS; `masked` takes out annotators' ids."""
+    """One row per entry, oldest first, under LOG_COLUMNS; `masked` removes ids of annotators."""
     listed = list(log_entries(study))
     numbers: dict[str, str] = {}
     for entry in listed:
@@ -216,9 +216,9 @@ def log_rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
 
 
 def _names(entry: AuditEntry) -> list[str]:
-    """The user names that stand in an entry, in the order in which they are numbered."""
+    """The user names in an entry, in the order in which they are numbered."""
     names = [entry.by.get_username()] if entry.by else []
-    if entry.topic == Topic.TEAM and entry.about:  # an invitation is about no account yet
+    if entry.topic == Topic.TEAM and entry.about:  # an invitation has no account yet
         names.append(entry.about)
     return names
 
@@ -227,9 +227,9 @@ def _json(value: Any) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-# Times of a bundle rounded down, so that they cannot be joined with the log of a platform. To the
-# start of their hour or day, UTC, in every file that has times of people; who came first is kept.
-# Durations stay as they were measured: response times and pay follow from them.
+# Times of a bundle are rounded down, so that they cannot be joined with the log of a platform: to
+# the start of the hour or day, UTC, in every file with times of people; the order is unchanged.
+# Durations are not rounded: response times and pay follow from them.
 
 HOUR, DAY = "hour", "day"
 UNITS = {
@@ -237,14 +237,14 @@ UNITS = {
     HOUR: "rounded down to the hour",
     DAY: "rounded down to the day",
 }
-KEY = "times_rounded_to"  # in versions.json, which the sums cover
+KEY = "times_rounded_to"  # in versions.json, which the sums include
 COLUMNS_OF_TIMES = {
     "answers.csv": ("shown_at", "submitted_at"),
     "upstream.csv": ("shown_at", "submitted_at"),
     "allocations.csv": ("at",),
     "decisions.csv": ("at",),
 }
-# Times within texts: of the audit log (ISO 8601) and of the report ("2026-11-21 20:03:00 UTC").
+# Times in texts: of the audit log (ISO 8601) and the report ("2026-11-21 20:03:00 UTC").
 IN_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(\.\d+)?(Z|\+00:00| UTC)")
 ROUNDED = """
 ## Rounded times
@@ -257,7 +257,7 @@ still recognise people by how long they took.
 
 
 def round_cell(text: str, unit: str) -> str:
-    """A cell that holds a time, at the start of its hour or day; "" stays."""
+    """A cell with a time, rounded down to its hour or day; "" is unchanged."""
     if not text:
         return ""
     at = datetime.fromisoformat(text).astimezone(UTC)
@@ -266,7 +266,7 @@ def round_cell(text: str, unit: str) -> str:
 
 
 def in_text(text: str, unit: str) -> str:
-    """The times that stand in a text, rounded in the form in which they stand there."""
+    """The text with its times rounded, in their original format."""
 
     def start(found: re.Match[str]) -> str:
         day, between, hour, fraction, zone = found.groups()
@@ -277,7 +277,7 @@ def in_text(text: str, unit: str) -> str:
 
 
 def change_columns(path: Path, columns: Mapping[str, Callable[[str], str]]) -> None:
-    """Change cells of these columns of a CSV, row by row."""
+    """Change the cells of these columns of a CSV, row by row."""
     original = path.rename(path.with_suffix(".original"))
     with (
         original.open(encoding="utf-8", newline="") as source,
@@ -290,12 +290,12 @@ def change_columns(path: Path, columns: Mapping[str, Callable[[str], str]]) -> N
 
 
 def round_files(folder: Path, unit: str) -> None:
-    """Round the times of the CSVs in a folder, and say so in its versions.json and README.md."""
+    """Round the times of the CSVs in a folder, and note it in its versions.json and README.md."""
     for name, columns in COLUMNS_OF_TIMES.items():
         change_columns(folder / name, dict.fromkeys(columns, lambda text: round_cell(text, unit)))
     versions = folder / "versions.json"
     said = json.loads(versions.read_text(encoding="utf-8")) | {KEY: unit}
-    # Arrivals are rounded down too: none may then be earlier than the opening.
+    # Arrivals are rounded down, and must not be earlier than the opening.
     for name in ("opened_at", "closed_at"):
         said[name] = round_cell(said[name] or "", unit) or None
     versions.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")

@@ -1,7 +1,7 @@
 """The CSVs that record how a study was run: allocations, decisions, exit answers and pay.
 
-Models' predictions on its test examples and the upstream step of a cross-task study are here too.
-Rows are streamed; annotators appear under pseudonyms, researchers by role only.
+Also models' predictions on its test examples, and the upstream step of a cross-task study. Rows are
+streamed; annotators appear under pseudonyms, researchers by role only.
 """
 
 import math
@@ -44,7 +44,7 @@ CHUNK = 2000
 
 
 def pool_rows(study: Study) -> Iterator[Row]:
-    """Every example that an arm may be trained on, in the order of the frozen pools."""
+    """Every example on which an arm may be trained, in the order of the frozen pools."""
     for (arm, task), rows in pools(study).items():
         card = rows[0].task.card
         for row in rows:
@@ -58,7 +58,7 @@ def pool_rows(study: Study) -> Iterator[Row]:
 
 
 def upstream_rows(study: Study) -> Iterator[Row]:
-    """One row per turn of an upstream step; annotators by pseudonym, each in its order."""
+    """One row per turn of an upstream step: annotators by pseudonym, turns in their order."""
     turns = Turn.objects.filter(participation__study=study, step=Step.UPSTREAM)
     turns = turns.order_by("participation__pseudonym", "position")
     texts = texts_of_upstream(study)
@@ -101,7 +101,7 @@ def allocations_rows(study: Study) -> Iterator[Row]:
         )
         for scenario in study.scenarios.select_related("task")
     }
-    # Of who withdrew nothing is written but where they were allocated.
+    # For withdrawn participations only the allocation is written.
     gone = study.participations.filter(status=Status.WITHDRAWN)
     withdrawn = set(gone.values_list("arrival", flat=True))
     rows = Allocation.objects.filter(study=study).order_by("arrival").values_list(
@@ -117,7 +117,7 @@ def allocations_rows(study: Study) -> Iterator[Row]:
 
 
 def flow_rows(study: Study) -> Iterator[Row]:
-    """One row per scenario and kind: how many came how far."""
+    """One row per scenario and kind: how many participations reached each stage."""
     scenarios = list(
         funnel.with_training_size(study).order_by("task__name", "shots", "split_number", "arm")
     )
@@ -136,7 +136,7 @@ def flow_rows(study: Study) -> Iterator[Row]:
 
 
 def refused_arrivals_rows(study: Study) -> Iterator[Row]:
-    """One row per reason for which people were refused."""
+    """One row per reason for refusing arrivals."""
     return study.refused_arrivals.values_list("reason", "number").iterator()
 
 
@@ -169,7 +169,7 @@ def questionnaire_rows(study: Study) -> Iterator[Row]:
 
 
 def own_answers_rows(study: Study) -> Iterator[Row]:
-    """One row per question of the study's own that a participation was asked."""
+    """One row per custom question that a participation was asked."""
     asked = {question.id: question for question in own_questions.parse(study.own_questions)}
     rows = (
         OwnAnswer.objects.filter(participation__study=study)
@@ -225,7 +225,7 @@ def model_annotators_rows(study: Study) -> Iterator[Row]:
 
 
 def wages_rows(study: Study) -> Iterator[Row]:
-    """One row: what people earned for their time, if any pay has been settled."""
+    """One row: people's earnings for their time, if any pay has been settled."""
     if study.manifest and (record := StudyRecord(study)).wages:
         yield [
             len(record.wages),
@@ -260,13 +260,13 @@ def predictions_rows(study: Study) -> Iterator[Row]:
 def _by_columns(
     columns: Sequence[Column], rows: Callable[[Study], Iterable[Any]]
 ) -> Callable[[Study], Iterator[Row]]:
-    """The rows of a table that has the same columns on its page, or in the API."""
+    """The rows of a table that has the same columns on its page or in the API."""
     written = in_files(columns)
     return lambda study: ([cell(c.stored(row)) for c in written] for row in rows(study))
 
 
 def _performance(study: Study) -> Iterator[LongRow]:
-    """Kind by kind; the cells of a task stand together."""
+    """Rows by kind, then by task."""
     for table in performance.all_tables(study):
         names = [task.name for task in table.tasks]
         yield from sorted(performance.long_rows(table), key=lambda row: names.index(row.task.name))
@@ -277,7 +277,7 @@ def _gains(study: Study) -> Iterator[cross_task.Gain]:
         yield from cross_task.gains(study, kind)
 
 
-# File -> its rows, without their first two cells: the study and its manifest.
+# File -> its rows, without the first two cells: the study and its manifest.
 ROWS: dict[str, Callable[[Study], Iterable[Row]]] = {
     "human_performance.csv": _by_columns(rendering.PERFORMANCE, _performance),
     "metrics.csv": _by_columns(metrics.COLUMNS, metrics.rows),

@@ -1,8 +1,8 @@
-"""The release bundle of a study: everything that is needed to check it, reuse it and cite it.
+"""The release bundle of a study: everything needed to check, reuse and cite it.
 
 The export (CSVs, manifest, verify.py), a mixed model for R, Parquet, metadata, instructions and
-cards, what annotators saw, the preregistration and the report, and the output of verify.py. Nobody
-is named: what links a pseudonym to a person is not read here.
+cards, the pages that annotators saw, the preregistration and the report, and the output of
+verify.py. Annotators stay anonymous: data that link pseudonyms to people are not read.
 """
 
 import json
@@ -40,7 +40,7 @@ STYLES = {
     "pico.css": "vendor/pico-2.1.1.min.css",
     **{f"{name}.css": f"css/{name}.css" for name in OWN_STYLES},
 }
-# What people wrote: file -> columns.
+# Texts that people entered: file -> columns.
 WRITTEN = {
     "decisions.csv": ["reason"],
     "questionnaire.csv": ["tools", "comments"],
@@ -82,7 +82,7 @@ run `manage.py release_study` on a computer that has Playwright and Chromium or 
 
 
 class ReleaseError(Exception):
-    """Why there is no bundle; the text is for people."""
+    """Why the bundle was not written; the message is shown to users."""
 
 
 def write_release(
@@ -93,13 +93,12 @@ def write_release(
     key: Path | None = None,
     round_times: str = "",
 ) -> str:
-    """Write the bundle into a new folder, or into NAME.zip; return what verify.py printed.
+    """Write the bundle into a new folder, or into NAME.zip; return the output of verify.py.
 
-    `browser` takes the pictures of pages; where it cannot, `tell` hears why and the bundle is
-    without them. `key` is the SSH key that signs its sums; `round_times` one of
-    rounded_times.UNITS. It appears complete or not at all.
-    Raises ReleaseError for a draft, where verify.py does not agree and where nothing is signed,
-    FileExistsError where something is there already.
+    `browser` takes pictures of pages; if it fails, `tell` is called with the reason and there are
+    none. `key` is the SSH key that signs its sums; `round_times` is one of publishing.UNITS. The
+    bundle appears only when complete. Raises ReleaseError for a draft, if verify.py finds a
+    difference and if signing fails, and FileExistsError if the target exists.
     """
     if study.is_draft:
         raise ReleaseError("The study is a draft: there is nothing to release before it is opened.")
@@ -136,9 +135,9 @@ def _write(
 
 
 def write_data(study: Study, folder: Path, round_times: str = "") -> None:
-    """Write all that comes from the database, but for Parquet, into an empty folder.
+    """Write all files from the database, except Parquet, into an empty folder.
 
-    To be called within one `exports.snapshot`, so that the files agree. Raises ReleaseError.
+    Call it in one `files.snapshot`, so that the files agree. Raises ReleaseError.
     """
     masked = _masked(study)
     files.write_files(study, folder)
@@ -160,7 +159,7 @@ def write_data(study: Study, folder: Path, round_times: str = "") -> None:
 
 
 def write_tables(study: Study, folder: Path) -> None:
-    """Every table that has a row, as printed: LaTeX and CSV, kind by kind."""
+    """Every table with rows, as printed: LaTeX and CSV, kind by kind."""
     for kind in performance.kinds(study):
         for name in paper_tables.titles(study):
             for table in paper_tables.tables(study, kind, name):
@@ -181,7 +180,7 @@ def _write_checklists(study: Study, folder: Path, masked: Callable[[str], str]) 
 
 
 def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
-    """What a place for data sets asks for, and the head of README.md as such a place reads it."""
+    """Metadata that data repositories require, and the head of README.md that they read."""
     stored = study.report_answers.values_list("item", "text")
     answers = {item: masked(text) for item, text in stored}
     for name, text in publishing.files(study, answers, folder, timezone.now().date()):
@@ -191,7 +190,7 @@ def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -
 
 
 def write_readme(folder: Path, pictured: str = NOT_PICTURED) -> None:
-    """Say what else is in the folder, and whether there are pictures; again, in place of before."""
+    """Write the list of other files in the folder; a second call replaces it."""
     printed = ", `report.pdf`" if (folder / "report.pdf").exists() else ""
     readme = folder / "README.md"
     before = readme.read_text(encoding="utf-8").partition(ALSO)[0]
@@ -200,7 +199,7 @@ def write_readme(folder: Path, pictured: str = NOT_PICTURED) -> None:
 
 
 def write_parquet(folder: Path, name: str) -> None:
-    """Write one of its CSVs as Parquet too, whole or not at all."""
+    """Write one of its CSVs as Parquet too; the file appears only when complete."""
     (folder / "parquet").mkdir(exist_ok=True)
     target = folder / "parquet" / f"{name.removesuffix('.csv')}.parquet"
     part = target.with_suffix(".part")
@@ -214,8 +213,8 @@ def write_parquet(folder: Path, name: str) -> None:
 def verify(folder: Path, key: Path | None = None) -> str:
     """Write the sums of the other files, sign them if there is a key, and run verify.py.
 
-    As anybody would: what it printed is kept and returned. Raises ReleaseError where it does not
-    agree, and where ssh-keygen does not sign.
+    It runs in a separate process, as for readers; its output is stored and returned. Raises
+    ReleaseError if it finds a difference, and if ssh-keygen fails.
     """
     (folder / "verify.txt").unlink(missing_ok=True)
     files.write_bundle_sums(folder)
@@ -253,14 +252,14 @@ def _masked(study: Study) -> Callable[[str], str]:
 def _write_documents(
     study: Study, folder: Path, masked: Callable[[str], str], sums: str, round_times: str
 ) -> None:
-    """Preregistration and report as Markdown and HTML, with figures and styles beside them.
+    """Preregistration and report as Markdown and HTML, with figures and styles.
 
-    The report names `sums`, the SHA-256 of SHA256SUMS.
+    The report contains `sums`, the SHA-256 of SHA256SUMS.
     """
     (folder / "style").mkdir()
     for name, path in STYLES.items():
         style = finders.find(path)
-        assert style is not None  # they are ours
+        assert style is not None  # part of the source code
         shutil.copyfile(style, folder / "style" / name)
     _text(folder / "style" / "page.css", front.page_style(study))
     plan = preregistration.for_study(study)
@@ -296,7 +295,7 @@ def _write_documents(
 
 
 def _rounded(study: Study, text: str, unit: str) -> str:
-    """The report with its times rounded, but for the opening, which is nobody's time."""
+    """The report with its times rounded, except the opening of the study."""
     assert study.opened_at is not None  # a draft has no release
     opened = moment(study.opened_at)
     return opened.join(publishing.in_text(part, unit) for part in text.split(opened))
@@ -313,7 +312,7 @@ def _write_materials(study: Study, folder: Path) -> None:
 
 
 def _instructions(card: Card) -> str:
-    """Description, instructions and help of a task, as annotators read them."""
+    """Description, instructions and help of a task, as shown to annotators."""
     parts = [f"# {card.title}", card.description, "## Instructions", card.instructions]
     for window in card.help_windows:
         parts += [f"## {window.title}", window.definition, f"Example: {window.example}"]
@@ -327,7 +326,7 @@ def _write_seen(study: Study, folder: Path) -> None:
 
 
 def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any]) -> str:
-    """Pictures of the pages in seen/, if a browser takes them; what the README says of them."""
+    """Take pictures of the pages in seen/, if a browser does; return the README's part on them."""
     if browser is None:
         return NOT_PICTURED
     try:
@@ -340,7 +339,7 @@ def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any
 
 
 def print_report(folder: Path, browser: str | None, tell: Callable[[str], Any] = str) -> None:
-    """Print report.html as report.pdf, if a browser does; else `tell` hears why not."""
+    """Print report.html as report.pdf, if there is a browser; pass errors to `tell`."""
     if browser is None:
         return
     try:

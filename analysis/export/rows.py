@@ -1,4 +1,4 @@
-"""The rows of files of examples, answers, annotators, and of what is concluded of them."""
+"""The rows of the files of examples, answers, annotators, and of results."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
 
 
 def _example_row(study: Study, task: Task, place: list[Any], example: Example) -> list[Any]:
-    """`place` is its file, the kind of file, shots, split, and the position in it."""
+    """`place` is its file, kind of file, shots, split, and position."""
     card = task.card
     question = card.selectable_question(example.question)
     return [
@@ -70,13 +70,13 @@ def _example_row(study: Study, task: Task, place: list[Any], example: Example) -
 def _turns(study: Study) -> QuerySet[Turn]:
     """The turns of a study in the order of answers.csv."""
     turns = Turn.objects.filter(participation__study=study).order_by("pk")
-    return turns.exclude(step=Step.UPSTREAM)  # of another task: upstream.csv
+    return turns.exclude(step=Step.UPSTREAM)  # of other tasks: upstream.csv
 
 
 def answers_rows(study: Study) -> Iterator[list[Any]]:
-    """One row per turn, in the order in which they were shown."""
+    """One row per turn, in the order of display."""
     rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
-    # Merged with a second stream in the same order, so that memory stays constant.
+    # Merged with a second stream in the same order, so that memory is constant.
     spans = texts_by_turn(spans_in_order(study))
     turn_of_spans, texts = next(spans, (None, []))
     analysed = Q(participation__in=study.participations.analysed())
@@ -129,12 +129,12 @@ def spans_rows(study: Study) -> Iterator[list[Any]]:
 
 
 def _whole(value: float) -> int | str:
-    """A whole number that pandas keeps as a float because others are missing."""
+    """An integer that pandas stores as a float because others are missing."""
     return "" if pd.isna(value) else int(value)
 
 
 def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
-    """One row per participation; of one who withdrew, only where it was allocated."""
+    """One row per participation; for a withdrawn one, only its allocation."""
     seen, stages = flags.for_study(study), funnel.stages(study)
     browsers, settled = _browsers(study), _settled(study)
     nothing = signs.signs([])
@@ -164,7 +164,7 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
 
 
 def _settled(study: Study) -> dict[int, list[Any]]:
-    """Participation -> arrival; seconds worked and waited that are paid, and until its end."""
+    """Participation -> arrival; paid seconds of work and of waiting, and seconds until its end."""
     rows = {}
     for person in study.participations.iterator(chunk_size=2000):
         person.study = study
@@ -176,7 +176,7 @@ def _settled(study: Study) -> dict[int, list[Any]]:
 
 
 def _browsers(study: Study) -> dict[int, str]:
-    """Participation -> a name for its browser that says nothing but which are the same."""
+    """Participation -> a name for its browser that only shows which participations share one."""
     names: dict[str, str] = {}
     known = study.participations.exclude(browser="").order_by("pk")
     return {
@@ -186,7 +186,7 @@ def _browsers(study: Study) -> dict[int, str]:
 
 
 def scenarios_rows(frame: pd.DataFrame) -> Iterator[list[Any]]:
-    """One row per task, shots, split and kind that somebody completed."""
+    """One row per task, shots, split and kind with completed participations."""
     scenarios: Iterable[Any] = frames.scenarios(frame).itertuples()
     for row in scenarios:
         yield [
@@ -196,7 +196,7 @@ def scenarios_rows(frame: pd.DataFrame) -> Iterator[list[Any]]:
         ]  # fmt: skip
 
 
-# The rows of the exported files that hold what is concluded from all answers of a cell.
+# The rows of the files that summarise all answers of a cell.
 
 CONCLUDED = (
     "agreement.csv", "intervals.csv", "contrasts.csv", "ceilings.csv", "items.csv",
@@ -206,7 +206,7 @@ HEAD = 5  # columns before the figures: study and manifest, which all rows have,
 
 
 def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
-    """File -> its rows; the answers of one kind and task are in memory at a time."""
+    """File -> its rows; only the answers of one kind and task are in memory at a time."""
     concluded: dict[str, list[list[Any]]] = {name: [] for name in CONCLUDED}
     tasks = list(study.tasks.order_by("name"))
     versions = {task.name: task.version for task in tasks}
@@ -263,7 +263,7 @@ def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[s
 
 
 def _agreement(frame: Any) -> list[dict[str, Any]]:
-    """Agreement and the majority's answer of each cell."""
+    """Agreement and the answer of the majority in each cell."""
     pairs = zip(findings.agreements(frame), findings.aggregates(frame), strict=True)
     return [
         in_file(TABLES["agreement"], own) | in_file(TABLES["aggregates"], group)
@@ -272,7 +272,7 @@ def _agreement(frame: Any) -> list[dict[str, Any]]:
 
 
 def _of(name: str, columns: Sequence[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
-    """The rows by those columns that the file has."""
+    """The rows with the columns that the file has."""
     written = [column for column in columns if column.name in COLUMNS[name]]
     return [in_file(written, row) for row in rows]
 

@@ -1,7 +1,7 @@
-"""Pictures of the pages that annotators saw, taken by Playwright with this machine's Chromium.
+"""Pictures of the pages that annotators saw, taken by Playwright with an installed Chromium.
 
-Playwright is optional (the extra `pictures`) and downloads nothing here: the browser is one that is
-on the path, or the one that is named.
+Playwright is optional (the extra `pictures`) and does not download a browser: it uses one on the
+path, or the given one.
 """
 
 import shutil
@@ -18,13 +18,13 @@ from django.contrib.staticfiles import finders
 from annotation.pages.worker.question import WIDGETS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# Beside what Playwright starts it with: headless, without a sandbox (it shows our own files alone,
-# and would not start for root), nothing in the background.
+# Added to Playwright's own flags, which include: headless, no sandbox (only our files are opened,
+# and as root Chromium needs it), no background services.
 FLAGS = (
     "--disable-gpu",
     "--disable-quic",
     "--host-resolver-rules=MAP * ~NOTFOUND",
-    "--allow-file-access-from-files",  # else it loads no modules from a disk
+    "--allow-file-access-from-files",  # for modules in local files
 )
 SCRIPTS = "".join(
     f'<script type="module" src="../js/{name}.js"></script>\n'
@@ -34,12 +34,12 @@ PATIENCE = 30  # seconds for one step of the browser
 
 
 class PictureError(Exception):
-    """Why there are no pictures; the text is for people."""
+    """Taking pictures failed; the message is shown to users."""
 
 
 @dataclass(frozen=True)
 class Device:
-    """A screen: its size in CSS pixels, how many dots make one of them, and whether by touch."""
+    """A screen: its size in CSS pixels, dots per pixel, and whether it is a touch screen."""
 
     name: str
     width: int
@@ -52,15 +52,15 @@ DEVICES = (Device("desktop", 1280, 800, 1, False), Device("phone", 390, 844, 2, 
 
 
 def browser() -> str | None:
-    """The Chromium that is on the path, if there is one."""
+    """The Chromium on the path, if there is one."""
     return next((path for path in map(shutil.which, BROWSERS) if path), None)
 
 
 def take(folder: Path, path: str) -> list[Path]:
-    """Picture every page of `folder`, with scripts, whole, on each device; return the PNGs.
+    """Take a picture of each page of `folder`, with scripts, on each device; return the PNGs.
 
-    They are NAME-DEVICE.png beside the pages, whose styles lie in ../style. Raises PictureError,
-    and then leaves none behind.
+    They are NAME-DEVICE.png in `folder`; styles are in ../style. Raises PictureError, and then
+    deletes all pictures.
     """
     pages = sorted(folder.glob("*.html"))
     with tempfile.TemporaryDirectory(prefix="handful-pictures-") as temporary:
@@ -70,7 +70,7 @@ def take(folder: Path, path: str) -> list[Path]:
             for device in DEVICES
         }
         pictures = [png for pairs in shots.values() for _copy, png in pairs]
-        # In a thread of its own: Playwright runs an event loop, where Django refuses the database.
+        # In a separate thread: Playwright runs an event loop, in which Django refuses queries.
         with ThreadPoolExecutor(max_workers=1) as executor:
             try:
                 executor.submit(_photograph, shots, path).result()
@@ -82,7 +82,7 @@ def take(folder: Path, path: str) -> list[Path]:
 
 
 def print_report(html: Path, path: str) -> Path:
-    """Print a document as A4, beside it as PDF, page numbers and all. Raises PictureError."""
+    """Print a document as A4 with page numbers, as a PDF of the same name. Raises PictureError."""
     pdf = html.with_suffix(".pdf")
     with ThreadPoolExecutor(max_workers=1) as executor:
         try:
@@ -103,7 +103,7 @@ def _print(html: Path, pdf: Path, path: str) -> None:
 
 @contextmanager
 def _opened(path: str) -> Iterator[Any]:
-    """The browser, open; raises PictureError for whatever goes wrong in it."""
+    """The open browser; raises PictureError for any error in it."""
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
@@ -138,17 +138,17 @@ def _photograph(shots: Mapping[Device, Sequence[tuple[Path, Path]]], path: str) 
 
 
 def _reason(message: str) -> str:
-    """What Playwright says first, and the last line that the browser wrote before it ended."""
+    """The first line of Playwright's message, and the last line that the browser wrote."""
     lines = message.partition("\nCall log:")[0].splitlines()
     written = [line.partition("[err] ")[2] for line in lines if "[err] " in line]
     return ": ".join([lines[0], *written[-1:]])
 
 
 def _with_scripts(pages: Sequence[Path], style: Path, target: Path) -> list[Path]:
-    """Copies of the pages with the scripts that annotators' pages have."""
+    """Copies of the pages with the scripts of annotators' pages."""
     shutil.copytree(style, target / "style")
     scripts = finders.find("js")
-    assert scripts is not None  # they are ours
+    assert scripts is not None  # part of the source code
     shutil.copytree(scripts, target / "js")
     (target / "seen").mkdir()
     copies = [target / "seen" / page.name for page in pages]

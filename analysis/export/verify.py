@@ -429,7 +429,7 @@ def drawn(examples: list[Example], order: str, seed: str) -> list[Example]:
 
 
 def with_checks(order: list[Example], pool: list[Example], wanted: int, seed: str) -> list[Example]:
-    """The order with so many attention checks, each in a stretch of its own, never first."""
+    """The order with so many attention checks, each in a separate stretch, never first."""
     rng, order = random.Random(seed), list(order)
     chosen = rng.sample(range(len(pool)), min(wanted, len(pool)))
     stretch, room = len(order) / len(chosen), max(len(order) / len(chosen) - 1, 0)
