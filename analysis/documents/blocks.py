@@ -32,7 +32,7 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Fact:
-    """A name and its value; `is_code` where every character matters (hashes, recipes)."""
+    """A name and its value; `is_code` if every character matters (hashes, recipes)."""
 
     name: str
     text: str
@@ -47,7 +47,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Quote:
-    """A text quoted verbatim under its name; line breaks are kept."""
+    """A text quoted verbatim under its name, with its line breaks."""
 
     name: str
     text: str
@@ -69,18 +69,18 @@ class Grid:
     def of(
         cls, caption: str, columns: Sequence[Column], rows: Iterable[Any], notes: Sequence[str] = ()
     ) -> "Grid":
-        """The table of these rows, as a page shows it."""
+        """The table of these rows, as on a page."""
         headings = [column.heading for column in table_columns.on_page(columns)]
         return cls(caption, headings, table_columns.cells(columns, rows), notes)
 
     @property
     def label(self) -> str:
-        """How a text refers to it: "Table 1. ", "" where tables have no numbers."""
+        """The number in references: "Table 1. ", or "" if tables are not numbered."""
         return f"Table {self.number}. " if self.number else ""
 
     @property
     def is_tight(self) -> bool:
-        """Cells of numbers and short words, which are not broken over lines."""
+        """Whether its cells are numbers and short words, which are not wrapped."""
         return all(len(cell) <= LONGEST_UNBROKEN for row in self.rows for cell in row)
 
 
@@ -96,15 +96,15 @@ class Picture:
 
     @property
     def label(self) -> str:
-        """How a text refers to it: "Figure 1. ", "" where figures have no numbers."""
+        """The number in references: "Figure 1. ", or "" if figures are not numbered."""
         return f"Figure {self.number}. " if self.number else ""
 
 
 @dataclass(frozen=True)
 class Item:
-    """An item of a checklist: its number, answer, and what the answer rests on.
+    """An item of a checklist: its number, answer, and the evidence for the answer.
 
-    `field` names the field of the short form that it uses; "" where the study alone answers.
+    `field` is the field of the short form that it uses; "" if the study provides the answer.
     """
 
     number: str
@@ -115,13 +115,13 @@ class Item:
 
     @property
     def is_short(self) -> bool:
-        """Is the answer a word or a number, which is set bold, and not a sentence?"""
+        """Is the answer a word or a number, which is set bold, rather than a sentence?"""
         return len(self.answer) <= LONGEST_BOLD
 
 
 @dataclass(frozen=True)
 class Checklist:
-    """A filled-in form; `name` is that of its files."""
+    """A completed form; `name` is the name of its files."""
 
     name: str
     items: Sequence[Item]
@@ -143,7 +143,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Front:
-    """The head of a document: who wrote it where, and the facts below that."""
+    """The head of a document: authors and affiliations, with facts below."""
 
     authors: Sequence[str]
     affiliations: Sequence[str]
@@ -158,7 +158,7 @@ class Document:
 
 
 def numbered(sections: Iterable[Section]) -> list[Section]:
-    """The same sections with their tables numbered, and their figures, in their order."""
+    """The same sections with numbered tables and figures, in their order."""
     counts = {"Table": 0, "Figure": 0}
 
     def with_number(block: Block) -> Block:
@@ -172,7 +172,7 @@ def numbered(sections: Iterable[Section]) -> list[Section]:
 
 
 def meanings(columns: Sequence[Column]) -> str:
-    """What each column means, in sentences."""
+    """The meaning of each column, in sentences."""
     return " ".join(f"{c.heading}: {c.meaning.rstrip('.')}." for c in columns if c.meaning)
 
 

@@ -1,6 +1,6 @@
 """The head of a report (title, authors, ethics approval, design), and its licence.
 
-What only a researcher knows is kept with the answers to the report's checklist, by these names.
+Values that only researchers know are stored with the answers to the report's checklist.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import moment
 from annotation.models import Study
 
-ETHICS = "1.9"  # of the checklist
+ETHICS = "1.9"  # in the checklist
 # Name of the answer -> the question to the researcher.
 ASKED = {
     "title": "Title of the report; without one that of the study",
@@ -38,12 +38,12 @@ def front(record: StudyRecord, answers: Mapping[str, str]) -> Front:
 
 
 def title(record: StudyRecord, answers: Mapping[str, str]) -> str:
-    """The title that the researcher gave the report, or the study's."""
+    """The title that the researcher entered for the report, or the study's."""
     return " ".join(_lines(answers.get("title", ""))) or f"Report: {record.study.title}"
 
 
 def missing(study: Study, answers: Mapping[str, str]) -> list[str]:
-    """What a publication needs and is not stated, in words."""
+    """Missing values that a publication requires, as text."""
     needed = {
         "authors": answers.get("authors"),
         "licence": answers.get("licence"),
@@ -53,9 +53,9 @@ def missing(study: Study, answers: Mapping[str, str]) -> list[str]:
 
 
 def page_style(study: Study) -> str:
-    """CSS of what stands below each printed page: the study, its design, the version of Handful.
+    """CSS of the footer of printed pages: the study, its design, the version of Handful.
 
-    The name of a study holds no character that CSS takes for its own.
+    The name of a study cannot contain characters with a meaning in CSS.
     """
     words = (
         f"{study.name} · design {study.manifest_hash[:12] or 'draft'} · Handful {settings.VERSION}"
@@ -67,7 +67,7 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-# Under which licence a bundle is published: a choice of the researcher, by its SPDX name.
+# The licence of a bundle: the researcher's choice, by SPDX name.
 
 OWN_TERMS = "own"
 # SPDX name -> title and address of its text.
@@ -98,18 +98,18 @@ OF_TASKS = (
 
 
 def licence_title(answers: Mapping[str, str]) -> str:
-    """The chosen licence in words."""
+    """The title of the chosen licence."""
     chosen = answers.get("licence", "")
     return LICENCES[chosen][0] if chosen in LICENCES else NOT_STATED
 
 
 def licence_address(answers: Mapping[str, str]) -> str:
-    """Where its text stands; "" for own terms and where none is chosen."""
+    """The address of its text; "" for own terms and without a choice."""
     return LICENCES.get(answers.get("licence", ""), ("", ""))[1]
 
 
 def licence_problem(answers: Mapping[str, str]) -> dict[str, str]:
-    """What is wrong with the choice, by the name of the answer."""
+    """The error in the choice, by the name of the answer."""
     chosen = answers.get("licence", "")
     if chosen and chosen not in LICENCES:
         return {"licence": f"Choose one of {', '.join(LICENCES)}, or leave it empty."}
@@ -117,7 +117,7 @@ def licence_problem(answers: Mapping[str, str]) -> dict[str, str]:
 
 
 def licence_text(answers: Mapping[str, str], holders: str) -> str:
-    """The file LICENSE; "" where no licence is chosen."""
+    """The file LICENSE; "" without a licence."""
     chosen = answers.get("licence", "")
     if chosen not in LICENCES:
         return ""

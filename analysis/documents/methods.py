@@ -1,4 +1,4 @@
-"""The methods section of the report: what the design froze, what happened, what was computed."""
+"""The methods section of the report: the frozen design, the conduct of the study, the analysis."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -27,7 +27,7 @@ from tasks.answer_keys import LONG_TEXT, NUMBER, OPTION, SHORT_TEXT
 def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph]:
     """Design, steps, gates, participants, score, tests and pay; only what this study had.
 
-    `tables` are those that the report has: caption -> number of rows, or of those with a p.
+    `tables` are those in the report: caption -> number of rows, or of those with a p value.
     """
     texts = [
         _design(record),
@@ -46,7 +46,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
 
 
 def per_browser(record: StudyRecord) -> str:
-    """For whom exclusivity holds per browser, as a sentence; "" where nobody came like that."""
+    """A sentence on people for whom exclusivity holds per browser; "" if there are none."""
     number = dict(record.platforms).get(PLATFORMS["link"])
     if not number:
         return ""
@@ -77,7 +77,7 @@ def _design(record: StudyRecord) -> str:
 
 
 def _assignment(record: StudyRecord) -> list[str]:
-    """By choice where people on Prolific had one, else as the platform assigns seats."""
+    """How scenarios were assigned: by choice on Prolific, or by the platform's allocation."""
     if not record.chose_scenario:
         return [recruitment.assignment(REPORTED)]
     others = {name for name, _number in record.platforms} - {PLATFORMS["prolific"]}
@@ -86,7 +86,7 @@ def _assignment(record: StudyRecord) -> list[str]:
 
 
 def _recruitment(record: StudyRecord) -> str:
-    """How people came to a scenario, and who could come."""
+    """How people were recruited for a scenario, and who was eligible."""
     manifest = record.manifest
     sentences = [
         *_assignment(record),
@@ -98,7 +98,7 @@ def _recruitment(record: StudyRecord) -> str:
 
 
 def _answers(manifest: dict[str, Any]) -> str:
-    """What an answer is in these tasks."""
+    """The types of answers in these tasks."""
     named: dict[str, list[str]] = {verb: [] for _noun, verb in wording.WAYS.values()}
     for task in manifest["tasks"]:
         _noun, verb = wording.WAYS[wording.way(task["card"])]
@@ -111,7 +111,7 @@ def _answers(manifest: dict[str, Any]) -> str:
 
 
 def _named(manifest: dict[str, Any], wanted: Callable[[dict[str, Any]], Any]) -> list[str]:
-    """The names of the tasks whose cards fulfil the condition."""
+    """The names of the tasks whose cards satisfy `wanted`."""
     return [task["name"] for task in manifest["tasks"] if wanted(task["card"])]
 
 
@@ -255,7 +255,7 @@ def _were(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-# How a single answer of other kinds is given -> which one is right.
+# Type of a single answer -> the correct one.
 RIGHT = {
     OPTION: "the gold option",
     NUMBER: "a number equal to the gold number",
@@ -295,7 +295,7 @@ def _score(record: StudyRecord) -> str:
 
 
 def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
-    """How the intervals and tests of the report were computed, of each kind that it has."""
+    """How the intervals and tests in the report were computed."""
     sentences = []
     if tables.get(results.OF_MEANS):
         sentences.append(

@@ -1,7 +1,7 @@
-"""Every table of a study as a paper prints it: one place that knows them all by name.
+"""Every table of a study as a paper prints it, by name.
 
-The rows and columns are those of the page, the CSV and the API; recipe, marks and what each column
-means come along as notes.
+The rows and columns are those of the page, the CSV and the API; recipe, marks and the meanings of
+columns are added as notes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -54,7 +54,7 @@ Maker = Callable[[Study, str], Iterator[PaperTable]]
 
 
 def titles(study: Study) -> dict[str, str]:
-    """Name -> title of each table that such a study has; computes nothing."""
+    """Name -> title of each table that this study has; computes nothing."""
     return {name: title for name, (title, _make) in _makers(study).items()}
 
 
@@ -63,16 +63,16 @@ def _makers(study: Study) -> dict[str, tuple[str, Maker]]:
 
 
 def tables(study: Study, kind: str, name: str) -> list[PaperTable]:
-    """The tables of that name (one of `titles`), without those that have no row.
+    """The tables of that name (one of `titles`), without empty ones.
 
-    Findings that wait for their job are computed here and now.
+    Findings that wait for their job are computed immediately.
     """
     _title, make = _makers(study)[name]
     return [table for table in make(study, kind) if table.rows]
 
 
 def latex(study: Study, kind: str, name: str) -> str:
-    """Them in LaTeX, one after the other; a remark where there is no row."""
+    """These tables in LaTeX, one after the other; a remark if they are empty."""
     texts = [as_latex(table) for table in tables(study, kind, name)]
     return "\n".join(texts) or "% This table has no row yet.\n"
 
@@ -87,7 +87,7 @@ def _table(
     about: str = "",
     groups: Sequence[tuple[str, int]] = (),
 ) -> PaperTable:
-    """A table with the notes that all of them have."""
+    """A table with the notes that all of them share."""
     own = sorted({recipe(t.card.gold_rule, metric=t.card.metric) for t in study.tasks.all()})
     notes = [*filter(None, [about]), f"Recipe: {'; '.join(own)}", *marks.sentences(study)]
     caption = f"{title}: {study.title}, {WHO[Kind(kind)]}"
@@ -164,7 +164,7 @@ def _scores_of(place: int, task: str) -> Column:
 
 
 def _simple(table: Table) -> tuple[str, Maker]:
-    """A table whose rows and columns are those of its page as they stand."""
+    """A table with the rows and columns of its page."""
 
     def tables_of(study: Study, kind: str) -> Iterator[PaperTable]:
         rows = table.rows(study, kind)
@@ -193,7 +193,7 @@ def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
     )  # fmt: skip
 
 
-# Name -> title and maker; the order is that of the menu.
+# Name -> title and function, in the order of the menu.
 TABLES: dict[str, tuple[str, Maker]] = {
     "human-performance": ("Table", _performance),
     "training": ("Training table", _training),

@@ -1,4 +1,4 @@
-"""The planned analysis of a preregistration, and what a cross-task study adds to documents."""
+"""The planned analysis of a preregistration, and the additions for cross-task studies."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from tasks.columns import Column, on_page
 
 
 def blocks(manifest: Manifest) -> list[Block]:
-    """What will be computed, decided before anybody has a seat."""
+    """The planned computations, which are fixed before the first seat is taken."""
     return [
         Bullets(
             [
@@ -66,7 +66,7 @@ SCORES = [
 
 
 def _further(manifest: Manifest) -> list[str]:
-    """Further intervals of the means, and agreement where a cell has two annotators."""
+    """Further intervals of the means, and agreement for cells with two annotators."""
     largest = max(group_sizes(manifest["scenarios"]).values())
     over_people = (
         f" and, from {FEWEST_FOR_BOOTSTRAP} annotators on, over annotators and over both"
@@ -88,7 +88,7 @@ def _further(manifest: Manifest) -> list[str]:
 
 
 def _votes(manifest: Manifest) -> str:
-    """How answers are aggregated, by the kinds of answers of the tasks."""
+    """How answers are aggregated, by the types of answers of the tasks."""
     kinds = {way(task["card"]) for task in manifest["tasks"]}
     votes = {
         "plurality vote on labels and options": kinds & {LABEL, OPTION},
@@ -118,7 +118,7 @@ def _models(manifest: Manifest) -> str:
 
 
 def _equivalence(manifest: Manifest) -> list[str]:
-    """The margin of the design, if it has one."""
+    """The equivalence margin of the design, or that it has none, in sentences."""
     margin = manifest["equivalence_margin"]
     if margin is None:
         return ["The design has no equivalence margin: no claim of equivalence is planned."]
@@ -164,7 +164,7 @@ def _contrasts(scenarios: list[dict[str, Any]], rule: dict[str, Any]) -> list[Bl
 
 
 def _power(groups: list[tuple[int, int]]) -> Grid:
-    """What contrasts between groups of these sizes can show."""
+    """The differences that contrasts between groups of these sizes can detect."""
     number = len(groups)
     levels = sorted({LEVEL, LEVEL / number}, reverse=True)
     rows = [
@@ -196,14 +196,14 @@ def _power(groups: list[tuple[int, int]]) -> Grid:
     )  # fmt: skip
 
 
-# What a cross-task study adds to the documents: its arms in words, its planned analysis, gains.
+# Additions for a cross-task study: its arms, its planned analysis, gains.
 
-OF_ARMS = "Gains of the arms"  # caption of the table, and the section
+OF_ARMS = "Gains of the arms"  # caption of the table and title of the section
 OF_CURVE = "Learning curve within an upstream task"
 
 
 def arms(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """The arms and what they are trained on, in sentences; "" of an ordinary study."""
+    """The arms and their training, in sentences; "" for other studies."""
     frozen, v = manifest["cross_task"], verbs
     if not frozen:
         return ""
@@ -227,7 +227,7 @@ def arms(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def planned(manifest: Manifest) -> list[Block]:
-    """The planned analysis of the arms, [] of an ordinary study."""
+    """The planned analysis of the arms; [] for other studies."""
     if not manifest["cross_task"]:
         return []
     return [
@@ -254,7 +254,7 @@ def planned(manifest: Manifest) -> list[Block]:
 
 
 def interval(manifest: Manifest) -> str:
-    """How the interval of a gain is computed, by the number of unseen tasks."""
+    """How the interval of a gain is computed, which depends on the number of unseen tasks."""
     if len({scenario["task"] for scenario in manifest["scenarios"]}) == 1:
         return "Fieller's"
     return (
@@ -264,7 +264,7 @@ def interval(manifest: Manifest) -> str:
 
 
 def _bootstrap(manifest: Manifest) -> str:
-    """That there is one over people, where two arms are planned large enough in every task."""
+    """A sentence on the bootstrap over people, if the groups are planned large enough."""
     seats: Counter[tuple[str, str]] = Counter()
     for scenario in manifest["scenarios"]:
         seats[scenario.get("arm", ""), scenario["task"]] += scenario["seats"]
@@ -280,7 +280,7 @@ def _bootstrap(manifest: Manifest) -> str:
 
 
 def results(study: Study) -> list[Block]:
-    """The gains of people with the models of the paper as published, and the manipulation check."""
+    """The gains of people with the published models of the paper, and the manipulation check."""
     rows = cross_task.gains(study, Kind.PERSON)
     if not rows:
         return [Paragraph("Two arms of one unseen task need a person who has completed it.")]

@@ -1,7 +1,7 @@
-"""The preregistration of a study: its frozen design in plain words, generated at opening.
+"""The preregistration of a study: its frozen design as text, generated when it is opened.
 
-Everything is taken from the manifest, whose hash is part of every export, except the time of
-opening, the version of the consent text, and the number of seats taken by then.
+All of it comes from the manifest, whose hash is in every export, except the time of opening, the
+version of the consent text, and the number of seats taken by then.
 """
 
 import json
@@ -53,7 +53,7 @@ NO_HYPOTHESES = " The design contains no hypotheses."
 
 @dataclass(frozen=True)
 class Opening:
-    """What opening added to the manifest."""
+    """The data of opening that the manifest does not contain."""
 
     hash: str
     at: datetime
@@ -62,7 +62,7 @@ class Opening:
 
 
 def for_study(study: Study) -> Document | None:
-    """The preregistration of a study; None while it is a draft, as opening generates it."""
+    """The preregistration of a study; None for a draft, as opening generates it."""
     if study.is_draft or study.opened_at is None:
         return None
     opening = Opening(
@@ -245,7 +245,7 @@ def _scenarios(manifest: Manifest) -> list:
     ]
 
 
-# Option of a design -> what the procedure says where it is chosen.
+# Option of a design -> the sentence of the procedure if it is chosen.
 OPTIONS = {
     "try_the_tool": "Before the first example, annotators may try the tool on three made-up"
     " sentences, the same in all scenarios of a task; these are neither scored nor stored.",
@@ -334,7 +334,7 @@ def _rules(manifest: Manifest) -> list:
 
 
 def _sensitivity(manifest: Manifest) -> str:
-    """The rules of the sensitivity table that this design can tell apart."""
+    """The rules of the sensitivity table that can differ in this design."""
     told = "answers to the exit questionnaire" if manifest["exit_questionnaire"] else ""
     checks = "attention checks" if manifest["attention_checks"] else ""
     training, seconds = (", ".join(map(str, least)) for least in (TRAINING, SECONDS))
@@ -374,6 +374,6 @@ def _consent(manifest: Manifest, opening: Opening) -> list:
 
 
 def _besides(manifest: Manifest, key: str, title: str) -> list[Quote]:
-    """What the design says there, in its own words."""
+    """The design's text for that key, as a quotation."""
     text = manifest[key]
     return [Quote(title, text)] if text else []

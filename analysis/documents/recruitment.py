@@ -1,4 +1,4 @@
-"""How people come to a study, and what the report says of those behind a result."""
+"""How people are recruited, and the report's sections on the people behind a result."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ ELSEWHERE = "Each arrival from elsewhere"
 
 
 def assignment(verbs: Verbs = PLANNED, of: str = "Each arrival") -> str:
-    """How arrivals come to a scenario, in a sentence."""
+    """How arrivals are assigned to a scenario, in a sentence."""
     return (
         f"{of} {verbs.is_} assigned to the least filled scenario that they {verbs.are} eligible"
         " for, with ties broken by the seed."
@@ -24,14 +24,14 @@ def assignment(verbs: Verbs = PLANNED, of: str = "Each arrival") -> str:
 
 
 def choice(verbs: Verbs = PLANNED) -> str:
-    """That participants choose their scenario, in a sentence."""
+    """A sentence saying that participants choose their scenario."""
     return (
         f"Participants {verbs.choose} their scenario on Prolific, where each scenario {verbs.is_} a"
         " study of its own, so contrasts between scenarios compare self-selected groups."
     )
 
 
-# Key of the audience -> what the condition is called, and the end of its value.
+# Key of the audience -> name of the condition, and the end of its value.
 CONDITIONS = {
     "countries": ("countries", ""),
     "languages": ("languages", ""),
@@ -43,7 +43,7 @@ CONDITIONS = {
 
 
 def audience(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """Who is invited on Prolific, as sentences; [] where the design does not say it."""
+    """The people invited on Prolific, in sentences; [] if the design does not restrict them."""
     asked = manifest["audience"] or {}
     wanted = [
         f"{name} {_flat(asked[key])}{end}"
@@ -65,7 +65,7 @@ def audience(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
 
 
 def _flat(value: Any) -> str:
-    """A condition in words, such as "sex (female 50, male 50)"."""
+    """A condition as text, such as "sex (female 50, male 50)"."""
     if isinstance(value, dict):
         return ", ".join(
             f"{name} ({_flat(each)})" if isinstance(each, dict) else f"{name} {_flat(each)}"
@@ -75,7 +75,7 @@ def _flat(value: Any) -> str:
 
 
 def programs(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Whether programs may take people's seats, in a sentence; "" where they may not."""
+    """Whether programs may take people's seats, in a sentence; "" if they may not."""
     if not manifest["programs_as_people"]:
         return ""
     return (
@@ -85,19 +85,19 @@ def programs(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def rehearsal(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """That simulated annotators may take part, in a sentence; "" of a real study."""
+    """A sentence saying that simulated annotators may take part; "" for a real study."""
     if not manifest["rehearsal"]:
         return ""
     return f"The study {verbs.is_} a rehearsal: simulated annotators {verbs.may} take part in it."
 
 
-# What the report says of the people behind a result: attrition, admission, inclusion criteria.
+# The report's sections on people behind a result: attrition, admission, inclusion criteria.
 
 SENSITIVITY = "Sensitivity to inclusion criteria"
 
 
 def of_attrition(record: StudyRecord) -> list[Block]:
-    """Who completed in each arm, and Lee's bounds; nothing without a difference between shots."""
+    """Completions in each arm, and Lee's bounds; empty without a difference between shots."""
     rows = ATTRITION.rows(record.study, Kind.PERSON)
     if not rows:
         return []
@@ -106,7 +106,7 @@ def of_attrition(record: StudyRecord) -> list[Block]:
 
 
 def of_admission(record: StudyRecord) -> list[Block]:
-    """The pass rates of the arms; nothing where the design has no rule."""
+    """The pass rates of the arms; empty if the design has no rule."""
     study = record.study
     rows = ADMISSION.rows(study, Kind.PERSON)
     if not rows:
@@ -128,7 +128,7 @@ def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
 
 
 def _unused(manifest: Manifest) -> set[str]:
-    """The words of criteria that cannot change a cell of this design."""
+    """The texts of criteria that cannot change a cell of this design."""
     has_training = any(shots_of(manifest))
     return {
         rule.words
@@ -139,7 +139,7 @@ def _unused(manifest: Manifest) -> set[str]:
 
 
 def _silence(record: StudyRecord) -> str:
-    """That there are no criteria by the exit questionnaire, as nobody answered it."""
+    """A sentence on missing criteria, if the exit questionnaire has no answers."""
     is_asked = bool(record.manifest["exit_questionnaire"])
     is_silent = is_asked and not any(record.exit_answers.values())
     return " The exit questionnaire has no answers." if is_silent else ""

@@ -1,8 +1,8 @@
-"""The report of a study: what a paper needs to say, from its design and its record.
+"""The report of a study: the content that a paper needs, from its design and its record.
 
-A document as data (blocks.py), from numbers gathered once (study_record.py) and the tables that
-were computed (results.py). People only; simulated annotators and models have sections of their own.
-Nobody is named.
+A document as data (blocks.py), from numbers gathered once (study_record.py) and the tables in
+results.py. It covers people; simulated annotators and models have separate sections. It does not
+contain names.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,11 +51,11 @@ def for_study(
     masked: Callable[[str], str] = str,
     sums: str = "",
 ) -> Document | None:
-    """The report of a study; None while it is a draft.
+    """The report of a study; None for a draft.
 
-    `sent` holds answers of the researcher that could not be stored and are shown instead of the
-    stored ones; `masked` is applied to texts that people wrote. `sums` is the SHA-256 of SHA256SUMS
-    where the report is part of a bundle.
+    `sent` holds rejected answers of the researcher, which are shown in place of the stored ones;
+    `masked` is applied to texts that people entered. `sums` is the SHA-256 of SHA256SUMS if the
+    report is part of a bundle.
     """
     if study.is_draft:
         return None
@@ -110,24 +110,24 @@ def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
 
 
 def _section(title: str, blocks: Sequence[Block], marked: Sequence[Block] = ()) -> list[Section]:
-    """The section with the marks of the study below it; none without blocks."""
+    """The section with the study's marks at its end; none without blocks."""
     return [Section(title, [*blocks, *marked])] if blocks else []
 
 
 def _hypotheses(record: StudyRecord) -> list[Section]:
-    """What was expected, as frozen at opening; no section where the design says nothing."""
+    """The hypotheses, as frozen at opening; no section if the design has none."""
     text = record.manifest["hypotheses"]
     frozen = "As frozen with the design, before the first seat was taken."
     return [Section("Hypotheses", [Quote(frozen, text)])] if text else []
 
 
 def _of_arms(record: StudyRecord) -> list[Block]:
-    """What a cross-task study found; [] of an ordinary study."""
+    """The results of a cross-task study; [] for other studies."""
     return planned_analysis.results(record.study) if record.study.is_cross_task else []
 
 
 def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
-    """The tables among them: caption -> number of rows; of differences, of those with a p."""
+    """Caption of a table -> number of rows; for differences, of those with a p value."""
     sizes = {}
     for grid in (block for block in blocks if isinstance(block, Grid)):
         known = [dict(zip(grid.columns, row, strict=True)).get("p") != NOTHING for row in grid.rows]
@@ -139,7 +139,7 @@ def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
 
 
 def _performance(record: StudyRecord, kinds: Sequence[str]) -> list[Block]:
-    """The tables of these kinds, each also with those excluded, if any."""
+    """The tables of these kinds, each also with excluded annotators, if any."""
     return [_table(table) for kind in kinds for table in versions(record.study, kind, record.frame)]
 
 
@@ -157,7 +157,7 @@ def _stage(name: str, meaning: str) -> Column:
 
 
 AT_ZERO = " (at zero shots: saw the first example)"
-# Of (scenario, Funnel).
+# Columns of (scenario, Funnel).
 FUNNEL = [
     Column("scenario", "Scenario", get=itemgetter(0)),
     _stage("arrived", "took a seat"),
@@ -215,7 +215,7 @@ def _meanings_of_funnel(record: StudyRecord) -> str:
 
 
 def _counted(record: StudyRecord) -> list[str]:
-    """How people with several tasks are counted; [] where nobody can have several."""
+    """How people with several tasks are counted; [] if the design gives each person one task."""
     if record.manifest["tasks_per_worker"] == 1:
         return []
     return [
@@ -289,7 +289,7 @@ def _decision(in_analysis: bool) -> str:
     return "included again" if in_analysis else "excluded"
 
 
-# Of (version, since, number of participations).
+# Columns of (version, since, number of participations).
 CONSENTS = [
     Column("version", "Version", get=itemgetter(0)),
     Column("since", "In use since", show=moment, get=itemgetter(1)),
@@ -342,7 +342,7 @@ def _changes(record: StudyRecord) -> list[Block]:
 
 
 def _sample(record: StudyRecord) -> list[Section]:
-    """The table of the sample; no section where nothing is known of the people."""
+    """The table of the sample; no section without data on the people."""
     rows = record.sample
     if not rows:
         return []
@@ -388,5 +388,5 @@ def _provenance(record: StudyRecord) -> list[Block]:
 
 
 def _anchor(record: StudyRecord) -> list[Fact]:
-    """What ties the bundle that holds this report to its data."""
+    """What links the bundle with this report to its data."""
     return [Fact("SHA-256 of SHA256SUMS", record.sums, is_code=True)] if record.sums else []

@@ -1,10 +1,10 @@
 """The parts of the report that take long, computed once as a job for all server processes.
 
-Where few answers by people count (findings.is_small) they are computed with the page. Of more there
-is a job, which the page itself asks for. Its result is kept under everything that it was made of:
-the frozen design, all completed participations and whether they are in the analysis, the files of
-predictions, and how many models told of their run. What completed participations answered and what
-a file predicts never changes, so it cannot go stale.
+With few answers in the analysis (findings.is_small) they are computed with the page; otherwise by a
+job, which the page itself requests. Its result is stored under its inputs: the frozen design, all
+completed participations and whether they are in the analysis, the files of predictions, and the
+number of reported model runs. The answers of completed participations and the contents of files
+never change, so a result cannot become stale.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,13 +40,13 @@ from tasks.models import Job, Task
 
 
 def _has_models(record: StudyRecord) -> bool:
-    """Is there a model, in a file or in a seat, or a figure that CLUES printed for a task?"""
+    """Is there a model, in a file or in a seat, or a published figure of CLUES for a task?"""
     is_published = any(map(published.name_of, record.tasks))
     return bool(record.model_names) or record.has_seated_models or is_published
 
 
 def pictures(record: StudyRecord) -> list[Block]:
-    """Pictures if they can be drawn, else the numbers behind them."""
+    """Pictures if they can be drawn, otherwise the numbers behind them."""
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     shown: list[Block] = []
@@ -65,9 +65,9 @@ def pictures(record: StudyRecord) -> list[Block]:
 
 
 # Sections of the report: intervals of the means, differences between shots, people minus models.
-# Each table says below it which question its intervals answer.
+# Notes below each table say which question its intervals answer.
 
-# Captions of the tables, by which the methods section knows what was computed.
+# Captions of the tables, from which the methods section knows what was computed.
 OF_MEANS, OF_RESAMPLES, OF_SHOTS, OF_MODELS = (
     "Means with 95 % intervals", "Bootstrap intervals of the means", "Differences between shots",
     "People minus models",
@@ -97,7 +97,7 @@ def uncertainty(record: StudyRecord) -> list[Block]:
 
 
 def _bootstraps(means: Sequence[Finding]) -> Grid:
-    """The bootstraps of the means; those over people only where a cell has enough of them."""
+    """The bootstraps of the means; over people only if a cell has enough of them."""
     known = {column.heading for column in findings_columns.table("intervals", means).columns}
     chosen = [heading for heading in BOOTSTRAPS if heading in known]
     shown = headed(findings_columns.COLUMNS["intervals"], chosen)
@@ -105,7 +105,7 @@ def _bootstraps(means: Sequence[Finding]) -> Grid:
 
 
 def people_minus_models(record: StudyRecord) -> list[Block]:
-    """The differences from models; nothing where there are none."""
+    """The differences from models; empty without models."""
     rows = differences.differences(record.study, Kind.PERSON)
     if not rows:
         return []
@@ -117,13 +117,13 @@ def people_minus_models(record: StudyRecord) -> list[Block]:
 
 
 def _asked(study: Study, columns: list[Column]) -> list[Column]:
-    """Without the verdict on equivalence where the design has no margin."""
+    """The columns, without the verdict on equivalence if the design has no margin."""
     has_margin = study.equivalence_margin is not None
     return [column for column in columns if has_margin or column.heading != "Equivalence"]
 
 
 def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: list[str]) -> Grid:
-    """A table whose notes explain the mark of small groups only where a cell has it."""
+    """A table whose notes explain the mark of small groups only if a cell has it."""
     grid = Grid.of(caption, columns, rows)
     if not any(FEW in cell for row in grid.rows for cell in row):
         notes = [note.replace(f"; {ASSUMES}", "") for note in notes]
@@ -131,18 +131,18 @@ def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: l
 
 
 def headed(columns: Sequence[Column], headings: Sequence[str]) -> list[Column]:
-    """The columns of the page with these headings, in this order."""
+    """The page's columns with these headings, in this order."""
     by_heading = {column.heading: column for column in on_page(columns)}
     return [by_heading[heading] for heading in headings]
 
 
-# Sections of the report on people among themselves: agreement, aggregates, ceilings, golds.
+# Sections of the report on comparisons among people: agreement, aggregates, ceilings, golds.
 
-AGREEMENT = "Agreement"  # caption of its table, by which the methods section knows of it
+AGREEMENT = "Agreement"  # caption of its table, which the methods section looks up
 
 
 def agreement(record: StudyRecord) -> list[Block]:
-    """Agreement and aggregated answers; nothing where no cell has two annotators."""
+    """Agreement and aggregated answers; empty if no cell has two annotators."""
     agreements = findings.agreements(record.answered)
     if all(row.n < 2 for row in agreements):
         return []
@@ -157,12 +157,12 @@ def agreement(record: StudyRecord) -> list[Block]:
 
 
 def _known(table: findings_columns.Table) -> list[Column]:
-    """The columns in which a row has a value."""
+    """The columns with a value in some row."""
     return [c for c in table.columns if any(c.text(row) != NOTHING for row in table.rows)]
 
 
 def among_people(record: StudyRecord) -> list[Block]:
-    """How well people meet each other, and how often they all agree against the gold."""
+    """How well people match each other, and how often they all agree against the gold."""
     if record.analysed.empty:
         return [Paragraph("No annotator has completed the study yet.")]
     frame = record.answered
@@ -182,13 +182,13 @@ def among_people(record: StudyRecord) -> list[Block]:
     ]
 
 
-# The section of the report on models: their scores on the same examples, and the differences. A
-# model comes in by a file of predictions, or in the annotator's seat; both stand here.
+# The section of the report on models: their scores on the same examples, and the differences. It
+# has models with uploaded predictions and models in annotators' seats.
 
 
 @dataclass(frozen=True)
 class Scored:
-    """A model on one task at one number of shots; `unit` is what its SD is over."""
+    """A model on one task at one number of shots; `unit` is the unit of its SD."""
 
     model: str
     task: Task
@@ -217,9 +217,9 @@ EVERY_METRIC = on_page(metrics.COLUMNS)
 
 
 def of_models(record: StudyRecord) -> list[Block]:
-    """Scores of each model, of everybody under every metric, people minus models, and effort.
+    """Scores of each model, of people and models under every metric, differences, and effort.
 
-    Nothing where no model was uploaded and none took part.
+    Empty if no model was uploaded and none took part.
     """
     seated = list(_seated(record)) if record.has_seated_models else []
     if not seated and not record.model_names:
@@ -242,7 +242,7 @@ def of_models(record: StudyRecord) -> list[Block]:
 
 
 def _seated(record: StudyRecord) -> Iterator[Scored]:
-    """The models in the annotator's seat, by number of shots; only where they have a score."""
+    """The models in annotators' seats with a score, by number of shots."""
     for shots in sorted(record.study.shots):
         rows = model_runs.seated_scores(record.study, record.tasks, shots, record.frame)
         for model, unit, scores in rows:
@@ -254,7 +254,7 @@ def _seated(record: StudyRecord) -> Iterator[Scored]:
 # The job ------------------------------------------------------------------------------------------
 
 KIND = "report"
-VERSION = 4  # of the parts: raise it when one of them is made otherwise
+VERSION = 4  # of the parts: raise it when one of them changes
 
 PARTS: dict[str, Callable[[StudyRecord], list[Block]]] = {
     "uncertainty": uncertainty,
@@ -269,7 +269,7 @@ BLOCKS: dict[str, type[Paragraph | Grid | Picture]] = {
 
 
 def parameters(study: Study) -> dict[str, Any]:
-    """What the parts are made of now."""
+    """The current inputs of the parts."""
     people = study.participations.filter(status=Status.COMPLETED).order_by("pk")
     files = compared_files.files(study).order_by("pk")
     rows = people.values_list("scenario__task__name", "scenario__shots", "pk")
@@ -291,16 +291,16 @@ def parameters(study: Study) -> dict[str, Any]:
 
 
 def job_of(study: Study, owner: Any = None) -> Job | None:
-    """The job that makes the parts, begun if an owner asks; None where none is needed.
+    """The job that computes the parts, started if `owner` is given; None if no job is needed.
 
-    Where nobody has asked yet, it is a job that is not stored.
+    If no job was started yet, it returns an unsaved one.
     """
     if is_small(study, Kind.PERSON):
         return None
     made_of = parameters(study)
     if owner is not None:
         job = jobs.start(KIND, made_of, total=len(PARTS), owner=owner)
-        # Nobody asks any more for what others were made of.
+        # Delete jobs with older inputs: their results are not needed any more.
         same = Job.objects.filter(kind=KIND, parameters__study=study.pk).exclude(pk=job.pk)
         jobs.drop(same)
         return job
@@ -315,14 +315,14 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     if study is None:
         raise jobs.JobError("The study is not there any more.")
     blocks = list(PARTS.values())[number](StudyRecord(study))
-    # A part is read from the study as it stands: what it stood for must be true afterwards, too.
+    # The part reads the current study, so the inputs must not have changed during the computation.
     if parameters(study) != job.parameters:
         raise jobs.JobError("Who counts, or a model, has changed meanwhile. Open the report again.")
     return [asdict(block) | {"kind": block.kind} for block in blocks]
 
 
 def parts(record: StudyRecord) -> dict[str, list[Block]]:
-    """Each part by its name: as stored, or else computed here and now (for files and programs)."""
+    """Each part by its name: stored, or else computed now (for files and programs)."""
     job = job_of(record.study)
     if job is None or not job.is_done:
         return {name: make(record) for name, make in PARTS.items()}

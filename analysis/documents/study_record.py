@@ -1,7 +1,7 @@
-"""How a study was run, in numbers: arrivals and exits, pay, decisions and changes.
+"""Numbers on how a study was run: arrivals and exits, pay, decisions and changes.
 
-Gathered once for the report. People only, unless a name says otherwise; amounts are in cents, times
-in seconds. Nobody is named; annotators appear under pseudonyms at most.
+Gathered once for the report. They cover people, unless a name says otherwise; amounts are in cents,
+times in seconds. The only names are pseudonyms of annotators.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ from annotation.study import compared_files
 from tasks.models import Example, Split, Task
 from tasks.paper import place
 
-# Where participants came from, in words.
+# Source of participants -> its name in the text.
 PLATFORMS = {"link": "an open link", "personal": "personal one-time links", "prolific": "Prolific"}
-# Sentences of the audit log on what changed while the study ran (AuditEntry.what).
+# Sentences of the audit log (AuditEntry.what) on changes during the study, without names.
 NAMES_NOBODY = re.compile(
     r"Paused automatically: |paused$|reopened$|closed for good$|budget raised from "
     r"|\d+ seats? added to |list entry (made|ended): "
     r"|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
 )
-# A draft there is nothing that anybody could see.
+# Participants cannot see drafts on Prolific.
 NO_CHANGE = re.compile(r"opened$|\d+ stud(y|ies) on Prolific drafted$")
 ABOUT_THE_TEAM = re.compile(r" joined the team as | left the team, was | is \w+ now, was ")
 
 
 @dataclass(frozen=True)
 class Amount:
-    """Entries of one kind in the ledger: how many, and their sum in cents."""
+    """The ledger entries of one kind: their number, and their sum in cents."""
 
     kind: str
     words: str
@@ -74,7 +74,7 @@ class Exclusion:
     """A decision to exclude an annotator from the analysis, or to include them again.
 
     `by_design`: the frozen design screened them out, by a rule or by a researcher's decision.
-    `by_hand`: a researcher decided on an annotator who had completed the study.
+    `by_hand`: a researcher decided on an annotator who was not screened out.
     """
 
     annotator: str
@@ -86,7 +86,7 @@ class Exclusion:
 
     @property
     def made(self) -> str:
-        """Who made the decision, in words."""
+        """Who made the decision, as text."""
         if self.by_design:
             return "by the design"
         return "by a researcher" if self.by_hand else "automatically"
@@ -95,8 +95,8 @@ class Exclusion:
 class StudyRecord:
     """The numbers of one opened study, each computed once.
 
-    `masked` is applied to what people wrote (identities.without_ids, for publication); `sums` is
-    the SHA-256 of the SHA256SUMS of the bundle that it is written for.
+    `masked` is applied to texts that people entered (identities.without_ids, for publication);
+    `sums` is the SHA-256 of the SHA256SUMS of the bundle that contains the report.
     """
 
     def __init__(self, study: Study, masked: Callable[[str], str] = str, sums: str = ""):
@@ -113,7 +113,7 @@ class StudyRecord:
 
     @cached_property
     def analysed(self) -> pd.DataFrame:
-        """The rows of the people who are analysed."""
+        """The rows of people in the analysis."""
         return frames.counted(self.frame, Kind.PERSON)
 
     @cached_property
@@ -134,7 +134,7 @@ class StudyRecord:
 
     @cached_property
     def funnels(self) -> list[tuple[Scenario, funnel.Funnel]]:
-        """How many people reached each stage of each scenario, as on the study's page."""
+        """The number of people at each stage of each scenario, as on the study's page."""
         scenarios = list(funnel.with_training_size(self.study))
         funnels = funnel.by_scenario_and_kind(self.study, scenarios)
         return [(each, funnels[each.pk, Kind.PERSON]) for each in scenarios]
@@ -147,8 +147,8 @@ class StudyRecord:
     def workers_arrived(self) -> int:
         """Number of distinct people who took a seat.
 
-        Where a study gives each person several tasks there are more participations than people.
-        Those who declined are counted once for each time: no row is kept of them.
+        If a study gives each person several tasks, there are more participations than people. Each
+        decline is counted separately, because no row is stored for it.
         """
         return self._workers["arrived"] + self.whole.declined
 
@@ -164,22 +164,22 @@ class StudyRecord:
 
     @cached_property
     def _workers(self) -> dict[str, int]:
-        """Number of distinct people with a participation that came that far."""
+        """Number of distinct people with a participation that reached each stage."""
         reached = {"arrived": Q(), "consented": Q(consented_at__isnull=False), "analysed": ANALYSED}
         counts = {name: Count("worker", distinct=True, filter=it) for name, it in reached.items()}
         return self._people().aggregate(**counts)
 
     @cached_property
     def refused_arrivals(self) -> dict[str, int]:
-        """Reason -> how often people were refused on the landing page, once for each browser.
+        """Reason -> number of refusals on the landing page, once for each browser.
 
-        Refusals, not people; `met` and `done` are those who had done the tasks already.
+        Refusals, not people; `met` and `done` are for people who had done the tasks already.
         """
         return dict(self.study.refused_arrivals.values_list("reason", "number"))
 
     @cached_property
     def pay_sentences(self) -> list[str]:
-        """What was promised, the reward on Prolific, and what was earned and paid by the ledger."""
+        """The promised pay, the reward on Prolific, and earnings and payments from the ledger."""
         manifest, verbs, rewards = self.manifest, wording.REPORTED, self.rewards
         sentences = [
             *wording.rate(manifest, verbs, has_fixed_reward=bool(rewards)),
@@ -205,7 +205,7 @@ class StudyRecord:
 
     @property
     def has_fixed_amounts(self) -> bool:
-        """Is a participation worth a fixed amount where its time is worth less?"""
+        """Can a participation earn a fixed amount that exceeds the pay for its time?"""
         return bool(self.rewards) or wording.has_fixed_amounts(self.manifest)
 
     @property
@@ -215,7 +215,7 @@ class StudyRecord:
 
     @cached_property
     def excluded_by_hand(self) -> int:
-        """Number of those for whom a researcher made the latest decision."""
+        """Number of them for whom a researcher made the latest decision."""
         latest = {it.annotator: it for it in self.exclusions if not it.by_design}
         return sum(it.by_hand and not it.in_analysis for it in latest.values())
 
@@ -224,18 +224,18 @@ class StudyRecord:
 
     @cached_property
     def rejected(self) -> tuple[int, int]:
-        """(people who completed and whose submission a platform rejected, of which analysed)."""
+        """(people who completed and were rejected by a platform, those in the analysis)."""
         there = self._people().filter(submissions__status="REJECTED", status=Status.COMPLETED)
         return there.distinct().count(), there.analysed().distinct().count()
 
     @cached_property
     def chose_scenario(self) -> bool:
-        """Did people on Prolific choose their scenario, as every table then says?"""
+        """Did people on Prolific choose their scenario? Then every table says so."""
         return marks.scenarios_were_chosen(self.study)
 
     @cached_property
     def _on_prolific(self) -> list[tuple[int, int]]:
-        """(reward in cents, maximum time in minutes) of the studies that were created there."""
+        """(reward in cents, maximum time in minutes) of the studies created on Prolific."""
         created = self.study.prolific_studies.exclude(external_id=None)
         return sorted(created.values_list("reward_cents", "max_minutes"))
 
@@ -246,7 +246,7 @@ class StudyRecord:
 
     @property
     def breaks(self) -> str:
-        """How long annotators could interrupt their work; Prolific ends a submission earlier."""
+        """The longest allowed interruption of the work; Prolific ends a submission earlier."""
         idle = wording.count(self.manifest["idle_limit_hours"], "hour")
         if not self._on_prolific:
             return idle
@@ -263,9 +263,9 @@ class StudyRecord:
 
     @cached_property
     def settled(self) -> list[ledger.Wage]:
-        """Times and earnings of each settled participation; of withdrawn ones only sums are told.
+        """Times and earnings of each settled participation, without withdrawn ones.
 
-        What is left without pay by a decision has its time here, and is in no sum of earnings.
+        Participations left unpaid by a decision have times here, but are in no sum of earnings.
         """
         return ledger.wages(seat for seat in self._seats if seat.status != Status.WITHDRAWN)
 
@@ -275,19 +275,19 @@ class StudyRecord:
 
     @property
     def withdrawn_with_pay(self) -> int:
-        """Participations that withdrew and whose earnings are among `amounts`."""
+        """Withdrawn participations whose earnings are included in `amounts`."""
         gone = [seat for seat in self._seats if seat.status == Status.WITHDRAWN and seat.is_paid]
         return sum(bool(seat.ledger.all()) for seat in gone)
 
     @cached_property
     def wages(self) -> list[ledger.Wage]:
-        """Those of them that are paid."""
+        """The settled participations that are paid."""
         return [wage for wage in self.settled if wage.participation.is_paid]
 
     def median(self, name: str, wages: list[ledger.Wage] | None = None) -> float | None:
         """The median of an attribute of ledger.Wage over those paid, or over `wages`.
 
-        None where it is not known of anyone.
+        None if it is unknown for all of them.
         """
         values = [getattr(wage, name) for wage in (self.wages if wages is None else wages)]
         known = [value for value in values if value is not None]
@@ -309,14 +309,14 @@ class StudyRecord:
 
     @cached_property
     def paid(self) -> int:
-        """The part of the earnings that is in paid batches."""
+        """The part of the earnings in paid batches."""
         entries = LedgerEntry.objects.filter(participation__study=self.study)
         paid = entries.filter(payment__batch__state="paid")
         return paid.aggregate(total=Sum("cents"))["total"] or 0
 
     @cached_property
     def seconds_per_answer(self) -> float | None:
-        """Mean active time per answer in the annotation step, of those analysed."""
+        """Mean active time per answer in the annotation step, for people in the analysis."""
         answers = self._answers().filter(turn__step=Step.ANNOTATION)
         return answers.aggregate(mean=Avg("active_seconds"))["mean"]
 
@@ -326,14 +326,14 @@ class StudyRecord:
 
     @cached_property
     def check_results(self) -> tuple[int, int]:
-        """(passed, answered) attention checks, of those analysed."""
+        """(passed, answered) attention checks of people in the analysis."""
         checks = self._answers().filter(turn__step=Step.CHECK)
         counts = checks.aggregate(n=Count("pk"), passed=Count("pk", filter=Q(s1=1)))
         return counts["passed"], counts["n"]
 
     @cached_property
     def page_signs(self) -> tuple[int, int]:
-        """(times the page lost focus, pastes) reported by the browsers of those analysed."""
+        """(times the page lost focus, pastes) in the browsers of people in the analysis."""
         people = self.study.participations.analysed().filter(kind=Kind.PERSON)
         activity = Activity.objects.filter(turn__participation__in=people)
         sums = activity.aggregate(blurs=Sum("blurs"), pastes=Sum("pastes"))
@@ -390,7 +390,7 @@ class StudyRecord:
 
     @cached_property
     def platforms(self) -> list[tuple[str, int]]:
-        """(where people came from, number of participations)."""
+        """(source of participants, number of participations)."""
         people = self.study.participations.filter(kind=Kind.PERSON)
         counts = people.order_by("worker__platform").values_list("worker__platform")
         return [
@@ -400,7 +400,7 @@ class StudyRecord:
 
     @property
     def sources(self) -> str:
-        """Where people came from, in words; of those who declined, only the number is stored."""
+        """The sources of participants, as text; declines are stored without a source."""
         sources = [f"{n} via {name}" for name, n in self.platforms]
         if self.whole.declined:
             sources.append(f"{self.whole.declined} who declined, source not stored")
@@ -408,7 +408,7 @@ class StudyRecord:
 
     @cached_property
     def model_names(self) -> list[str]:
-        """The models whose uploaded predictions it is compared with, in alphabetical order."""
+        """The models whose uploaded predictions are compared with it, in alphabetical order."""
         names = compared_files.files(self.study).order_by().distinct()
         return sorted(names.values_list("model__name", flat=True))
 
@@ -419,15 +419,15 @@ class StudyRecord:
 
     @cached_property
     def models(self) -> list[model_tables.ModelRow]:
-        """Their scores."""
+        """The scores of the models with uploaded predictions."""
         files = compared_files.files(self.study)
         return model_tables.model_rows(files)
 
     @cached_property
     def changes(self) -> list[tuple[datetime, str]]:
-        """Changes after the study was opened, in chronological order; not those to the team.
+        """Changes after the study was opened, in chronological order, without those to the team.
 
-        The log may name researchers, so only sentences of known forms are repeated.
+        The log can name researchers, so only sentences of known forms are repeated.
         """
         events = self.study.events.filter(at__gt=self.study.opened_at, topic=Topic.STUDY)
         return [
@@ -438,7 +438,7 @@ class StudyRecord:
 
     @cached_property
     def pilots(self) -> int:
-        """Other studies of the same owner on these tasks that were opened earlier."""
+        """The number of other studies of the same owner on these tasks that were opened earlier."""
         names = [task.name for task in self.tasks]
         others = Study.objects.filter(owner=self.study.owner_id, tasks__name__in=names)
         earlier = others.filter(opened_at__lt=self.study.opened_at).exclude(pk=self.study.pk)

@@ -1,4 +1,4 @@
-"""Sentences and formats that documents share, so that plan and report use the same words."""
+"""Sentences and formats that documents share, so that plan and report use the same terms."""
 
 import itertools
 import math
@@ -18,7 +18,7 @@ Manifest = dict[str, Any]
 
 LEVEL = 0.05
 POWER = 0.8
-# The test that sizes of groups are planned by, and what that means for the primary test.
+# The test used to plan group sizes, and its relation to the primary test.
 OF_PEOPLE = "Welch's t test over annotators alone"
 AT_LEAST = (
     "The primary test generalises to other examples, too, and needs at least that difference."
@@ -63,7 +63,7 @@ REPORTED = Verbs(
 )  # fmt: skip
 
 
-# How an example is answered -> what an answer is, and what annotators do.
+# Type of answer -> noun for an answer, and the annotators' action.
 WAYS = {
     SPANS: ("highlighted spans", "highlighting spans of the text"),
     "typed": ("highlighted spans or typed texts", "highlighting spans of the text or typing"),
@@ -77,18 +77,18 @@ WAYS = {
 
 
 def way(card: dict[str, Any]) -> str:
-    """The key in WAYS of a card as the manifest has it."""
+    """The key in WAYS of a card in the manifest."""
     usual = LABEL if card.get("labels") else "typed" if card.get("typed") else SPANS
     return card.get("answer") or usual
 
 
 def order(name: str) -> str:
-    """An order of examples in words."""
+    """An order of examples, as text."""
     return ORDERS.get(name, name)
 
 
 def count(number: int, word: str) -> str:
-    """1 task, 2 tasks."""
+    """A number with its noun: 1 task, 2 tasks."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
@@ -97,13 +97,13 @@ def shots_of(manifest: Manifest) -> set[int]:
 
 
 def per_label(manifest: Manifest) -> str:
-    """Of which tasks k shots are k examples of each right answer, in a clause; "" for none."""
+    """The tasks for which k shots are k examples per correct answer, in a clause; or ""."""
     names = [task["name"] for task in manifest["tasks"] if task["card"].get("shots_per_label")]
     return f" (of {', '.join(names)}: k of each right answer)" if names else ""
 
 
 def parts_of_tests(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Which tests hold a part of the imported file, in a sentence; "" for none."""
+    """The tests that have a part of the imported file, in a sentence; "" for none."""
     parts = [
         f"{task['name']}, {split['examples']} of {task['card']['test_of']} test examples"
         + (f" drawn with seed {task['card']['test_seed']}" if "test_seed" in task["card"] else "")
@@ -117,20 +117,20 @@ def parts_of_tests(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def interface_language(manifest: Manifest) -> str:
-    """The English name of the language that the annotators' pages speak."""
+    """The English name of the language of the annotators' pages."""
     name: str = get_language_info(manifest["interface_language"])["name"]
     return name
 
 
 def training_splits(manifest: Manifest) -> str:
-    """training split 1; training splits 1, 2 and 3."""
+    """A list of splits: "training split 1", or "training splits 1, 2 and 3"."""
     numbers = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
     *first, last = map(str, sorted(numbers))
     return f"training splits {', '.join(first)} and {last}" if first else f"training split {last}"
 
 
 def scenario_is(manifest: Manifest) -> str:
-    """What one scenario is, in words."""
+    """The definition of a scenario, as text."""
     splits = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
     task = "an unseen task in an arm" if manifest["cross_task"] else "a task"
     by_split = " and on a training split" if len(splits) > 1 else ""
@@ -138,12 +138,12 @@ def scenario_is(manifest: Manifest) -> str:
 
 
 def minutes_of(manifest: Manifest) -> list[int]:
-    """What annotators of each scenario are told."""
+    """The announced minutes of each scenario."""
     return [scenario["minutes"] for scenario in manifest["scenarios"]]
 
 
 def announced(manifest: Manifest) -> str:
-    """The minutes that annotators are told, such as "20 to 60 minutes"."""
+    """The announced minutes, such as "20 to 60 minutes"."""
     told = minutes_of(manifest)
     if len(set(told)) == 1:
         return count(told[0], "minute")
@@ -151,7 +151,7 @@ def announced(manifest: Manifest) -> str:
 
 
 def help_at_zero_shots(manifest: Manifest) -> str:
-    """Whether help examples stand beside the instructions there; "" where no card has any."""
+    """Whether instructions have help examples at zero shots; "" if no card has any."""
     cards = [parse_card(task["card"], task["name"]) for task in manifest["tasks"]]
     if not any(window.example for card in cards for window in card.help_windows):
         return ""
@@ -166,13 +166,13 @@ NEEDED = {
 
 
 def is_paid(manifest: Manifest) -> bool:
-    """Does the design promise money? Bonuses can be given in any study."""
+    """Does the design promise money? Manual bonuses are possible in any study."""
     amounts = (manifest["hourly_rate"], *map(manifest["pay"].get, ("base_reward", "minimum_pay")))
     return any(float(amount) for amount in amounts)
 
 
 def stopping(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """Could results decide when to stop? "" of a rehearsal."""
+    """Could results affect when to stop? "" for a rehearsal."""
     if manifest["rehearsal"]:
         return ""
     if manifest["hide_test_scores"]:
@@ -238,19 +238,19 @@ def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
 
 
 def pay_sentences(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """What was promised, as sentences."""
+    """The promised pay, in sentences."""
     return [*rate(manifest, verbs), *least_and_most(manifest, verbs)]
 
 
 def has_fixed_amounts(manifest: Manifest) -> bool:
-    """Does the design promise an amount that is paid where the time is worth less?"""
+    """Does the design promise a fixed amount if the pay for the time is lower?"""
     return any(float(manifest["pay"][key]) for key in ("base_reward", "minimum_pay"))
 
 
 def rate(manifest: Manifest, verbs: Verbs, has_fixed_reward: bool = False) -> list[str]:
-    """The hourly rate and what it is paid for, as sentences.
+    """The hourly rate and the time that it pays, in sentences.
 
-    It is a lower bound where there are fixed amounts, such as the reward on Prolific.
+    It is a lower bound if there are fixed amounts, such as the reward on Prolific.
     """
     if not is_paid(manifest):
         return [f"No payment {verbs.is_} promised."]
@@ -265,7 +265,7 @@ def rate(manifest: Manifest, verbs: Verbs, has_fixed_reward: bool = False) -> li
 
 
 def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """The bounds of what is paid, as sentences; none where there are none."""
+    """The bounds of the pay, in sentences; none without bounds."""
     pay, currency, v = manifest["pay"], manifest["currency"], verbs
     sentences = []
     if float(pay["base_reward"]):
@@ -297,7 +297,7 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     return sentences
 
 
-# Choice of the design -> the time that the reward on Prolific is for, and what is paid besides.
+# Choice of the design -> the time that Prolific's reward pays, and any further pay.
 REWARDS = {
     ProlificReward.SHORTEST: "the announced time of the shortest scenario, or the least that"
     " Prolific allows if that is more; the rest of longer work {is_} paid as a bonus",
@@ -306,7 +306,7 @@ REWARDS = {
 
 
 def reward_on_prolific(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """How the reward on Prolific is set, as sentences; [] of a study that paid none by time."""
+    """How the reward on Prolific is set, in sentences; [] for a study without an hourly rate."""
     chosen, v = manifest["prolific_reward"], verbs
     if not float(manifest["hourly_rate"]):
         return []
@@ -322,7 +322,7 @@ def reward_on_prolific(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
 
 
 def can_screen_out(manifest: Manifest) -> bool:
-    """Does the design screen anybody out?"""
+    """Does the design screen annotators out?"""
     rule = manifest["qualification"]
     judges = any(shots_of(manifest)) or rule["screening_examples"]
     by_rule = rule["rule"] != Qualification.NONE and judges
@@ -330,7 +330,7 @@ def can_screen_out(manifest: Manifest) -> bool:
 
 
 def pausing(manifest: Manifest) -> list[str]:
-    """When the study pauses automatically because annotators are screened out, as sentences."""
+    """When screen-outs pause the study automatically, in sentences."""
     number = manifest["max_screen_outs_in_a_row"]
     screens = manifest["qualification"]["rule"] != Qualification.NONE
     if number is None or not (screens or manifest["comprehension_questions"].strip()):
@@ -350,7 +350,7 @@ def same_recipe(manifest: Manifest) -> list[Fact]:
 
 
 def metrics(manifest: Manifest) -> str:
-    """Which metrics score a test set, where S1 is not the only one; else ""."""
+    """The metrics that score a test set, if S1 is not the only one; otherwise ""."""
     by_metric: dict[str, list[str]] = {}
     for task in manifest["tasks"]:
         by_metric.setdefault(task["card"].get("metric", "S1"), []).append(task["name"])
@@ -382,7 +382,7 @@ def metrics(manifest: Manifest) -> str:
 
 
 def recomputed(manifest: Manifest) -> str:
-    """What verify.py recomputes, after "recomputes"."""
+    """What verify.py recomputes, as the end of a sentence with "recomputes"."""
     others = [
         f"{task['name']} under {task['card']['metric']}"
         for task in manifest["tasks"]
@@ -392,7 +392,7 @@ def recomputed(manifest: Manifest) -> str:
 
 
 def group_sizes(scenarios: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
-    """(task, shots) -> planned annotators of all training splits; of arms, the direct one alone.
+    """(task, shots) -> planned annotators of all training splits; for arms, only the direct one.
 
     These are the cells of the tables by task and shots.
     """
@@ -417,7 +417,7 @@ def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int
 
 
 def data_warnings(manifest: Manifest) -> list[Block]:
-    """Leakage and ceilings, as the design froze them; [] where there are none."""
+    """Leakage and ceilings, as frozen with the design; [] without any."""
     sentences = manifest["data_warnings"]
     if not sentences:
         return []

@@ -1,9 +1,9 @@
-"""Checklists of venues, filled in from the design of a study and from what its tables computed.
+"""Checklists of venues, completed from the design of a study and the results in its tables.
 
-`for_study` makes all of them; acl.py has those of ACL, NeurIPS, wei_*.py the items of Wei et al.;
-files of them are made here. What only a person can answer is asked once (short_form.py), and
-several items of several forms can use one answer. Each sentence must hold for the study at hand:
-facts.py reads the frozen design and the rows of this study, never what most studies are like.
+`for_study` creates all of them; acl.py has those of ACL and NeurIPS, wei_*.py the items of Wei et
+al.; their files are written here. Researchers answer a question only once (short_form.py), even if
+several items of several forms use the answer. Each sentence must be true of this study: facts.py
+reads its frozen design and its rows, and assumes nothing about typical studies.
 """
 
 import json
@@ -27,8 +27,8 @@ from analysis.tables.markup import NOT_LATIN, is_latin, latex
 from annotation.models import Kind, Study
 from annotation.monitoring.sample import about_export
 
-# Wei et al. 2025 (arXiv 2506.13776): 71 items, numbered as in the authors' form, which is under
-# CC BY-NC-SA 4.0; titles, answers and evidence are in our own words. 5.1 is no item of its own.
+# Wei et al. 2025 (arXiv 2506.13776): 71 items, numbered as in the authors' form (CC BY-NC-SA 4.0);
+# titles, answers and evidence are in our own words. 5.1 is only a heading.
 WEI_SOURCE = (
     "Items are numbered as in the checklist of Wei et al. (2025, arXiv 2506.13776) and phrased in"
     " our own words."
@@ -41,19 +41,19 @@ def _wei(facts: Facts, answers: Answers) -> Form:
     return Form("wei-2025", "Checklist for human baselines", WEI_SOURCE, entries)
 
 
-# Name in addresses and files -> how the form is filled in; the order is that of the report.
+# Name in URLs and files -> the function that completes the form, in the order of the report.
 FORMS = {"wei-2025": _wei, "acl-d": acl.form, "neurips-14-15": acl.neurips_form}
 
 
 def for_study(record: StudyRecord, answers: Mapping[str, str]) -> dict[str, Form]:
-    """Name -> form, each filled in; `answers` are those of the short form, by field."""
+    """Name -> completed form; `answers` are those of the short form, by field."""
     facts, given = Facts(record), Answers(answers)
     return {name: make(facts, given) for name, make in FORMS.items()}
 
 
-# A filled-in form as LaTeX and as JSON, in the order of the form; the sample as CSV and JSON.
+# Completed forms as LaTeX and JSON, in the order of the form; the sample as CSV and JSON.
 
-# First digit of a number of Wei et al. -> what these items are about.
+# First digit of a number in Wei et al. -> topic of these items.
 PARTS = {
     "0": "Paper",
     "1": "Design",
@@ -65,23 +65,23 @@ PARTS = {
 
 
 def forms_of(study: Study, masked: Callable[[str], str] = str) -> dict[str, Form]:
-    """Name -> form of an opened study, each filled in; `masked` is applied to what people wrote."""
+    """Name -> completed form of an opened study; `masked` is applied to texts of people."""
     stored = study.report_answers.values_list("item", "text")
     return for_study(StudyRecord(study, masked), {item: masked(text) for item, text in stored})
 
 
 def form_of(study: Study, name: str) -> Form | None:
-    """One of them; None where there is no such form."""
+    """The completed form of that name; None if there is none."""
     return forms_of(study)[name] if name in FORMS else None
 
 
 def part_of(form: Form, entry: Entry) -> str:
-    """The heading above an item; "" in a form without parts."""
+    """The heading above an item; "" for a form without parts."""
     return PARTS.get(entry.number[0], "") if form.name == "wei-2025" else ""
 
 
 def as_latex(form: Form) -> str:
-    """Lists of the items with their numbers, below one heading; needs no package."""
+    """Lists of the items with their numbers, under one heading; requires no package."""
     lines = [f"\\section*{{{latex(form.title)}}}", latex(form.source)]
     for part, entries in groupby(form.entries, key=lambda entry: part_of(form, entry)):
         if part:
@@ -105,12 +105,12 @@ def _said(entry: Entry) -> Iterator[str]:
 
 
 def as_json(form: Form) -> str:
-    """The same as JSON."""
+    """The form as JSON."""
     return json.dumps(as_record(form), ensure_ascii=False, indent=1) + "\n"
 
 
 def as_record(form: Form) -> dict[str, object]:
-    """The form for a program: each item with its number, kind of reply, answer and evidence."""
+    """The form as a dict: each item with its number, type of reply, answer and evidence."""
     return {
         "form": form.name,
         "title": form.title,
@@ -129,13 +129,13 @@ def as_record(form: Form) -> dict[str, object]:
 
 
 def sample_record(study: Study) -> dict[str, object]:
-    """The table of the sample for a program."""
+    """The table of the sample as a dict."""
     rows = as_records(SAMPLE.columns, SAMPLE.rows(study, Kind.PERSON))
     return {"rows": rows, "export": about_export(study), "note": SAMPLE.intro}
 
 
 def sample_file(study: Study, ext: str) -> str:
-    """The same as CSV or JSON."""
+    """The table of the sample as CSV or JSON."""
     if ext == "csv":
         return as_csv(SAMPLE.columns, SAMPLE.rows(study, Kind.PERSON))
     return json.dumps(sample_record(study), ensure_ascii=False, indent=1) + "\n"

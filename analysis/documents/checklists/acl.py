@@ -15,7 +15,7 @@ SOURCE = (
 
 
 def form(facts: Facts, answers: Answers) -> Form:
-    """The form, filled in."""
+    """The completed form."""
     people = facts.record.whole.arrived > 0
     own = [
         _item("D1", "Instructions given to annotators", Status.YES, instructions(facts)),
@@ -41,17 +41,17 @@ def form(facts: Facts, answers: Answers) -> Form:
 
 
 def _item(number: str, title: str, answer: Status, *evidence: str, field: str = "") -> Entry:
-    """An item with the answers of this form: Partial is Yes, Unknown is No."""
+    """An item with the answers of this form: Partial becomes Yes, Unknown becomes No."""
     return status(number, title, plain(answer), *evidence, field=field)
 
 
 def plain(answer: Status) -> Status:
-    """Of forms that know Yes, No and N/A alone."""
+    """The answer in forms that have only Yes, No and N/A."""
     return {Status.PARTIAL: Status.YES, Status.UNKNOWN: Status.NO}.get(answer, answer)
 
 
 def instructions(facts: Facts) -> str:
-    """Where the instructions are, in a sentence."""
+    """Where to find the instructions, in a sentence."""
     return (
         "Instructions and consent text are verbatim in the release bundle (materials/), with pages"
         " of consent, instructions, a question and a reveal (seen/)."
@@ -59,7 +59,7 @@ def instructions(facts: Facts) -> str:
 
 
 def recruitment(facts: Facts) -> list[str]:
-    """How people came and what they were paid."""
+    """How participants were recruited and paid."""
     paid = wording.is_paid(facts.manifest)
     pay = amount(facts) if paid else unpaid(facts)
     return [f"Seats taken: {facts.record.sources or 'none yet'}.", *audience(facts), pay]
@@ -85,7 +85,7 @@ def _characteristics(facts: Facts, answers: Answers) -> Entry:
     )  # fmt: skip
 
 
-# Items 14 and 15 of the paper checklist of NeurIPS: research with people. In our own words.
+# Items 14 and 15 of the paper checklist of NeurIPS, on research with people, in our own words.
 
 NEURIPS_TITLE = "NeurIPS paper checklist, items 14 and 15"
 NEURIPS_SOURCE = (
@@ -95,7 +95,7 @@ NEURIPS_SOURCE = (
 
 
 def neurips_form(facts: Facts, answers: Answers) -> Form:
-    """The form, filled in."""
+    """The completed form."""
     people = facts.record.whole.arrived > 0
     none = "No person has taken a seat yet."
     entries = [

@@ -1,6 +1,6 @@
-"""What a checklist needs to know of one study beyond its record: who, which cells, which models.
+"""Facts that checklists need in addition to the study's record: people, cells, models.
 
-People are counted here as distinct workers of all scenarios and arms. Each fact is computed once.
+People are counted as distinct workers of all scenarios and arms. Each fact is computed once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ModelCell:
 
 
 class Facts:
-    """Of one opened study, whose record is given."""
+    """The facts of one opened study, from its record."""
 
     def __init__(self, record: StudyRecord):
         self.record = record
@@ -55,7 +55,7 @@ class Facts:
 
     @cached_property
     def by_arm(self) -> dict[tuple[str, int, str], int]:
-        """(task, shots, arm) -> people in the analysis; the arm is "" but in cross-task studies."""
+        """(task, shots, arm) -> people in the analysis; arm is "" except in cross-task studies."""
         rows = self._people.analysed().order_by(
             "scenario__task__name", "scenario__shots", "scenario__arm"
         )
@@ -64,7 +64,7 @@ class Facts:
 
     @cached_property
     def cells(self) -> dict[Cell, int]:
-        """(task, shots) -> people in the cell of the tables; of arms the direct one alone."""
+        """(task, shots) -> people in the cell of the tables, which has only the direct arm."""
         cells: Counter[Cell] = Counter()
         for (task, shots, arm), n in self.by_arm.items():
             if arm in (Arm.NONE, Arm.DIRECT):
@@ -78,12 +78,12 @@ class Facts:
 
     @cached_property
     def excluded(self) -> int:
-        """Completed people whom a researcher excluded from the analysis."""
+        """Completed people who are excluded from the analysis."""
         return self._people.filter(status=Status.COMPLETED, in_analysis=False).count()
 
     @cached_property
     def rejected(self) -> int:
-        """People whose work a platform's rejection ended before they completed."""
+        """People whose work ended before completion because a platform rejected it."""
         return self._people.filter(status=Status.REJECTED).count()
 
     @cached_property
@@ -96,7 +96,7 @@ class Facts:
 
     @cached_property
     def bonuses(self) -> tuple[int, str]:
-        """(number, sum with its currency) of bonuses that were given by hand."""
+        """(number, sum with its currency) of manual bonuses."""
         given = [each for each in self.record.amounts if each.kind == LedgerEntry.Kind.BONUS]
         cents = sum(each.cents for each in given)
         number = sum(each.entries for each in given)
@@ -104,14 +104,14 @@ class Facts:
 
     @cached_property
     def unpaid(self) -> int:
-        """Settled participations that a decision left without pay."""
+        """Settled participations that were left unpaid by a decision."""
         return self._people.filter(is_paid=False).exclude(status=Status.WITHDRAWN).count()
 
     # Design ---------------------------------------------------------------------------------------
 
     @property
     def audience(self) -> dict[str, Any]:
-        """Whom the design addresses on Prolific; {} where it says nothing."""
+        """The audience of the design on Prolific; {} if it is not restricted."""
         audience: dict[str, Any] = self.manifest["audience"]
         return audience
 
@@ -121,14 +121,14 @@ class Facts:
 
     @cached_property
     def upstream(self) -> dict[str, int]:
-        """Arm -> examples before the unseen task; {} but in cross-task studies."""
+        """Arm -> examples before the unseen task; {} except in cross-task studies."""
         arms = {scenario.get("arm", "") for scenario in self.manifest["scenarios"]}
         lengths = {arm: cross_task.length(self.study, arm) for arm in sorted(arms)}
         return {arm: n for arm, n in lengths.items() if n}
 
     @cached_property
     def training_sizes(self) -> dict[tuple[str, int, int], int]:
-        """(task, shots, split) -> examples of that training file; in NER there are several to k."""
+        """(task, shots, split) -> examples of that training file; NER has several per k."""
         files = Example.objects.filter(
             split__task__in=self.record.tasks, split__kind=Split.Kind.TRAIN
         )
@@ -137,7 +137,7 @@ class Facts:
 
     @cached_property
     def sittings(self) -> dict[tuple[str, int, int | None, str], int]:
-        """Scenario -> items of one participation: before, in and between the test."""
+        """Scenario -> items of one participation: before the test, in it, and attention checks."""
         screening = self.manifest["qualification"].get("screening_examples", 0)
         lengths = {}
         for scenario in self.manifest["scenarios"]:
@@ -154,7 +154,7 @@ class Facts:
 
     @property
     def longest(self) -> int:
-        """The most items that a person can do one task after the other."""
+        """The largest number of items that a person can do in several tasks in sequence."""
         by_task: dict[str, int] = defaultdict(int)
         for (task, *_where), length in self.sittings.items():
             by_task[task] = max(by_task[task], length)
@@ -162,12 +162,12 @@ class Facts:
 
     @cached_property
     def planned_pairs(self) -> list[tuple[str, int, int, int, int]]:
-        """The planned contrasts between shots; of a cross-task study those of the direct arm."""
+        """The planned contrasts between shots; for a cross-task study those of the direct arm."""
         return wording.pairs(self.manifest["scenarios"])
 
     @cached_property
     def tested_pairs(self) -> int:
-        """Contrasts between shots that have a p in the tables: both cells have two people."""
+        """Contrasts between shots with a p value in the tables: both cells have two people."""
         shots: dict[str, list[int]] = defaultdict(list)
         for (task, k), n in self.cells.items():
             if n > 1:
@@ -185,7 +185,7 @@ class Facts:
 
     @property
     def has_variance(self) -> bool:
-        """Has some cell, or arm, at least two people?"""
+        """Does a cell or an arm have at least two people?"""
         return any(n > 1 for n in self.by_arm.values())
 
     @cached_property
@@ -201,14 +201,14 @@ class Facts:
 
     @cached_property
     def uploaded(self) -> list[ModelCell]:
-        """The models whose uploaded predictions the study is compared with."""
+        """The models whose uploaded predictions are compared with the study."""
         files = compared_files.files(self.study).order_by()
         rows = files.values_list("model__name", "task__name", "shots").annotate(n=Count("pk"))
         return [ModelCell(model, task, k, n, False) for model, task, k, n in sorted(rows)]
 
     @cached_property
     def seated(self) -> list[ModelCell]:
-        """The models that took an annotator's seat and are in the analysis."""
+        """The models in annotators' seats that are in the analysis."""
         names = {task.pk: task.name for task in self.record.tasks}
         return [
             ModelCell(model.removesuffix(SEATED), names[task], shots, len(runs), is_seated=True)
@@ -226,7 +226,7 @@ class Facts:
 
     @property
     def who_ran(self) -> str:
-        """Which models there are and where they answered, in sentences."""
+        """The models and how they were run, in sentences."""
         named = {
             "Models with uploaded predictions": _names(self.uploaded),
             "Models in the annotator's seat": _names(self.seated),
@@ -235,12 +235,12 @@ class Facts:
 
     @cached_property
     def efforts(self) -> list[model_runs.Effort]:
-        """What the answers of seated models took, model by model."""
+        """The effort for the answers of seated models, model by model."""
         return [row for row in model_runs.efforts(self.study) if row.kind == Kind.MODEL]
 
     @cached_property
     def runs(self) -> list[ModelRun]:
-        """How the runs of seated models in the analysis were made."""
+        """The runs of seated models in the analysis."""
         theirs = self.study.participations.analysed().filter(kind=Kind.MODEL)
         return list(
             ModelRun.objects.filter(participation__in=theirs)
@@ -262,7 +262,7 @@ def _names(cells: Iterable[ModelCell]) -> str:
 
 
 def between(numbers: Iterable[int]) -> str:
-    """7; 6 to 8; none."""
+    """A range of numbers: "7", "6 to 8", or "none"."""
     found = sorted(set(numbers))
     if not found:
         return "none"
@@ -270,12 +270,12 @@ def between(numbers: Iterable[int]) -> str:
 
 
 def by_task(sizes: Mapping[str, int]) -> str:
-    """toy-places 6, toy-labels 8."""
+    """Sizes by task: "toy-places 6, toy-labels 8"."""
     return ", ".join(f"{name} {size:,}" for name, size in sorted(sizes.items()))
 
 
 def audience(facts: Facts) -> list[str]:
-    """The audience of the design, in sentences; [] where it has none."""
+    """The audience of the design, in sentences; [] without one."""
     return recruitment.audience(facts.manifest, wording.REPORTED)
 
 
@@ -284,7 +284,7 @@ def people(number: int) -> str:
 
 
 def participations(facts: Facts) -> str:
-    """What is added where one person took part more than once; ""."""
+    """The number of participations in parentheses, if people took part repeatedly; otherwise ""."""
     number = facts.record.whole.analysed
     if number == facts.record.workers_analysed:
         return ""
@@ -292,5 +292,5 @@ def participations(facts: Facts) -> str:
 
 
 def prose(words: str) -> str:
-    """What a person wrote, with an end before the next sentence."""
+    """A text that a person entered, with a full stop before the next sentence."""
     return words if not words or words.endswith((".", "!", "?")) else f"{words}."

@@ -1,7 +1,7 @@
-"""What only a person can answer: a short form whose fields the items of all checklists share.
+"""Questions that only researchers can answer: a short form whose fields the checklists share.
 
-A field that is answered by Yes, Partial or No is a text that begins with the word; a text without
-one counts as Yes. Lines and lists are read here, so that a page, a program and a document agree.
+A field with the answers Yes, Partial or No is a text that begins with that word; any other text
+counts as Yes. Lines and lists are parsed here, so that pages, API and documents agree.
 """
 
 import re
@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-# A filled-in form as data: its items in the order of the form, each with answer and evidence.
+# A completed form as data: its items in the order of the form, each with answer and evidence.
 
 
 class Status(StrEnum):
-    """The answers that a form offers where it asks for one of them."""
+    """The answers that a form offers for items with fixed answers."""
 
     YES = "Yes"
     PARTIAL = "Partial"
@@ -23,7 +23,7 @@ class Status(StrEnum):
 
 
 class Reply(StrEnum):
-    """What kind of answer an item asks for."""
+    """The type of answer of an item."""
 
     STATUS = "status"  # one of Status
     TEXT = "text"  # a number or a description
@@ -36,9 +36,9 @@ NOT_STATED = "not stated"
 
 @dataclass(frozen=True)
 class Entry:
-    """One item: `title` in our own words, the answer, and what it rests on.
+    """One item: `title` in our own words, the answer, and its evidence.
 
-    `field` is the field of the short form that the item uses, "" where the study alone answers.
+    `field` is the field of the short form that it uses, "" if the study provides the answer.
     """
 
     number: str
@@ -51,7 +51,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Form:
-    """A whole form; `source` says whose it is."""
+    """A whole form; `source` names its authors."""
 
     name: str
     title: str
@@ -65,7 +65,7 @@ def status(number: str, title: str, answer: Status, *evidence: str, field: str =
 
 
 def text(number: str, title: str, answer: str, *evidence: str, field: str = "") -> Entry:
-    """An item that is answered by a number or in words."""
+    """An item that is answered by a number or a text."""
     return Entry(number, title, Reply.TEXT, answer or NOT_STATED, joined(evidence), field)
 
 
@@ -89,7 +89,7 @@ BEGINNINGS = {
     "n/a": Status.NOT_APPLICABLE,
 }
 FIRST_WORD = re.compile(r"\s*(n/a|[a-z]+)(?![\w-])[\s.,:;]*", re.IGNORECASE)
-# Not a verdict but the begin of a reference, as in "No. 12 of the board".
+# Not an answer but the start of a reference, as in "No. 12 of the board".
 NUMBERED = re.compile(r"\s*no\.?\s*\d", re.IGNORECASE)
 
 EVALUATION = ("knowledge", "capabilities", "propensity", "agent")
@@ -108,7 +108,7 @@ CRITERIA = {
     "experience": "Experience with baselines or AI evaluations",
     "other": "Other",
 }
-# As an answer begins -> the answer of the form.
+# Start of the answer -> the answer of the form.
 SAMPLING = {
     "crowdsource": "Crowdsource",
     "convenience": "Convenience sample",
@@ -120,7 +120,7 @@ SAMPLING = {
 
 @dataclass(frozen=True)
 class Field:
-    """One field: `lines` are the names that begin its lines, `choices` what can be ticked."""
+    """One field: `lines` are the names at the start of its lines, `choices` its options."""
 
     label: str
     help: str = ""
@@ -129,7 +129,7 @@ class Field:
 
 
 BEGIN = "Begin with Yes, Partial or No."
-# The keys that are numbers are those under which answers were stored when each item had its own.
+# Numeric keys are from earlier versions, which stored an answer for each item.
 FIELDS = {
     "paper": Field(
         "The paper",
@@ -182,7 +182,7 @@ FIELDS = {
 
 
 class Answers:
-    """The answers of the short form, read."""
+    """The parsed answers of the short form."""
 
     def __init__(self, given: Mapping[str, str]):
         self._given = {name: given.get(name, "").strip() for name in FIELDS}
@@ -190,37 +190,37 @@ class Answers:
         self.licence = given.get("licence", "")
 
     def __getitem__(self, name: str) -> str:
-        """What was written, on one line; "" where nothing was."""
+        """The answer on one line; "" if there is none."""
         return " ".join(self._given[name].split())
 
     def status(self, name: str) -> Status:
-        """The verdict that an answer begins with; Unknown where there is no answer."""
+        """The status at the start of an answer; Unknown without an answer."""
         return verdict(self._given[name])
 
     def line(self, name: str, key: str) -> str:
-        """One line of a field of lines; "" where it is left out."""
+        """One line of a field with lines; "" if it is missing."""
         return lines(FIELDS[name], self._given[name]).get(key, "")
 
     def chosen(self, name: str) -> list[str]:
-        """What was ticked, in the order of the form."""
+        """The selected options, in the order of the form."""
         ticked = {part.strip() for part in self._given[name].split(",")}
         return [key for key in FIELDS[name].choices if key in ticked]
 
     @property
     def evaluation(self) -> list[str]:
-        """What the evaluation measures, of EVALUATION."""
+        """The types of EVALUATION that the answer names."""
         named = {part.strip().lower() for part in self.line("paper", "type").split(",")}
         return [kind.capitalize() for kind in EVALUATION if kind in named]
 
     @property
     def sampling(self) -> str:
-        """How annotators were sampled, of SAMPLING; "" where the answer does not begin so."""
+        """The value of SAMPLING with which the answer begins, or ""."""
         said = self["2.2"].lower()
         return next((name for begin, name in SAMPLING.items() if said.startswith(begin)), "")
 
 
 def verdict(answer: str) -> Status:
-    """The status that an answer stands for.
+    """The status that an answer means.
 
     >>> verdict("Partial: two of three"), verdict("Board 7"), verdict("No. 12 of Board 7")
     (<Status.PARTIAL: 'Partial'>, <Status.YES: 'Yes'>, <Status.YES: 'Yes'>)
@@ -234,7 +234,7 @@ def verdict(answer: str) -> Status:
 
 
 def lines(asked: Field, answer: str) -> dict[str, str]:
-    """Name of a line -> what it says; a line without a known name goes on with the one above."""
+    """Name of a line -> its text; a line without a known name continues the previous one."""
     found: dict[str, str] = {}
     name = ""
     for line in answer.splitlines():
@@ -248,7 +248,7 @@ def lines(asked: Field, answer: str) -> dict[str, str]:
 
 
 def problem(name: str, answer: str) -> str:
-    """Why this answer cannot be read, with its line; "" where it can."""
+    """Why this answer is invalid, with its line; "" if it is valid."""
     asked = FIELDS[name]
     if asked.choices:
         unknown = [p.strip() for p in answer.split(",") if p.strip() not in ("", *asked.choices)]
@@ -270,7 +270,7 @@ def problem(name: str, answer: str) -> str:
 
 
 def _wrong_line(said: Mapping[str, str]) -> str:
-    """What is wrong with the year or the type of an evaluation."""
+    """The error in the year or the type of an evaluation."""
     if (year := said.get("year", "")) and not re.fullmatch(r"[0-9]{4}", year):
         return f"“year: {year[:40]}”: write four digits, such as 2026."
     named = [part.strip() for part in said.get("type", "").split(",") if part.strip()]

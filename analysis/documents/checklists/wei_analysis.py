@@ -1,4 +1,4 @@
-"""Items 4.1 to 5.4 of Wei et al.: tests, uncertainty, scoring, and what is reported and public."""
+"""Items 4.1 to 5.4 of Wei et al.: tests, uncertainty, scoring, reporting and public data."""
 
 from analysis.documents import planned_analysis, wording
 from analysis.documents.checklists.facts import Facts, prose
@@ -36,7 +36,7 @@ def entries(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _tests(facts: Facts) -> list[Entry]:
-    """People against models, as the form asks; then what else was tested."""
+    """People against models, as the form asks; then the other tests."""
     found = tests(facts)
     compared = [cell for cell in facts.compared if facts.cells[cell.task, cell.shots] > 1]
     if not facts.models:
@@ -61,7 +61,7 @@ TWO_WAY = (
 
 
 def tests(facts: Facts) -> list[str]:
-    """Each test that the tables of this study have, in a sentence."""
+    """Each test in the tables of this study, in a sentence."""
     found = []
     if number := sum(facts.cells[cell.task, cell.shots] > 1 for cell in facts.compared):
         where = dict.fromkeys(
@@ -205,7 +205,7 @@ def _reported(facts: Facts) -> list[Entry]:
 
 
 def demographics(facts: Facts, number: str, title: str) -> Entry:
-    """What is known of the people: the table of the sample."""
+    """What is known about the people: the table of the sample."""
     if not facts.record.sample:
         return status(
             number, title, Status.NO,
@@ -238,7 +238,7 @@ def _ai(facts: Facts) -> Entry:
     )  # fmt: skip
 
 
-# What is public -----------------------------------------------------------------------------------
+# Public data --------------------------------------------------------------------------------------
 
 BUNDLE = (
     "The release bundle holds each stored answer under a pseudonym, with times (answers of people"

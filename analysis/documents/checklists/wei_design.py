@@ -171,7 +171,7 @@ def _selection(facts: Facts) -> Entry:
 
 
 def _annotators_per_item(facts: Facts) -> str:
-    """Of all groups of a task together; then those of one group, where a task has several."""
+    """All groups of a task together; then single groups, if a task has several."""
     if not facts.by_arm:
         return "none"
     of_task: Counter[str] = Counter()
@@ -182,7 +182,7 @@ def _annotators_per_item(facts: Facts) -> str:
 
 
 def _has_groups(facts: Facts) -> bool:
-    """Is a task done by people of several arms or numbers of shots?"""
+    """Does a task have people in several arms or at several numbers of shots?"""
     return any(facts.upstream) or len(facts.shots) > 1
 
 
@@ -260,7 +260,7 @@ def _power(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _detectable(facts: Facts, number: int) -> str:
-    """At the first step of Holm's correction, and uncorrected; of each pair of group sizes."""
+    """The detectable difference by group sizes, at the first step of Holm and uncorrected."""
     groups = Counter(pair[3:] for pair in facts.planned_pairs)
     said = []
     for fewer, more in sorted(groups):
@@ -281,7 +281,7 @@ def _detectable(facts: Facts, number: int) -> str:
 
 
 def _of_arms(facts: Facts) -> str:
-    """What people in each arm give for the ARG, by the spread of this study."""
+    """The precision of the ARG by the number of people in each arm, from this study's SDs."""
     new, base = next(iter(gains.CONTRASTS))
     plans = [
         row for row in gains.plan(facts.study, Kind.PERSON)
@@ -298,7 +298,7 @@ def _of_arms(facts: Facts) -> str:
 
 
 def consent(facts: Facts) -> str:
-    """Who consented, declined and withdrew."""
+    """The numbers of people who consented, declined and withdrew."""
     record, whole = facts.record, facts.record.whole
     people, seats = record.workers_consented, whole.consented
     each = f" ({count(seats, 'participation')})" if seats != people else ""
@@ -312,7 +312,7 @@ def consent(facts: Facts) -> str:
 
 
 def ethics_contact(facts: Facts) -> str:
-    """The ethics board as the consent page names it; "" where it names none."""
+    """The ethics board named on the consent page; "" if there is none."""
     named = facts.manifest["ethics_contact"]
     return f"The consent page names: {named}" if named else ""
 

@@ -1,4 +1,4 @@
-"""Items 3.1 to 3.6 of Wei et al.: sittings, quality control, and how people and models differed."""
+"""Items 3.1 to 3.6 of Wei et al.: sittings, quality control, people compared with models."""
 
 from analysis.documents import wording
 from analysis.documents.checklists.facts import Facts, between, prose
@@ -111,7 +111,7 @@ FLAGS = (
 
 
 def _controls(facts: Facts) -> list[str]:
-    """What was checked while people worked and what excluded them afterwards."""
+    """Checks while people worked, and the number of later exclusions."""
     manifest, found = facts.manifest, []
     if checks := manifest["attention_checks"]:
         passed, answered = facts.record.check_results
@@ -131,7 +131,7 @@ def _controls(facts: Facts) -> list[str]:
 
 
 def _refuses_pastes(facts: Facts) -> bool:
-    """Is something typed in this study, and does the page refuse pastes into it?"""
+    """Do annotators type answers in this study, on pages that refuse pastes?"""
     typed = (SHORT_TEXT, LONG_TEXT, NUMBER, "typed")
     ways = (wording.way(task["card"]) for task in facts.manifest["tasks"])
     return bool(facts.manifest["refuse_pastes"]) and any(way in typed for way in ways)
@@ -175,7 +175,7 @@ def _interface(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _adjustment(facts: Facts, answers: Answers) -> tuple[Status, list[str]]:
-    """Was something done about the difference, and what?"""
+    """Was the difference adjusted for, and how?"""
     if not facts.models:
         return NA, []
     how = []
@@ -219,7 +219,7 @@ def _instructions(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _of_seats(facts: Facts) -> list[str]:
-    """What models in the annotator's seat were given."""
+    """The input of models in annotators' seats."""
     if not facts.seated:
         return []
     told = [

@@ -59,7 +59,7 @@ def _population(facts: Facts, answers: Answers) -> list[Entry]:
 
 
 def _criteria(facts: Facts, answers: Answers) -> list[str]:
-    """What the researcher ticked, and what the audience of the design restricts."""
+    """The criteria that the researcher selected, and those of the design's audience."""
     reached, found = facts.audience, set(answers.chosen("criteria"))
     if reached.get("languages"):
         found.add("language")
@@ -104,7 +104,7 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
 
 
 def _rules(facts: Facts) -> list[str]:
-    """What kept people out during recruitment, besides having done the task before."""
+    """The rules that excluded people during recruitment, in addition to earlier participation."""
     manifest, found = facts.manifest, list(audience(facts))
     if questions := gates.parse(manifest["comprehension_questions"]):
         attempts = count(manifest["comprehension_attempts"], "attempt")
@@ -160,7 +160,7 @@ def _admission(facts: Facts) -> list[Entry]:
 
 
 def _refused(facts: Facts) -> dict[str, int]:
-    """Reason in words -> refusals on the landing page."""
+    """Reason as text -> refusals on the landing page."""
     refused = facts.record.refused_arrivals.items()
     return {str(Reason(why).label): number for why, number in refused}
 
@@ -174,7 +174,7 @@ def _share(number: int, whole: int) -> str:
 
 
 def unanswered(facts: Facts) -> str:
-    """That the exit questionnaire has no answers, in words."""
+    """The state of an exit questionnaire without answers, as a phrase."""
     if facts.study.status != StudyStatus.CLOSED:
         return "no answers yet"
     return f"answered by 0 of {facts.record.whole.completed} who completed the study"
@@ -274,13 +274,13 @@ def _pay(facts: Facts) -> list[Entry]:
 
 
 def _paid(facts: Facts) -> Status:
-    """Of a study that promises pay: does the ledger record all that was earned as paid?"""
+    """Does the ledger record all earnings as paid? For a study that promises pay."""
     record = facts.record
     return Status.YES if record.earned and record.paid == record.earned else Status.PARTIAL
 
 
 def _unpaid_so_far(facts: Facts, paid: Status) -> str:
-    """What a promise is still short of, in a sentence."""
+    """The part of the promised pay that is not paid, in a sentence."""
     if paid != Status.PARTIAL:
         return ""
     if not facts.record.paid:
@@ -302,7 +302,7 @@ def amount(facts: Facts) -> str:
 
 
 def _bonus(facts: Facts, paid: bool) -> list[Entry]:
-    """Bonuses by score do not exist; those by hand have reasons that only people can judge."""
+    """Bonuses by score do not exist; only researchers know the reasons for manual ones."""
     number, total = facts.bonuses
     answer, amount = Status.NO, NA
     evidence = "No pay depended on a score." if paid else ""
