@@ -1,11 +1,11 @@
-"""Figures of a study, made with Altair: a frame in, a chart out (pure).
+"""Figures of a study, made with Altair: they take a frame and return a chart (pure).
 
-Groups are told apart by shape and dash as well as by colour, so that a page printed in black and
-white can be read. Colours stand in the chart's config alone, where static/js/figure.js puts those
-of the page, light or dark, in their place. Each function takes one row per mark, which is the CSV
-behind the figure; scores are x 100 in all of them. With several tasks each has a panel. The shot
-curve is of whole test sets, under the metric of each task's card, which is named at the axis or, of
-several, over each panel; learning and drift are of single answers, which always have S1.
+Groups differ in shape and dash as well as in colour, so that black-and-white prints are readable.
+Colours are defined only in the chart's config, where static/js/figure.js replaces them with those
+of the page, light or dark. Each function takes one row per mark, which is the CSV behind the
+figure; all scores are x 100. With several tasks each has a panel. The shot curve is for whole test
+sets, under the metric of each task's card, which the axis or, with several metrics, each panel
+names; learning and drift are for single answers, which always have S1.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CONFIG: dict[str, Any] = {
 
 
 def marked(spec: dict[str, Any], mark: str) -> dict[str, Any]:
-    """The specification with that sentence above the panels, in lines that fit one column."""
+    """The specification with a remark above the panels, in lines that fit one column."""
     title = {"anchor": "start", "color": INK, "fontSize": 11, "fontWeight": "normal"}
     return spec | {"title": textwrap.wrap(mark, 44), "config": spec["config"] | {"title": title}}
 
@@ -56,8 +56,8 @@ def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
 
     Data: task, metric (of its card), shots, what (mean or annotator), annotator, score, low and
     high (of means; empty for one annotator), n (annotators), baseline (the task's trivial
-    baseline). Points of score x 100, of the test set. Source: CLUES (2021), Table 4, here as a
-    curve with intervals.
+    baseline). Points of score x 100, of the test set. Source: CLUES (2021), Table 4, as a curve
+    with intervals.
     """
     base = alt.Chart(frame)
     x = alt.X(
@@ -85,8 +85,8 @@ def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
     """Mean score by shots of people and models, each a line with its own mark and dash.
 
     Data: task, metric, shots, who, source (study, uploaded or published), score, low, high (empty
-    where there is no interval), n. Points of score x 100. Published figures have open marks, all
-    others filled ones. Source: CLUES (2021), figure 1, here with intervals.
+    without an interval), n. Points of score x 100. Published figures have open marks, all others
+    filled ones. Source: CLUES (2021), figure 1, here with intervals.
     """
     names = list(dict.fromkeys(frame["who"]))
     base = alt.Chart(frame)
@@ -150,7 +150,7 @@ def _of_a_mean() -> list[alt.Tooltip]:
 
 
 def _means_with_bars(means: alt.Chart, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    """The line through the means, their error bars with both ends, and the dots on top."""
+    """The line through the means, their error bars with caps, and the dots on top."""
     known = means.transform_filter("isValid(datum.low)")
     tooltip = _of_a_mean()
     bars = known.mark_rule(strokeWidth=2)
@@ -170,8 +170,8 @@ def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
 
     Data: task, shots, what (mean or annotator), annotator, block (from 0), first and last (numbers
     of its examples, from 1), middle (of these), s1, n (annotators of a mean, examples of an
-    annotator). Points of S1 x 100. `shots` are all of the study, so that a group looks the same in
-    every figure. Source: CLUES (2021), appendix A.3, which has the means over whole sets only.
+    annotator). Points of S1 x 100. `shots` are all of the study's, so that a group looks the same
+    in every figure. Source: CLUES (2021), appendix A.3, which has the means over whole sets only.
     """
     x = alt.X(
         "middle:Q",
@@ -199,7 +199,7 @@ def drift_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
     return _panels(_lines(frame, x, _score_axis(), shots, names))
 
 
-# What they share ----------------------------------------------------------------------------------
+# Shared parts -------------------------------------------------------------------------------------
 
 
 def _shots(frame: pd.DataFrame) -> list[int]:
@@ -215,7 +215,7 @@ def _lines(
 ) -> alt.LayerChart:
     """Annotators as thin lines, and the mean of each group over them."""
     base = alt.Chart(frame)
-    # A line of one point is none, but the point of the mean shows.
+    # An annotator with one point has no visible line, but the mean has a mark.
     annotators = (
         base.transform_filter(alt.datum.what == "annotator")
         .mark_line(strokeWidth=1, opacity=0.4)
@@ -265,7 +265,7 @@ def _legend(frame: pd.DataFrame) -> alt.Legend:
 
 
 def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
-    """The charts over each other; only layers of facets would be a chart of another kind."""
+    """Superimposed charts; layers of facets would be another type of chart."""
     chart = alt.layer(*layers, data=data, width=220, height=180)
     assert isinstance(chart, alt.LayerChart)
     return chart
@@ -276,9 +276,9 @@ def _panels(
 ) -> alt.FacetChart:
     """One panel for each task, in the paper's order; `own_x`: tasks differ in length.
 
-    `with_metric`: the metric of a task's card stands beside its name.
+    `with_metric` adds the metric of a task's card to its name.
     """
-    alt.data_transformers.disable_max_rows()  # all rows of a study are in its figure
+    alt.data_transformers.disable_max_rows()  # a figure has all rows of a study
     names = sorted(set(chart.data["task"]), key=place)  # type: ignore[index]  # _layered gave it
     tasks = alt.Facet("task:N", title=None, sort=names)
     if with_metric:
@@ -289,5 +289,5 @@ def _panels(
         axis=alt.AxisResolveMap(x="independent"),
         scale=alt.ScaleResolveMap(x="independent") if own_x else alt.Undefined,
     )
-    # All at once: each call of a chart's methods copies whatever it is made of.
+    # In one call: each method of a chart copies the whole chart.
     return chart.facet(tasks, columns=COLUMNS, spacing=24, config=CONFIG, resolve=own)

@@ -1,6 +1,6 @@
-"""The figures of a study: each with its data, its numbers and its caption.
+"""The figures of a study: data, numbers and caption of each.
 
-Charts are drawn in figures/charts.py and numbers computed in stats/learning.py, from frames alone;
+Charts are drawn in figures/charts.py and numbers computed in stats/learning.py, both from frames;
 this module applies them to a study. A figure that would mislead is replaced by the reason
 (`why_not`).
 """
@@ -32,16 +32,16 @@ from tasks import columns as table_columns
 from tasks.columns import Column, hundredth
 from tasks.csv_files import csv_text
 
-X_100 = ("s1", "score", "low", "high", "baseline")  # columns that figures draw x 100
+X_100 = ("s1", "score", "low", "high", "baseline")  # columns that figures show x 100
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
 REMEMBERED = 3600  # seconds
-VERSION = 9  # of the rows: raise it when one of them gets another shape
+VERSION = 9  # of the rows: raise it when the columns of one of them change
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
 
 @dataclass(frozen=True)
 class Data:
-    """The rows behind a figure, which are its CSV, and the numbers beside it."""
+    """The rows behind a figure, which are its CSV, and the numbers in its table."""
 
     frame: pd.DataFrame
     numbers: Sequence[Any]
@@ -51,18 +51,18 @@ class Data:
 class Figure:
     """A figure of the page; without rows, `why_not` says what is missing and what to do.
 
-    Its data are computed when they are first asked for.
+    Its data are computed on first access.
     """
 
     name: str
     title: str
     caption: str
-    description: str  # for readers who cannot see it
+    description: str  # text alternative
     why_not: str
     load: Callable[[], Data]
     make: Callable[[pd.DataFrame], alt.FacetChart]
     all_columns: Sequence[Column]
-    mark: str = ""  # drawn above it, so that it goes wherever the picture goes
+    mark: str = ""  # drawn above it, so that copies of the picture contain it
 
     @cached_property
     def data(self) -> Data:
@@ -78,7 +78,7 @@ class Figure:
 
     @cached_property
     def spec(self) -> dict[str, Any]:
-        """The Vega-Lite specification, data included; the tests hold it against its schema."""
+        """The Vega-Lite specification with its data; tests validate it against its schema."""
         drawn: dict[str, Any] = self.make(self.frame).to_dict(validate=False)
         return charts.marked(drawn, self.mark) if self.mark else drawn
 
@@ -88,7 +88,7 @@ class Figure:
 
     @property
     def columns(self) -> list[Column]:
-        """Those of the page."""
+        """The columns of the page."""
         return table_columns.on_page(self.all_columns)
 
     @property
@@ -98,20 +98,20 @@ class Figure:
 
 
 def can_draw() -> bool:
-    """Whether vl-convert is installed, which makes pictures of specifications."""
+    """Whether vl-convert, which renders specifications, is installed."""
     return importlib.util.find_spec("vl_convert") is not None
 
 
 def picture(figure: Figure, ext: str, width: str = "") -> bytes:
-    """The figure as a file of PICTURES, as wide as on the page or as a column of a paper.
+    """The figure as a file of PICTURES, in the width of the page or of a paper's columns.
 
-    `width` is one of paper_widths.INCHES. Raises ImportError where vl-convert is not installed.
+    `width` is one of paper_widths.INCHES. Raises ImportError if vl-convert is not installed.
     """
     import vl_convert
 
     if width:
         return paper_widths.picture(figure.spec, ext, width)
-    # Nothing in a specification of ours has an address; none could be fetched either.
+    # Our specifications contain no URLs, and this setting blocks all of them.
     offline: dict[str, Any] = {"allowed_base_urls": []}
     if ext == "png":
         return vl_convert.vegalite_to_png(figure.json, scale=3, **offline)
@@ -120,14 +120,14 @@ def picture(figure: Figure, ext: str, width: str = "") -> bytes:
     return vl_convert.vegalite_to_svg(figure.json, **offline).encode()
 
 
-# The data behind them -----------------------------------------------------------------------------
+# Data of the figures ------------------------------------------------------------------------------
 
 
 def data(study: Study, kind: str, name: str) -> Data:
-    """What one figure shows, cached until somebody completes, withdraws, is excluded or included.
+    """The data of one figure, cached until the participations in the analysis change.
 
-    The cache expires after an hour, as cached values cannot be looked up for erasure. The figure
-    that uploads of models change is not kept; the people in it are.
+    The cache expires after an hour, because erasing data does not clear it. The figure with
+    uploaded models is not cached, but its people are.
     """
     if name == "models":
         people = data(study, kind, "shots").numbers
@@ -200,7 +200,7 @@ def _shot_curve(study: Study, annotation: pd.DataFrame) -> Data:
 
 
 def in_file(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows behind a figure under the names that CSV and JSON have, scores from 0 to 1."""
+    """The rows behind a figure with the column names of CSV and JSON, scores from 0 to 1."""
     scores = [name for name in frame.columns if name in X_100]
     names = {"low": "low_95", "high": "high_95", "who": "name"}
     return frame.assign(**{name: frame[name].map(hundredth) for name in scores}).rename(
@@ -217,7 +217,7 @@ def frame_csv(kind: str, frame: pd.DataFrame) -> str:
 
 def _cell(value: Any) -> Any:
     if isinstance(value, float):
-        # Counts have become floats where some rows have none.
+        # Counts are floats if some rows have none.
         return str(int(value)) if value.is_integer() else number(value)
     return "" if pd.isna(value) else value
 
@@ -232,7 +232,7 @@ def page_figures(study: Study, kind: str) -> list[Figure]:
 
 
 def answered(study: Study, kind: str) -> set[Step]:
-    """The steps with an answer of somebody who completed and is in the analysis."""
+    """The steps with answers of completed participations in the analysis."""
     people = study.participations.analysed().in_cells().filter(kind=kind)
     given = Answer.objects.filter(turn__participation__in=people)
     steps = (Step.TRAINING, Step.ANNOTATION)
@@ -240,7 +240,7 @@ def answered(study: Study, kind: str) -> set[Step]:
 
 
 NAMES = tuple(COLUMNS)
-# Name -> the step whose answers it shows.
+# Name -> the step with its answers.
 STEPS = dict.fromkeys(NAMES, Step.ANNOTATION) | {"learning": Step.TRAINING}
 # Name -> title and caption.
 TEXTS = {
@@ -312,7 +312,7 @@ def _figure(study: Study, kind: str, name: str, begun: set[Step]) -> Figure:
 
 
 def _further_sentences(study: Study, name: str) -> str:
-    """What the caption says only of a study that has it."""
+    """Sentences of the caption that apply only to some studies."""
     if name == "shots":
         tasks = study.tasks.with_reports()
         return BASELINE if any(math.isfinite(published.bounds(it).line) for it in tasks) else ""
@@ -326,7 +326,7 @@ def _further_sentences(study: Study, name: str) -> str:
 
 
 def _why_not(study: Study, name: str, begun: set[Step]) -> str:
-    """Why this figure of this study would be empty or mislead; "" if it is shown."""
+    """Why this figure of this study would be empty or misleading; "" if it is shown."""
     if name == "learning" and not any(study.shots):
         return "This study has zero-shot scenarios only, so there is no training step."
     if name == "drift" and study.annotation_order == Study.Order.FILE_ORDER:

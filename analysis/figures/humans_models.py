@@ -1,7 +1,7 @@
-"""Humans beside models by shots, the figure of CLUES, and the columns of every figure.
+"""Humans and models by shots, as in the figure of CLUES, and the columns of every figure.
 
 People with their interval of 95 %, uploaded models with the t interval over their training splits,
-and what the paper printed, without intervals: it says no ddof, and of people not what ± is.
+and published figures without intervals: CLUES defines neither ± for people nor the ddof of SDs.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from analysis.tables.scores import Score
 from annotation.models import Kind, Study
 from tasks.columns import Column
 
-MAX_SERIES = 6  # lines that can be told apart in print
+MAX_SERIES = 6  # lines that are distinguishable in print
 OVER_SPLITS = "other splits of the task"
 
 
 @dataclass(frozen=True)
 class ShotRow:
-    """One point of the shot curve, x 100; NaN where there is no interval."""
+    """One point of the shot curve, x 100; NaN without an interval."""
 
     task: str
     metric: str
@@ -42,9 +42,9 @@ class ShotRow:
 
 @dataclass(frozen=True)
 class SeriesRow:
-    """One point: who, at which task and shots, x 100; NaN where there is no interval.
+    """One point: a series, its task and shots, x 100; NaN without an interval.
 
-    `study` is the name of the study whose people these are, "" for models and what is published.
+    `study` is the name of the study with these people, "" for models and published figures.
     """
 
     task: str
@@ -93,7 +93,7 @@ COLUMNS = [
 def rows(study: Study, kind: str, people: Sequence[ShotRow]) -> list[SeriesRow]:
     """The points of one study; `people` are its rows of the shot curve, with their intervals."""
     who = model_tables.WHO[Kind(kind)]
-    # What took a seat of the study is a row of its own; its people are drawn with their interval.
+    # Seated models have separate rows; people are drawn with their interval from `people`.
     others = [
         _of_model(row, task.name, task.card.metric, int(table.shots), score)
         for table in model_tables.tables(study, kind)
@@ -107,7 +107,7 @@ def rows(study: Study, kind: str, people: Sequence[ShotRow]) -> list[SeriesRow]:
 
 
 def of_people(study: Study, people: Sequence[ShotRow], name: str) -> list[SeriesRow]:
-    """The annotators of a study as one series of that name."""
+    """The annotators of a study as one series with that name."""
     return [
         SeriesRow(
             row.task, row.metric, row.shots, name, "study", study.name, row.score, row.low,
@@ -128,9 +128,9 @@ def _of_model(row: model_tables.Row, task: str, metric: str, shots: int, score: 
 
 
 def _over_splits(score: Score) -> tuple[float, float]:
-    """The t interval of a model's mean over its training splits, cut at 100; NaN for one of them.
+    """The t interval of a model's mean over its training splits, cut at 100; NaN for one split.
 
-    With two splits it is so wide that it says nothing, and is left out.
+    NaN also for two splits, because their interval is too wide to be useful.
     """
     if score.n < 3 or math.isnan(score.sd_ddof1):
         return math.nan, math.nan
@@ -139,7 +139,7 @@ def _over_splits(score: Score) -> tuple[float, float]:
 
 
 def shown(points_of: Iterable[SeriesRow], wanted: Sequence[str] = ()) -> list[SeriesRow]:
-    """The rows of the series that are drawn: those `wanted`, or the most telling MAX_SERIES.
+    """The rows of the series that are drawn: those `wanted`, or the first MAX_SERIES.
 
     Annotators come first, then uploaded models, people of the paper, and its models, best first.
     """
@@ -150,7 +150,7 @@ def shown(points_of: Iterable[SeriesRow], wanted: Sequence[str] = ()) -> list[Se
 
 
 def ranked(every: Sequence[SeriesRow]) -> list[str]:
-    """Names of all series in the order in which they are chosen."""
+    """Names of all series in the order of priority."""
     means: dict[tuple[int, str], list[float]] = defaultdict(list)
     for row in every:
         people = row.unit == "annotators"
@@ -166,7 +166,7 @@ def frame(drawn: Sequence[SeriesRow]) -> pd.DataFrame:
     return pd.DataFrame([asdict(row) for row in drawn], columns=columns)
 
 
-# The columns of the numbers beside each figure.
+# The columns of the table of each figure.
 
 
 def _interval(name: str) -> list[Column]:

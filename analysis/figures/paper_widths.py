@@ -1,7 +1,7 @@
-"""Pictures of figures in the widths of a paper's columns: exactly so wide, and legible there.
+"""Pictures of figures in exactly the width of a paper's columns, with legible text.
 
-A specification is laid out for the width first (panels in a row, their size, rows of the legend),
-then its SVG is scaled to the very width; PDF and PNG are made of that SVG.
+A specification is first laid out for the width (panels per row, their size, rows of the legend);
+then its SVG is scaled to the exact width; PDF and PNG are made from that SVG.
 """
 
 import json
@@ -9,17 +9,17 @@ import re
 from typing import Any
 
 INCHES = {"single": 3.25, "double": 6.75}  # of one column and of both
-DOTS = 300  # an inch, of PNG
-POINTS = 72  # an inch
-PIXELS = 96  # an inch, as a browser lays out
-AXIS = 50  # pixels beside a panel, at least: labels, title, spacing
-MAX_PANELS = {"single": 2, "double": 3}  # in a row
+DOTS = 300  # per inch, of PNG
+POINTS = 72  # per inch
+PIXELS = 96  # per inch, in browsers
+AXIS = 50  # pixels around a panel, at least: labels, title, spacing
+MAX_PANELS = {"single": 2, "double": 3}  # per row
 
 
 def laid_out(spec: dict[str, Any], width: str, spare: float = 0) -> dict[str, Any]:
-    """The specification of facets for `width`, one of INCHES; panels share `spare` pixels more."""
+    """The specification of facets for `width`, one of INCHES; panels share `spare` more pixels."""
     panels = len({row["task"] for rows in spec.get("datasets", {}).values() for row in rows})
-    # Two panels stand over each other in one column; more would be too high.
+    # One column has two panels one above the other; three or more would be too high.
     columns = 1 if width == "single" and panels == 2 else max(1, min(MAX_PANELS[width], panels))
     room = (INCHES[width] * PIXELS + spare) / columns - AXIS
     sized = json.loads(json.dumps(spec))
@@ -35,17 +35,17 @@ def laid_out(spec: dict[str, Any], width: str, spare: float = 0) -> dict[str, An
 
 
 def svg(spec: dict[str, Any], width: str) -> str:
-    """The picture, so wide. Raises ImportError without vl-convert."""
+    """The picture in that width. Raises ImportError without vl-convert."""
     return _scaled(_drawn(spec, width), f"{INCHES[width]}in", INCHES[width], "in")
 
 
 def picture(spec: dict[str, Any], ext: str, width: str) -> bytes:
-    """The picture as svg, pdf or png (300 dots an inch)."""
+    """The picture as svg, pdf or png (300 dpi)."""
     import vl_convert
 
     if ext == "svg":
         return svg(spec, width).encode()
-    # Of these the library takes a pixel for a point.
+    # For PDF and PNG the library reads pixels as points.
     points = INCHES[width] * POINTS
     drawn = _scaled(_drawn(spec, width), f"{points:g}", points, "")
     if ext == "pdf":
@@ -54,7 +54,7 @@ def picture(spec: dict[str, Any], ext: str, width: str) -> bytes:
 
 
 def _drawn(spec: dict[str, Any], width: str) -> str:
-    """Drawn twice: what axes and legend take is known when they are there."""
+    """Drawn twice: the size of axes and legend is known only after drawing."""
     natural = _side(_vega(laid_out(spec, width)))
     return _vega(laid_out(spec, width, INCHES[width] * PIXELS - natural))
 
@@ -62,7 +62,7 @@ def _drawn(spec: dict[str, Any], width: str) -> str:
 def _vega(spec: dict[str, Any]) -> str:
     import vl_convert
 
-    # Nothing in a specification of ours has an address; none could be fetched either.
+    # Our specifications contain no URLs, and this setting blocks all of them.
     text = json.dumps(spec, allow_nan=False)
     return vl_convert.vegalite_to_svg(text, allowed_base_urls=[])
 
@@ -75,7 +75,7 @@ def _side(drawn: str, name: str = "width") -> float:
 
 
 def _scaled(drawn: str, width: str, size: float, unit: str) -> str:
-    """The SVG with this width; its height follows, and its letters, which the layout has sized."""
+    """The SVG with this width; its height and its letters, which the layout has sized, follow."""
     was, high = _side(drawn), _side(drawn, "height")
     sides = f'width="{width}" height="{size * high / was:.4f}{unit}"'
     return re.sub(r'width="[\d.]+" height="[\d.]+"', sides, drawn, count=1)

@@ -1,6 +1,6 @@
-"""Several studies in one figure and one table, with what differs between their designs named.
+"""Several studies in one figure and one table, with the differences between their designs.
 
-People of one study are never pooled with those of another: each study has its own line.
+People of different studies are never pooled: each study has a separate line.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tasks.formats import digest_of
 from tasks.models import Task
 from tasks.paper import place
 
-MAX_STUDIES = 6  # lines that can be told apart in print
-LONG = 60  # characters; of a longer value its digest tells texts apart
-# Keys of a manifest -> words; other keys are read with blanks for their underscores.
+MAX_STUDIES = 6  # lines that are distinguishable in print
+LONG = 60  # characters; a longer value is shown by its digest
+# Key of a manifest -> label; for other keys underscores become blanks.
 WORDS = {
     "hourly_rate": "pay per hour",
     "comprehension_questions": "comprehension questions",
@@ -32,7 +32,7 @@ WORDS = {
     "pay.active_time": "active time",
     "consent_text": "consent text",
 }
-# What says nothing of how annotators worked, or is said by another row.
+# Keys that do not affect how annotators worked, or that have another row.
 UNTOLD = {"name", "title", "scenarios", "tasks", "seed", "screening_hashes",
           "attention_check_hashes"}  # fmt: skip
 CARD_UNTOLD = {"name"}
@@ -46,7 +46,7 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Differing:
-    """One thing that is not alike in all the studies: its words, and its value in each."""
+    """A property in which the studies' designs differ: its label, and its value in each study."""
 
     what: str
     values: Mapping[str, str]
@@ -54,9 +54,9 @@ class Differing:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The studies with the rows of their table and what their designs differ in.
+    """The studies with the rows of their table and the differences between their designs.
 
-    `without` are the names of those in which nobody of that kind has completed anything.
+    `without` are the names of the studies without completed annotators of that kind.
     """
 
     studies: list[Study]
@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def design_columns(self) -> list[Column]:
-        """What differs, with a column for each study."""
+        """The columns of the table of differences: the property, then one column per study."""
         return [
             Column("what", "Of the design"),
             *(
@@ -78,7 +78,7 @@ class Comparison:
 
     @property
     def figure(self) -> figure_data.Figure:
-        """All of them in one figure; `why_not` where there is nothing to draw."""
+        """All studies in one figure; `why_not` if no study has data."""
         tasks = Task.objects.filter(studies__in=self.studies).distinct()
         who = Kind(self.kind).label if self.kind != Kind.PERSON else "people"
         caption = CAPTION.format(
@@ -108,7 +108,7 @@ class Comparison:
 
 
 def compare(studies: Sequence[Study], kind: str) -> Comparison:
-    """The annotators of that kind of these studies, task by task, in the order of the paper."""
+    """The annotators of that kind in these studies, task by task, in the order of the paper."""
     rows: list[SeriesRow] = []
     without = []
     for study in studies:
@@ -121,13 +121,13 @@ def compare(studies: Sequence[Study], kind: str) -> Comparison:
 
 
 def title_of(study: Study, studies: Sequence[Study]) -> str:
-    """The title of a study, with its name where another one has the same."""
+    """The title of a study, with its name if another study has the same title."""
     same = [other for other in studies if other.title == study.title]
     return f"{study.title} ({study.name})" if same[1:] or not study.title else study.title
 
 
 def differing(studies: Sequence[Study]) -> Iterator[Differing]:
-    """What the frozen designs differ in; a draft has none, which is said instead."""
+    """The differences between the frozen designs; a draft is listed as not frozen."""
     told = {study.name: dict(_told(study)) for study in studies}
     for what in dict.fromkeys(key for values in told.values() for key in values):
         values = {name: own.get(what, NOTHING) for name, own in told.items()}
@@ -136,7 +136,7 @@ def differing(studies: Sequence[Study]) -> Iterator[Differing]:
 
 
 def _told(study: Study) -> Iterator[tuple[str, str]]:
-    """What the manifest says, in words, one after the other."""
+    """(label, value) of each property of the manifest."""
     if not study.manifest:
         yield "design", "a draft: not frozen"
         return
@@ -155,7 +155,7 @@ def _told(study: Study) -> Iterator[tuple[str, str]]:
 
 
 def _of_task(task: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Version, test set and card of a task: whether two studies asked the same."""
+    """Version, test set and card of a task, to see whether two studies asked the same."""
     name = task["name"]
     yield f"{name}: version", str(task["version"])
     tests = [split for split in task["splits"] if split["kind"] == "test"]
@@ -174,7 +174,7 @@ def _flat(key: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _text(value: Any) -> str:
-    """A value in one line; of a long text the digest, which differs where the text does."""
+    """A value on one line; a long text is shown by its digest, which identifies it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value in (None, "", [], {}):

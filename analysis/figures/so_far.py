@@ -1,7 +1,7 @@
-"""The shot curve of the overview: drawn on the server, as numbers for an inline SVG.
+"""The shot curve of the overview: computed on the server, as numbers for an inline SVG.
 
 One panel for each task: people with their 95 % t interval over annotators, the uploaded models, and
-the published figures where the task is that of the paper. The template only writes these down.
+the published figures if the task is that of the paper. The template only prints these numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tasks.columns import points
 from tasks.models import Task
 
 WIDTH, HEIGHT, TOP = 210, 150, 8  # of a panel, in units of its SVG
-FEWEST = 5  # people; with fewer the interval says too little to be drawn
+FEWEST = 5  # people; with fewer the interval is too uncertain to draw
 MAX_MODELS = 3
 STEP = 20  # between the lines of the scale
 NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Robots", Kind.MODEL: "Models"}
@@ -29,7 +29,7 @@ NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Robots", Kind.MODEL: "Models"}
 
 @dataclass(frozen=True)
 class Dot:
-    """A score at its place; `is_few` where it is of fewer than FEWEST people."""
+    """A score at its position; `is_few` marks a mean of fewer than FEWEST people."""
 
     x: float
     y: float
@@ -38,7 +38,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Series:
-    """One line: who it is of, and its scores (text, or a dash) in the order of the shots."""
+    """One line: its name, and its scores (text, or a dash) in the order of the shots."""
 
     name: str
     style: str  # of its line and marks: people, model-1 ... or published
@@ -54,7 +54,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """One task. `band` holds the points of the interval's polygon, "" where none is drawn."""
+    """One task. `band` has the points of the interval's polygon, "" if it is not drawn."""
 
     task: str
     metric: str
@@ -66,12 +66,12 @@ class Panel:
 
     @property
     def drawn(self) -> list[Series]:
-        """The series from the back to the front: people, who are the first, stand over models."""
+        """The series from back to front: people, the first series, are drawn over models."""
         return self.series[::-1]
 
     @property
     def description(self) -> str:
-        """The picture in words."""
+        """The text alternative of the picture."""
         said = [f"{series.name} {', '.join(series.texts)}" for series in self.series]
         shots = ", ".join(map(str, self.shots))
         return f"{self.task}, {self.metric} x 100 at {shots} shots: {'; '.join(said)}"
@@ -79,7 +79,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Result:
-    """What there is to see of a study so far, of the first kind of annotators that has any."""
+    """The current results of a study, for the first kind of annotators that has any."""
 
     kind: str
     panels: list[Panel]
@@ -92,7 +92,7 @@ class Result:
 
 
 def for_study(study: Study) -> Result | None:
-    """The result so far; None where nobody has completed anything."""
+    """The current results; None without completed participations."""
     frame = frames.annotators(study)
     kinds = [kind for kind in kinds_of(frame) if not frames.counted(frame, kind).empty]
     if not kinds:
@@ -103,7 +103,7 @@ def for_study(study: Study) -> Result | None:
     scores: dict[Any, np.ndarray] = {cell: own.to_numpy(dtype=float) for cell, own in counted}
     limits = zip(table.tasks, table.bounds, strict=True)
     drawn = [_lines(table, task, scores, models, bound.line) for task, bound in limits]
-    # One scale for all panels: the steeper line is the larger gain.
+    # One scale for all panels: a steeper line is a larger gain.
     lowest = _lowest([value for lines in drawn for value in lines.values])
     panels = [_panel(table, lines, lowest) for lines in drawn]
     shown = [panel for panel in panels if any(series.dots for series in panel.series)]
@@ -111,7 +111,7 @@ def for_study(study: Study) -> Result | None:
 
 
 def _models(table: PerformanceTable) -> dict[str, dict[tuple[int, int], float]]:
-    """Model -> (key of a task, shots) -> its mean score x 100; the models with most of them."""
+    """Model -> (key of a task, shots) -> mean score x 100, for the MAX_MODELS with most scores."""
     files = compared_files.files(table.study).filter(shots__in=table.shots)
     scores: dict[str, dict[tuple[int, int], float]] = {}
     for (model, task, shots), runs in model_runs.splits(files, table.tasks).items():
@@ -122,7 +122,7 @@ def _models(table: PerformanceTable) -> dict[str, dict[tuple[int, int], float]]:
 
 @dataclass(frozen=True)
 class _Lines:
-    """What a panel draws, as scores: rows of (name, style, means, counts), ends of intervals."""
+    """The scores in a panel: rows of (name, style, means, counts), and ends of intervals."""
 
     task: Task
     rows: list[tuple[str, str, list[float], list[int]]]
@@ -158,7 +158,7 @@ def _lines(
 
 
 def _panel(table: PerformanceTable, lines: _Lines, lowest: int) -> Panel:
-    """The picture of these lines, on a scale from `lowest` to 100."""
+    """The panel with these lines, on a scale from `lowest` to 100."""
 
     def place(index: int, score: float) -> tuple[float, float]:
         x = WIDTH * (2 * index + 1) / (2 * len(table.shots))
@@ -202,7 +202,7 @@ def _interval(scores: np.ndarray | None) -> tuple[float, float]:
 
 
 def _lowest(values: Sequence[float]) -> int:
-    """Where the scale begins: a multiple of STEP below all of them, at most 80."""
+    """The start of the scale: a multiple of STEP below all values, at most 80."""
     known = [value for value in values if not math.isnan(value)]
     return min(80, STEP * math.floor(min(known, default=0) / STEP))
 
