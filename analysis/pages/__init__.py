@@ -1,4 +1,4 @@
 """The pages of results and their JSON, by subject.
 
-Begin with tables.py. No other room imports this one.
+Begin with tables.py. Other packages do not import this one.
 """

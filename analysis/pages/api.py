@@ -1,9 +1,9 @@
-"""The same tables and figures for programs: JSON, documented by OpenAPI at /api/v1/docs/.
+"""The same tables and figures as JSON, documented by OpenAPI at /api/v1/docs/.
 
-By a token (annotation/api), or signed in as in the browser; a study of somebody else is not found.
-Every view calls the functions that the pages call, and gives the rows of their CSVs with the same
-digits. Nothing is resampled here: what waits for the job of the analysis page is null, and
-`pending` says how far the job is; POST analysis/ begins it.
+Requests use a token (annotation/api) or the session of the browser; studies of other users are not
+found. Every view calls the functions that the pages call, and returns the rows of their CSVs with
+the same digits. Views do not resample: results that wait for the job of the analysis page are null,
+and `pending` shows the progress of the job; POST analysis/ starts it.
 """
 
 from collections.abc import Sequence
@@ -50,12 +50,12 @@ from tasks.models import Job, PredictionFile
 
 
 def shape(name: str, columns: Sequence[Column]) -> serializers.Serializer:
-    """The documentation of a list of rows, made from their columns."""
+    """The schema of a list of rows, from their columns."""
     return inline_serializer(name, {c.name: field_of(c) for c in in_files(columns)}, many=True)
 
 
 def field_of(column: Column) -> serializers.Field:
-    """One column of it; what is measured may be missing."""
+    """The schema of one column; measured values can be null."""
     words = column.stored_meaning
     if column.unit:
         return serializers.FloatField(allow_null=True, help_text=words)
@@ -64,15 +64,15 @@ def field_of(column: Column) -> serializers.Field:
 
 
 class Rows(serializers.ListField):
-    """The rows of a table by the names of its columns."""
+    """The rows of a table, with the names of its columns."""
 
     child = serializers.DictField()
 
 
 class Index(ApiView):
-    """Where a program begins."""
+    """The starting points of the API."""
 
-    # Name -> its address; what is below each is in the document.
+    # Name -> its URL; the OpenAPI document lists what is below each.
     addresses: ClassVar = {
         "studies": "api_studies",
         "tasks": "api_tasks",
@@ -103,10 +103,10 @@ class HumanPerformance(ApiView):
 
 class Findings(ApiView):
     class Tables(serializers.Serializer):
-        """Rows as in the CSV of the same table; the columns are explained on the page.
+        """Rows as in the CSV of the same table; the page explains the columns.
 
         Scores and differences on the scale from 0 to 1: means, intervals and contrasts under the
-        metric of the task's card, all else S1; alphas from -1 to 1, p from 0 to 1.
+        metric of the task's card, all others S1; alphas from -1 to 1, p from 0 to 1.
         """
 
         class Pending(serializers.Serializer):
@@ -170,7 +170,7 @@ class Findings(ApiView):
 
 
 def _pending(job: Job) -> dict[str, Any]:
-    """The progress of a job, and where it is continued."""
+    """The progress of a job, and how to continue it."""
     return {
         "state": job.state if job.pk else "not begun",
         "done": job.done,
@@ -192,9 +192,9 @@ class TrainingTable(ApiView):
 
 class FigureData(ApiView):
     class DataOfFigure(serializers.Serializer):
-        """`data` are the rows behind the figure, `numbers` those of the table beside it.
+        """`data` are the rows behind the figure, `numbers` those of its table.
 
-        S1 and slopes on the scale from 0 to 1; times in the unit that the column's name says.
+        S1 and slopes on the scale from 0 to 1; names of columns give the unit of times.
         """
 
         kind = serializers.ChoiceField(Kind.choices)
@@ -304,6 +304,6 @@ class Leaderboard(ApiView):
 
 @method_decorator(csp_update({"style-src": ["'unsafe-inline'"]}), name="dispatch")
 class Docs(SpectacularSwaggerSplitView):
-    """The one page with styles inside: Swagger writes them; its scripts are files as elsewhere."""
+    """The only page with inline styles, which Swagger writes; its scripts are files."""
 
-    http_method_names = ("get", "head")  # what it says of OPTIONS has no template
+    http_method_names = ("get", "head")  # the view has no template for OPTIONS

@@ -1,4 +1,4 @@
-"""Models by program: uploaded predictions, their scores, and the predictions themselves again."""
+"""The API of models: upload predictions, their scores, and the predictions."""
 
 from typing import Any, ClassVar
 
@@ -44,7 +44,7 @@ class FileShape(serializers.Serializer):
 
 
 class ModelShape(serializers.Serializer):
-    """A model, what its uploader said of it, its files and scores."""
+    """A model with the properties stated by its uploader, its files and scores."""
 
     name = serializers.CharField()
     title = serializers.CharField(allow_blank=True)
@@ -83,7 +83,7 @@ def as_record(model: LanguageModel) -> dict[str, Any]:
 
 
 class UploadModels(ApiView):
-    """What the page of models takes: a file of any name with its place, or files named by it."""
+    """The upload of the page of models: one placed file, or files with their places as names."""
 
     parser_classes: ClassVar = [MultiPartParser]
 

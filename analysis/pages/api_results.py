@@ -1,4 +1,4 @@
-"""Further results by program: what the other pages of results show, their documents and files."""
+"""The API of further results: the data of other pages of results, documents and files."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -46,12 +46,12 @@ jobs.OUTCOMES[bundle_job.KIND] = _bundle
 
 
 class KindOfTable(ApiView):
-    """A table of every kind, or of one: `?kind=`."""
+    """A table of all kinds of annotators, or of one: `?kind=`."""
 
     parameters = frozenset({"kind"})
 
     def kinds(self, request: Request, study: Study) -> Sequence[str]:
-        """The kinds that are asked for; ValidationError for one without results."""
+        """The requested kinds; ValidationError for one without results."""
         every = performance.kinds(study)
         kind = request.query_params.get("kind")
         if kind is None:
@@ -63,13 +63,13 @@ class KindOfTable(ApiView):
     def rows(
         self, request: Request, study: Study, columns: Sequence[Column], rows: Rows
     ) -> list[dict[str, Any]]:
-        """The rows of each kind that is asked for."""
+        """The rows of each requested kind."""
         kinds = self.kinds(request, study)
         return [row for kind in kinds for row in self.told(kind, columns, rows(study, kind))]
 
     @staticmethod
     def told(kind: str, columns: Sequence[Column], rows: Any) -> list[dict[str, Any]]:
-        """The rows of a kind, which each of them names."""
+        """The rows of a kind, each with the name of the kind."""
         return [{"kind": kind} | record for record in as_records(columns, rows)]
 
 
@@ -138,7 +138,7 @@ class GoldAudit(KindOfTable):
 
 
 class Planner(ApiView):
-    """The form of the page; what is left out has its first value."""
+    """The form of the page; missing fields have their initial values."""
 
     parameters = frozenset(forms.PlannerForm.base_fields)
 
@@ -162,7 +162,7 @@ class Planner(ApiView):
 
 
 class SeveralStudies(ApiView):
-    """Several studies of which one may read the results, as the page compares them."""
+    """Several studies whose results the user may read, compared as on the page."""
 
     parameters = frozenset({"study", "kind"})
 
@@ -193,7 +193,7 @@ class SeveralStudies(ApiView):
 
 
 class TableLatex(KindOfTable):
-    """A table as the page LaTeX has it: caption, label, booktabs, notes."""
+    """A table as on the page LaTeX: caption, label, booktabs, notes."""
 
     @extend_schema(
         parameters=[KIND, OpenApiParameter("table", str, "path", enum=list(paper_tables.TABLES))],
@@ -270,9 +270,9 @@ class ExportZip(ApiView):
 
 
 class Release(StudyTwin):
-    """The release bundle: made by a job, kept until it is made again.
+    """The release bundle: made by a job, and stored until it is replaced.
 
-    200 where the one that is there still holds, 202 where it is being made.
+    200 if the existing one is current, 202 while it is being made.
     """
 
     page = "release_prepare"

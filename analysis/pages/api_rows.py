@@ -1,8 +1,8 @@
-"""Answers, spans, checklists, the sample and comments by program: as the pages show them.
+"""The API of answers, spans, checklists, the sample and comments, with the data of the pages.
 
-Who decides on the analysis must not see a person's score before (annotation/steps/blinding.py): S1
-and gold of their answers are null until then, as on the page of that annotator. Where the design
-hides test scores, those of the annotation step are null until the study is closed.
+Researchers must not see a person's score before they decide on the analysis (steps/blinding.py): S1
+and gold of these answers are null until then, as on the page of that annotator. If the design hides
+test scores, those of the annotation step are null until the study is closed.
 """
 
 from typing import Any, ClassVar
@@ -87,7 +87,7 @@ ANSWERS = [
 
 
 def _task(turn: Turn) -> Any:
-    """Of the example: in the upstream step that is another task than the scenario's."""
+    """The task of the example, which in the upstream step is not the scenario's."""
     return turn.example.split.task
 
 
@@ -96,7 +96,7 @@ def _given(turn: Turn) -> list[str] | None:
 
 
 class Answers(RowsView):
-    """One row per example that was shown, in the order in which they were."""
+    """One row per example shown, in the order of display."""
 
     columns = ANSWERS
     kinds: ClassVar = {
@@ -141,7 +141,7 @@ class Answers(RowsView):
         }
 
     def _is_seen(self, turn: Turn) -> bool:
-        """May the gold of this turn stand beside its answer? As on the page of the annotator."""
+        """May the gold of this turn be shown with its answer, as on the page of the annotator?"""
         participation = turn.participation
         if participation.pk not in self.hidden:
             return turn.given is not None
@@ -195,7 +195,7 @@ class Spans(RowsView):
         )
 
 
-# Checklists and the table of the sample by program.
+# The API of checklists and the table of the sample.
 
 FORM = OpenApiParameter("form", str, "path", enum=list(FORMS))
 DRAFT = "The study is a draft: its checklists are made when it is open."
@@ -246,7 +246,7 @@ class ChecklistLatex(ApiView):
 
 
 class Sample(StudyTwin):
-    """The table of the sample; POST makes the part that is from a demographic export."""
+    """The table of the sample; POST creates the part from a demographic export."""
 
     page = "sample_upload"
     summary = "Make the table of the sample of Prolific's demographic export, or delete it"
@@ -283,7 +283,7 @@ class Sample(StudyTwin):
         return {"done": f"Read: {people} in the analysis. The file was not stored."}
 
 
-# Comments of a team on an example of its study, by program; the page is that of the example.
+# The API of a team's comments on an example of its study.
 
 FIELDS: dict[str, serializers.Field] = {
     "text": serializers.CharField(),

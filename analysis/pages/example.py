@@ -1,7 +1,7 @@
-"""What annotators answered to one test example: highlights in layers, distinct answers, agreement.
+"""The answers to one test example: highlights in layers, distinct answers, agreement.
 
-Counted are those who completed and are in the analysis, of one kind, as in every table; the others
-of that kind stand apart.
+As in every table, these are answers of completed participations in the analysis, of one kind;
+others of that kind are listed separately.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ class Lane:
 
     @property
     def name(self) -> str:
-        """Who it is; on this page alone, as long as their score is hidden."""
+        """The pseudonym, or an alias that only this page uses while the score is hidden."""
         return self.alias or self.participation.pseudonym
 
     @property
@@ -62,7 +62,7 @@ class Lane:
 
     @property
     def why_apart(self) -> str:
-        """Why it does not count, if it does not."""
+        """The reason for exclusion, if the answer is not counted."""
         own = self.participation
         if own.status == Status.COMPLETED:
             return "excluded from the analysis"
@@ -70,7 +70,7 @@ class Lane:
 
 
 class Part(NamedTuple):
-    """One highlighted text with its verdict, and where it stands in all the texts, end to end."""
+    """One highlighted text with its verdict, and its position in all texts, end to end."""
 
     verdict: str
     text: str
@@ -79,7 +79,7 @@ class Part(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A run as the page shows it; `opens` and `closes` are as long as there are brackets."""
+    """A run for the page; `opens` and `closes` have one item per bracket."""
 
     text: str
     start: int
@@ -92,7 +92,7 @@ class Stretch(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """One text that can be highlighted."""
+    """One text that can be highlighted, in runs."""
 
     segment: int
     name: str
@@ -120,7 +120,7 @@ class Fact(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """S1 of those with that many shots, as text."""
+    """S1 of annotators with that many shots, as text."""
 
     shots: int
     n: int
@@ -130,7 +130,7 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True)
 class ExamplePage:
-    """One example with the answers of one kind of annotators; of one number of shots, or all."""
+    """One example with the answers of one kind of annotators; for one number of shots, or all."""
 
     study: Study
     example: Example
@@ -160,7 +160,7 @@ class ExamplePage:
 
     @cached_property
     def _begins(self) -> dict[int, int]:
-        """Where each text begins when they are laid end to end."""
+        """The start of each text when they are joined end to end."""
         lengths = (len(text) for _number, _name, text in self._texts)
         begins = itertools.accumulate(lengths, initial=0)
         return {number: begin for (number, _n, _t), begin in zip(self._texts, begins, strict=False)}
@@ -172,10 +172,10 @@ class ExamplePage:
 
     @property
     def length(self) -> int:
-        """Of all the texts that can be highlighted, end to end."""
+        """The length of all the texts that can be highlighted, end to end."""
         return sum(len(text) for _number, _name, text in self._texts)
 
-    # --- Who answered what ---------------------------------------------------------------------
+    # --- Annotators and their answers -------------------------------------------------------------
 
     def _lanes(self, chosen: QuerySet[Participation]) -> list[Lane]:
         answers = (
@@ -196,9 +196,9 @@ class ExamplePage:
         return blinding.hidden(self.study)
 
     def _masked(self, lanes: list[Lane]) -> list[Lane]:
-        """Those of hidden people under a name and in an order of this page alone.
+        """Hidden people get aliases and an order that differ between pages.
 
-        Else the pages of all examples would add up to their scores.
+        Otherwise the pages of all examples would add up to their scores.
         """
 
         def shuffled(lane: Lane) -> str:
@@ -225,7 +225,7 @@ class ExamplePage:
 
     @cached_property
     def _counted(self) -> list[Lane]:
-        """Of any number of shots."""
+        """Counted answers for all numbers of shots."""
         return self._lanes(findings.counted(self.study, self.kind))
 
     @cached_property
@@ -234,7 +234,7 @@ class ExamplePage:
 
     @cached_property
     def apart(self) -> list[Lane]:
-        """Those of the kind and shots who answered it and do not count."""
+        """Answers of that kind and those shots that are not counted."""
         counted = findings.counted(self.study, self.kind)
         others = self.study.participations.filter(kind=self.kind).exclude(pk__in=counted)
         return [lane for lane in self._lanes(others) if self.shots in (None, lane.shots)]
@@ -243,11 +243,11 @@ class ExamplePage:
     def n(self) -> int:
         return len(self.lanes)
 
-    # --- The text in layers --------------------------------------------------------------------
+    # --- The text in layers -----------------------------------------------------------------------
 
     @cached_property
     def gold_parts(self) -> list[Part]:
-        """Every place of every gold text, as the reveal finds them."""
+        """Every place of every gold text, as in the reveal."""
         if not self.card.is_highlighted:
             return []
         return [
@@ -306,16 +306,16 @@ class ExamplePage:
 
     @cached_property
     def names(self) -> list[str]:
-        """The labels, or the options of the example, of which one is chosen; else none."""
+        """The labels, or the options of the example, if one is chosen; otherwise empty."""
         if self.card.answered_by == OPTION:
             return list(dict.fromkeys(self.example.options))
         return [label.name for label in self.card.labels]
 
-    # --- Distinct answers ----------------------------------------------------------------------
+    # --- Distinct answers -------------------------------------------------------------------------
 
     @cached_property
     def choices(self) -> list[Choice]:
-        """Distinct answers, the most frequent first; of one choice every choice, in its order."""
+        """Distinct answers, the most frequent first; for single choices every choice, in order."""
         groups = agreement.groups((lane, lane.given.texts) for lane in self.lanes)
         if self.names:
             by_name = {group.texts[:1]: group for group in groups}
@@ -331,11 +331,11 @@ class ExamplePage:
             for group in groups
         ]
 
-    # --- Numbers -------------------------------------------------------------------------------
+    # --- Numbers ----------------------------------------------------------------------------------
 
     @property
     def facts(self) -> list[Fact]:
-        """The numbers of the answers that are shown, each with its meaning."""
+        """The numbers of the displayed answers, each with its meaning."""
         values = [lane.comparison.s1 for lane in self.lanes]
         unit = [frozenset(lane.given.texts) for lane in self.lanes]
         pairs = self.n * (self.n - 1) // 2
@@ -371,7 +371,7 @@ class ExamplePage:
         ]
 
     def _disagreements(self, unit: list[frozenset[str]], pairs: int) -> list[Fact]:
-        """The part of this example in alpha; of single labels all distances are the same."""
+        """This example's part of alpha; for single labels all distances are equal."""
         facts = []
         for name in ["nominal"] if self.card.is_one_text else agreement.DISTANCES:
             observed = agreement.observed_disagreement(unit, agreement.DISTANCES[name])
@@ -389,7 +389,7 @@ class ExamplePage:
 
     @property
     def by_shots(self) -> list[Scores]:
-        """Of everybody who counts, also where one number of shots is shown."""
+        """All counted annotators, even if the page shows one number of shots."""
         rows = []
         for shots in sorted(self.study.shots):
             values = [lane.comparison.s1 for lane in self._counted if lane.shots == shots]
@@ -398,7 +398,7 @@ class ExamplePage:
 
 
 def _mean_and_sd(values: Sequence[float]) -> tuple[str, str]:
-    """Of scores in [0, 1], x 100; the SD with ddof 1 is a dash for fewer than two."""
+    """Mean and SD x 100 of scores in [0, 1]; the SD with ddof 1 is a dash for fewer than two."""
     mean = 100 * statistics.fmean(values) if values else None
     sd = 100 * statistics.stdev(values) if len(values) > 1 else None
     return points(mean), points(sd)

@@ -1,4 +1,4 @@
-"""Pages of examples: which were hardest, whose gold is doubtful, and all answers to one of them."""
+"""Pages of examples: the hardest, those with doubtful gold, and all answers to one of them."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -18,7 +18,7 @@ from tasks import columns, listing
 from tasks.models import Example, Split, Task
 from tasks.paper import place
 
-# What the list of examples can be reduced to.
+# Filters of the list of examples.
 CHOICES = {
     "all-wrong": ("All wrong", lambda row: row.right == 0),
     "all-right": ("All right", lambda row: row.right == 100),
@@ -30,7 +30,7 @@ CHOICES = {
 
 @reading
 def examples(request: HttpRequest, name: str) -> HttpResponse:
-    """The test examples of one task, hardest first; of one kind of annotators."""
+    """The test examples of one task, hardest first, for one kind of annotators."""
     study, kind, context = of_kind(request, name)
     tasks = sorted(study.tasks.all(), key=lambda task: place(task.name))
     task = _task(request, tasks)
@@ -60,7 +60,7 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _texts(task: Task) -> dict[int, str]:
-    """Test example -> all of its text, for a search."""
+    """Test example -> its whole text, for a search."""
     rows = Example.objects.filter(split__task=task, split__kind=Split.Kind.TEST)
     return {
         pk: f"{' '.join(context)} {question} {' '.join(gold)}"
@@ -70,7 +70,7 @@ def _texts(task: Task) -> dict[int, str]:
 
 @reading
 def examples_file(request: HttpRequest, name: str) -> HttpResponse:
-    """The same rows as CSV, all of them."""
+    """All of these rows as CSV."""
     study = scores_of(request, name)
     task = _task(request, list(study.tasks.order_by("name")))
     kind = chosen_kind(request, performance.kinds(study))
@@ -105,7 +105,7 @@ def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:
 
 @reading
 def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """One test example: the highlights of one kind of annotators in layers, beside the gold."""
+    """One test example: the highlights of one kind of annotators in layers, and the gold."""
     study = scores_of(request, name)
     return _example(request, study, example_of(study, pk))
 
@@ -113,7 +113,7 @@ def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Store what somebody of the team says about the example."""
+    """Store a comment of a member of the team on the example."""
     study = scores_of(request, name, right_to("example_comment"))
     shown = example_of(study, pk)
     form = CommentForm(request.POST)
@@ -125,7 +125,7 @@ def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 
 
 def example_of(study: Study, pk: int) -> Example:
-    """A test example of one of the study's tasks; Http404 for any other."""
+    """A test example of one of the study's tasks; otherwise Http404."""
     return get_object_or_404(
         Example.objects.select_related("split__task"),
         pk=min(pk, 2**62),
@@ -137,7 +137,7 @@ def example_of(study: Study, pk: int) -> Example:
 def _example(
     request: HttpRequest, study: Study, shown: Example, form: CommentForm | None = None
 ) -> HttpResponse:
-    """The page, with a comment that was not stored, if one was sent."""
+    """The page, with the form of a rejected comment, if any."""
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     all_shots = sorted(study.shots)

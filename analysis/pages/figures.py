@@ -19,10 +19,10 @@ from tasks.downloads import download
 
 @reading
 def figures(request: HttpRequest, name: str) -> HttpResponse:
-    """Each figure with its caption and downloads, of one kind of annotators.
+    """Each figure with its caption and downloads, for one kind of annotators.
 
-    What takes time comes by addresses of its own: the browser asks for each drawing, and for the
-    numbers of a figure when they are opened.
+    Slow parts have separate URLs: the browser requests each drawing, and the numbers of a figure
+    when the user opens them.
     """
     study, kind, context = of_kind(request, name)
     context |= {
@@ -62,7 +62,7 @@ def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpR
 
 @reading
 def figure_table(request: HttpRequest, name: str, figure: str) -> HttpResponse:
-    """The numbers of a figure as a table: for its place on the page, or as a page of its own."""
+    """The numbers of a figure as a table: for its place on the page, or as a separate page."""
     kind, chosen = _figure(request, name, figure)
     if request.htmx:  # type: ignore[attr-defined]  # django-htmx
         return render(request, "researcher/_figure_numbers.html", {"figure": chosen})
@@ -72,13 +72,13 @@ def figure_table(request: HttpRequest, name: str, figure: str) -> HttpResponse:
 
 @reading
 def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse:
-    """The table beside a figure as CSV, with all digits."""
+    """The table of a figure as CSV, with all digits."""
     kind, chosen = _figure(request, name, figure)
     return csv_file(f"{name}-{figure}-numbers", chosen.all_columns, chosen.numbers, kind)
 
 
 def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_data.Figure]:
-    """The kind that is asked for, and the figure; 404 where there is none to show."""
+    """The requested kind and figure; 404 if it cannot be shown."""
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     if figure not in figure_data.NAMES:
@@ -89,16 +89,16 @@ def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_d
     return kind, chosen
 
 
-# Several studies beside each other: page, CSV, LaTeX and picture of the same comparison.
+# Several studies compared: page, CSV, LaTeX and picture of the same comparison.
 
 TEX = "application/x-tex; charset=utf-8"
 
 
 def asked_for(request: HttpRequest) -> Comparison | None:
-    """The comparison that an address names by `study` (several) and `kind`; None for no study.
+    """The comparison of the studies in `study` (repeated) and of `kind`; None without a study.
 
-    Each study is asked for by itself, so that nobody sees one by naming it beside their own.
-    Raises Http404 or PermissionDenied as `scores_of` does, and Http404 for too many.
+    Access to each study is checked separately, so that adding a study to the URL does not reveal
+    it. Raises Http404 or PermissionDenied as `scores_of` does, and Http404 for too many.
     """
     names = list(dict.fromkeys(request.GET.getlist("study")))
     kind = request.GET.get("kind", Kind.PERSON)
@@ -112,7 +112,7 @@ def asked_for(request: HttpRequest) -> Comparison | None:
 
 @reading
 def compare_page(request: ResearcherRequest) -> HttpResponse:
-    """The studies to choose from, and those that are chosen in one figure and one table."""
+    """The studies to choose from, and the chosen ones in one figure and one table."""
     comparison = asked_for(request)
     chosen = [study.name for study in comparison.studies] if comparison else []
     readable = Study.objects.visible_to(request.user, "read").order_by("title", "name")
@@ -137,7 +137,7 @@ def compare_page(request: ResearcherRequest) -> HttpResponse:
 
 
 def _query(sent: QueryDict) -> str:
-    """The same choice for the address of a file."""
+    """The query string of a file with the same choice."""
     kept = QueryDict(mutable=True)
     kept.setlist("study", sent.getlist("study"))
     kept["kind"] = sent.get("kind", Kind.PERSON)
@@ -177,14 +177,14 @@ def compare_file(request: HttpRequest, ext: str) -> HttpResponse:
 
 @reading
 def compare_design(request: HttpRequest) -> HttpResponse:
-    """What differs between the designs, as CSV."""
+    """The differences between the designs, as CSV."""
     comparison = _asked(request)
     text = columns.as_csv(comparison.design_columns, comparison.differing)
     return download(text, "several-studies-design.csv")
 
 
 def compare_latex(comparison: Comparison) -> str:
-    """Both tables: the scores, and what the designs differ in."""
+    """Both tables: the scores, and the differences between the designs."""
     figure = comparison.figure
     titles = ", ".join(
         several_studies.title_of(study, comparison.studies) for study in comparison.studies

@@ -1,4 +1,4 @@
-"""The forms of the pages of results: they clean and convert what is sent."""
+"""The forms of the pages of results: they clean and convert input."""
 
 import contextlib
 import math
@@ -35,7 +35,7 @@ class _Files(forms.ClearableFileInput):
 
 
 class _FilesField(forms.FileField):
-    """One or more files; each must hold something."""
+    """One or more files, none of them empty."""
 
     widget = _Files
 
@@ -44,7 +44,7 @@ class _FilesField(forms.FileField):
 
 
 def _stated(label: str, choices: Any, help_text: str) -> forms.ChoiceField:
-    """What may be stated of a model, in one of these words."""
+    """A property of a model, with these choices."""
     return forms.ChoiceField(label=label, choices=choices, required=False, help_text=help_text)
 
 
@@ -132,7 +132,7 @@ class UploadForm(forms.Form):
         return files
 
     def clean(self) -> dict[str, Any]:
-        """Place every file: by the fields, or by its name where no task is chosen."""
+        """Place every file: by the fields, or by its name if no task is chosen."""
         super().clean()
         cleaned = self.cleaned_data
         if self.errors:
@@ -162,17 +162,17 @@ class UploadForm(forms.Form):
         return cleaned
 
     def store(self, user: Any) -> LanguageModel | Job:
-        """The model with these files, or the job of an upload that waits, as large ones do.
+        """The model with these files, or the job of a large upload.
 
-        Raises PredictionsError or ValidationError where nothing is stored.
+        Raises PredictionsError or ValidationError if nothing is stored.
         """
         data = self.cleaned_data
         details = {key: data[key] for key in (*store.DETAILS, *store.RUN)}
         if details["predicted_on"] is not None:
-            details["predicted_on"] = details["predicted_on"].isoformat()  # a job's are JSON
+            details["predicted_on"] = details["predicted_on"].isoformat()  # for a job's JSON
         name, sent = data["name"], data["uploads"]
         if not upload_job.is_large(sent):
-            with contextlib.suppress(checking.Busy):  # then it waits for its turn
+            with contextlib.suppress(checking.Busy):  # then it waits as a job
                 return store.add(name, sent, user, **details)[0].model
         return upload_job.begin(name, sent, user, **details)
 
@@ -187,7 +187,7 @@ class UploadForm(forms.Form):
 
 
 class BundleForm(PageForm):
-    """How the release bundle is made."""
+    """Options of the release bundle."""
 
     key = "bundle"
     round_times = forms.ChoiceField(
@@ -200,7 +200,7 @@ class BundleForm(PageForm):
 
 
 class CommentForm(PageForm):
-    """What somebody of the team says about an example."""
+    """A comment of a member of the team on an example."""
 
     key = "comment"
     text = TextField(
@@ -218,7 +218,7 @@ class CommentForm(PageForm):
 
 
 class PlannerForm(forms.Form):
-    """What is wanted. What is not asked for has its first value, so that the page starts full."""
+    """The wanted numbers; missing ones have initial values, so that the page starts with a plan."""
 
     source = forms.ChoiceField(label="Numbers from")
     half_width = forms.FloatField(
@@ -257,7 +257,7 @@ class PlannerForm(forms.Form):
 
 
 class StatedGainForm(forms.Form):
-    """What is expected of a cross-task study; its fields stand beside PlannerForm's, prefixed."""
+    """Expectations for a cross-task study; the prefix separates its fields from PlannerForm's."""
 
     base = forms.FloatField(
         label="Mean of the base arm",
@@ -329,7 +329,7 @@ class StatedGainForm(forms.Form):
 
 
 class AnswersForm(forms.Form):
-    """Answers of the short form and of the title page, those that were sent."""
+    """Answers of the short form and of the title page; fields may be missing."""
 
     def __init__(self, sent: QueryDict):
         sent = sent.copy()
@@ -344,7 +344,7 @@ class AnswersForm(forms.Form):
             )
 
     def typed(self) -> dict[str, str]:
-        """What was typed, by item; a form that was kept may lack some."""
+        """The submitted answers, by item; a restored form may lack some."""
         names = {item: f"item-{item}" for item in ASKED}
         return {item: self.data[name] for item, name in names.items() if name in self.data}
 
@@ -356,7 +356,7 @@ class AnswersForm(forms.Form):
         return cleaned
 
     def problems(self) -> dict[str, str]:
-        """What is wrong with it, by item."""
+        """The errors, by item."""
         return {
             name.removeprefix("item-"): " ".join(map(str, problems))
             for name, problems in self.errors.items()
@@ -364,7 +364,7 @@ class AnswersForm(forms.Form):
 
 
 def answer_problems(answers: Mapping[str, str]) -> dict[str, str]:
-    """Why answers of the report cannot be stored, by item; of the page and of the API."""
+    """Errors in answers of the report, by item; for the page and the API."""
     found = dict(front.licence_problem(answers))
     for name in short_form.FIELDS:
         if words := short_form.problem(name, answers.get(name, "")):
@@ -373,7 +373,7 @@ def answer_problems(answers: Mapping[str, str]) -> dict[str, str]:
 
 
 class SampleForm(PageForm):
-    """Prolific's demographic export, to be read and not kept."""
+    """Prolific's demographic export, which is read and not stored."""
 
     key = "sample"
 

@@ -1,4 +1,4 @@
-"""The pages of models: upload predictions, see their scores, and see them beside humans."""
+"""The pages of models: upload predictions, show their scores, and compare them with humans."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,14 +34,14 @@ from tasks.polling import poll
 from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
 
-SHOWN = 20  # examples where human and model differ most
+SHOWN = 20  # examples with the largest differences between human and model
 
 
 @uploads.takes_files(uploads.MAX_BYTES)
 @login_required
 @require_http_methods(["GET", "POST"])
 def models(request: ResearcherRequest) -> HttpResponse:
-    """GET lists the models; POST stores an upload, all of it or nothing."""
+    """GET lists the models; POST stores an upload completely or not at all."""
     if request.method == "POST":
         form = UploadForm(request.POST, request.FILES)
         if form.is_valid() and (address := _taken(form, request)):
@@ -61,7 +61,7 @@ def models(request: ResearcherRequest) -> HttpResponse:
     return render(request, "researcher/models.html", context, status=422 if form.is_bound else 200)
 
 
-# Of the list of models.
+# Columns of the list of models.
 LISTED = [
     Column("model", "Model", get="name"),
     Column("title", "What it is", show=lambda title: title or columns.NOTHING),
@@ -92,14 +92,14 @@ LISTED = [
 
 
 def _searched(model: LanguageModel) -> str:
-    """What a search of the list looks through."""
+    """The text that a search of the list matches."""
     return f"{model.name} {model.title} {model.uploaded_by.get_username()}"
 
 
 def _taken(form: UploadForm, request: ResearcherRequest) -> str:
-    """Where a valid form leads: to the model, or to the job of a large upload.
+    """The URL after a valid form: the model, or the job of a large upload.
 
-    Nothing is stored, and errors stand at the form's fields, if it does not do: then "".
+    "" if nothing was stored; then the form has the errors.
     """
     try:
         stored = form.store(request.user)
@@ -134,13 +134,13 @@ def model_upload_run(request: ResearcherRequest, pk: int) -> HttpResponse:
 
 @reading
 def models_file(request: ResearcherRequest) -> HttpResponse:
-    """Every model's scores: one row per model, task version and shots."""
+    """The scores of all models: one row per model, task version and shots."""
     return _model_scores(PredictionFile.objects.all(), "models.csv")
 
 
 @reading
 def model(request: ResearcherRequest, name: str) -> HttpResponse:
-    """One model: what it is, its scores, its files."""
+    """One model: its properties, scores and files."""
     language_model = get_object_or_404(
         LanguageModel.objects.select_related("uploaded_by"), name=name
     )
@@ -174,7 +174,7 @@ def _model_scores(files: PredictionFileQuerySet, filename: str) -> HttpResponse:
 @login_required
 @require_POST
 def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Delete one's own file of predictions, so that another can take its place."""
+    """Delete one of the user's files of predictions, so that another can replace it."""
     file = get_object_or_404(own_model(request, name).files, pk=pk)
     try:
         prediction_store.delete(file)
@@ -188,7 +188,7 @@ def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def archive_model(request: ResearcherRequest, name: str, is_archived: bool) -> HttpResponse:
-    """Take one's own model out of the list, or back into it."""
+    """Remove one of the user's models from the list, or restore it."""
     teams.set_archived(own_model(request, name), is_archived)
     return redirect("model", name)
 
@@ -196,7 +196,7 @@ def archive_model(request: ResearcherRequest, name: str, is_archived: bool) -> H
 @login_required
 @require_POST
 def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Delete one's own model once it has no file."""
+    """Delete one of the user's models if it has no files."""
     language_model = own_model(request, name)
     if language_model.files.exists():
         messages.error(request, "Delete its files first.")
@@ -206,14 +206,14 @@ def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
     return redirect("models")
 
 
-# Of one study -------------------------------------------------------------------------------------
+# Models of one study ------------------------------------------------------------------------------
 
 
 @reading
 def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
     """Humans of this study, uploaded models and published figures.
 
-    The differences come by an address of their own, as they take as long as all the rest.
+    The differences have a separate URL, because they take as long as all other parts.
     """
     study, kind, context = of_kind(request, name)
     context |= {
@@ -233,9 +233,9 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
-    """People minus models on the same examples, and the examples where they differ most.
+    """People minus models on the same examples, and the examples with the largest differences.
 
-    For its place on the page of models, or as a page of its own.
+    For its place on the page of models, or as a separate page.
     """
     study, kind, context = of_kind(request, name)
     pairings = differences.differences(study, kind)
@@ -295,7 +295,7 @@ def study_models_file(request: ResearcherRequest, name: str, table: str) -> Http
 def _chosen(
     request: ResearcherRequest, pairings: list[differences.Difference]
 ) -> differences.Difference:
-    """The pairing whose examples are asked for; the first where none is."""
+    """The pairing whose examples are requested; by default the first."""
     wanted = request.GET.get("pair")
     chosen = next((pairing for pairing in pairings if wanted in (None, pairing.key)), None)
     if chosen is None:

@@ -35,7 +35,7 @@ TYPES = {
 
 @reading
 def preregistration_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """The frozen design in words; a draft says that opening makes it."""
+    """The frozen design as text; a draft shows that opening generates it."""
     study = study_of(request, name, "read")
     context = {"study": study, "document": preregistration.for_study(study)}
     return render(request, "researcher/preregistration.html", context)
@@ -43,7 +43,7 @@ def preregistration_page(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def preregistration_file(request: ResearcherRequest, name: str) -> HttpResponse:
-    """The same as Markdown."""
+    """The preregistration as Markdown."""
     document = preregistration.for_study(study_of(request, name, "read"))
     if document is None:
         raise Http404
@@ -54,7 +54,7 @@ def preregistration_file(request: ResearcherRequest, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """GET shows the report; POST stores the answers to its checklist (owners alone)."""
+    """GET shows the report; POST stores the answers to its checklist (owners only)."""
     if request.method == "GET":
         study = scores_of(request, name)
         job = None if study.is_draft else results.job_of(study)
@@ -90,10 +90,10 @@ def _report(
     sample: SampleForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """The report, with `answers` that are not stored in place of the stored ones.
+    """The report with rejected `answers` in place of the stored ones.
 
-    `versions` is the mark of the page that these were typed on; without it, that of now. `sample`
-    is a form of the sample that was refused.
+    `versions` are those of the page on which they were entered, by default the current ones.
+    `sample` is a rejected form of the sample.
     """
     asked = _asked(study, answers or {}, problems or {})
     context = {
@@ -117,7 +117,7 @@ def _report(
 def _asked(
     study: Study, answers: Mapping[str, str], problems: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """What the report asks: each question with its answer, and why that cannot be stored."""
+    """The questions of the report, each with its answer, and the error in it."""
     stored = dict(study.report_answers.values_list("item", "text")) | dict(answers)
     asked = []
     for name, question in ASKED.items():
@@ -140,7 +140,7 @@ def _asked(
 @login_required
 @require_POST
 def sample_upload(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Make the table of the sample of a demographic export, or delete it (owners alone)."""
+    """Make the table of the sample from a demographic export, or delete it (owners only)."""
     study = scores_of(request, name, right_to("sample_upload"))
     if study.is_draft:
         raise Http404
@@ -184,7 +184,7 @@ def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -
 @login_required
 @require_POST
 def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
-    """A part of the job behind the report, which the first of these begins."""
+    """Run a part of the job behind the report; the first request starts the job."""
     study = scores_of(request, name, right_to("report_run"))
     if study.is_draft:
         raise Http404
@@ -195,14 +195,14 @@ def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @reading
 def report_style(request: ResearcherRequest, name: str) -> HttpResponse:
-    """What is printed below each page of the report: study, design, version."""
+    """The CSS of the footer of the printed report: study, design, version."""
     study = study_of(request, name, "read")
     return HttpResponse(front.page_style(study), content_type="text/css; charset=utf-8")
 
 
 @reading
 def report_file(request: ResearcherRequest, name: str) -> HttpResponse:
-    """The same as Markdown."""
+    """The report as Markdown."""
     document = report.for_study(scores_of(request, name))
     if document is None:
         raise Http404
@@ -210,7 +210,7 @@ def report_file(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _opened(request: ResearcherRequest, name: str) -> Study:
-    """The study to release; a draft has nothing to release."""
+    """The study to release; a draft cannot be released."""
     study = scores_of(request, name, right_to("release_prepare"))
     if study.is_draft:
         raise Http404
@@ -219,7 +219,7 @@ def _opened(request: ResearcherRequest, name: str) -> Study:
 
 @reading
 def release_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """The bundle: to prepare, being prepared, or ready, and whether the study has changed since."""
+    """The bundle: not prepared, in preparation, or ready; and whether the study has changed."""
     return _release(request, _opened(request, name))
 
 
@@ -248,7 +248,7 @@ def _release(
 @login_required
 @require_POST
 def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Begin to make the bundle, unless somebody is at it or the one that is there still holds."""
+    """Start to make the bundle, unless it is being made or is current."""
     study = _opened(request, name)
     form = BundleForm(request.POST)
     if not form.is_valid():
@@ -260,7 +260,7 @@ def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """A part of that job; where it was dropped meanwhile, the page says what there is now."""
+    """Run a part of that job; if it was deleted meanwhile, the page shows the current state."""
     study = _opened(request, name)
     address = reverse("release", args=[study.name])
     job = bundle_job.job_of(study)
@@ -271,7 +271,7 @@ def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 
 @reading
 def release_zip(request: ResearcherRequest, name: str) -> HttpResponseBase:
-    """The bundle that is ready; where there is none, the page that prepares it."""
+    """The finished bundle; without one, redirect to the page that prepares it."""
     study = _opened(request, name)
     archive = bundle_job.archive_of(bundle_job.job_of(study))
     if archive is None:

@@ -48,17 +48,17 @@ View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
 def reading(view: View) -> View:
-    """A page or a file for who is signed in, by GET alone."""
+    """Restrict a page or a file to signed-in users and GET."""
     return login_required(require_GET(view))
 
 
 def results_of(study: Study) -> dict[str, Any]:
-    """The study, and what every table of it is marked by."""
+    """The study, and the marks of all its tables."""
     return {"study": study, "marks": marks.sentences(study)}
 
 
 def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
-    """The kind of annotators that the address names, the first of `kinds` where it names none.
+    """The kind of annotators in the URL, by default the first of `kinds`.
 
     Raises Http404 for a kind that has no results in this study.
     """
@@ -69,7 +69,7 @@ def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
 
 
 def of_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[str, Any]]:
-    """The study, the kind that is asked for, and what the pages of one kind have in common.
+    """The study, the requested kind, and the shared context of pages for one kind.
 
     Raises Http404 and PermissionDenied as `scores_of` and `chosen_kind` do.
     """
@@ -92,7 +92,7 @@ FORMATS = {
 
 @reading
 def human_performance(request: HttpRequest, name: str) -> HttpResponse:
-    """The table of each kind under its own heading; those with results come first."""
+    """The table of each kind under a separate heading; kinds with results come first."""
     study = scores_of(request, name)
     frame = frames.annotators(study)
     kinds = performance.kinds_of(frame)
@@ -119,7 +119,7 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
 
 @reading
 def training_table(request: HttpRequest, name: str) -> HttpResponse:
-    """By block of training examples; shown also while test scores are hidden."""
+    """Scores by block of training examples; available while test scores are hidden."""
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
     tables = [(kind, training.training(study, kind)) for kind in kinds]
@@ -141,7 +141,7 @@ def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
 def analysis(request: HttpRequest, name: str) -> HttpResponse:
     """Intervals, agreement, aggregates and contrasts of one kind.
 
-    What needs resampling comes from a job that the page itself asks for, part by part.
+    Resampled results come from a job that the page requests, part by part.
     """
     study, kind, context = of_kind(request, name)
     rows, job = findings.at_hand(study, kind)
@@ -158,7 +158,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
-    """A part of the job behind the analysis page, which the first of these begins."""
+    """Run a part of the job behind the analysis page; the first request starts the job."""
     study = scores_of(request, name, right_to("analysis_run"))
     kind = chosen_kind(request, performance.kinds(study))
     address = f"{reverse('analysis', args=[study.name])}?kind={kind}"
@@ -194,7 +194,7 @@ def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
 
 @reading
 def latex_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Every table of the study as LaTeX, to copy or to download; nothing is computed here."""
+    """Every table of the study as LaTeX, to copy or to download; computes nothing."""
     study, _kind, context = of_kind(request, name)
     titles = {"titles": paper_tables.titles(study)}
     return render(request, "researcher/latex.html", context | titles)
@@ -202,7 +202,7 @@ def latex_page(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def table_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
-    """One of them, as its page shows it."""
+    """One of these tables as LaTeX."""
     study = scores_of(request, name)
     if table not in paper_tables.titles(study):
         raise Http404
@@ -213,7 +213,7 @@ def table_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
 
 @reading
 def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
-    """All CSVs with verify.py, sent while they are made."""
+    """All CSVs with verify.py, streamed while they are generated."""
     return zip_of(scores_of(request, name))
 
 
@@ -255,7 +255,7 @@ def _shown(board: Board, number: int) -> dict[str, Any]:
     }
 
 
-# The results of a cross-task study: gains of its arms, and how its upstream training went.
+# Results of a cross-task study: gains of its arms, and its upstream training.
 
 
 @reading
@@ -284,16 +284,16 @@ def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse
         raise Http404
     shown = upstream.OF_ARMS[table]
     every = [row for kind in performance.kinds(study) for row in shown.rows(study, kind)]
-    every = list(dict.fromkeys(every))  # what is published stands once
+    every = list(dict.fromkeys(every))  # published rows appear once
     return csv_file(f"{study.name}-{table}", shown.columns, every, "")
 
 
-# The planner, and how the results depend on who is counted.
+# The planner, and the sensitivity of the results to inclusion.
 
 
 @reading
 def plan(request: HttpRequest) -> HttpResponse:
-    """How many annotators and examples a wanted interval needs. Nothing is stored."""
+    """The annotators and examples that a wanted interval needs. Stores nothing."""
     sources = planner.sources(request.user)
     form = forms.PlannerForm(request.GET, sources=sources)
     stated = forms.StatedGainForm(request.GET)
@@ -321,7 +321,7 @@ def plan(request: HttpRequest) -> HttpResponse:
 
 @reading
 def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
-    """The human-performance cells under other inclusion criteria; of one kind."""
+    """The human-performance cells under other inclusion criteria, for one kind."""
     study, kind, context = of_kind(request, name)
     tables = rules.task_tables(rules.table(study, kind))
     context |= {"tables": tables, "question": f"{two_way.BOTH}; {columns.ASSUMES}"}
