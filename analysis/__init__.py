@@ -1,5 +1,5 @@
-"""What came out: scores, tables, figures, documents and files.
+"""Results: scores, tables, figures, documents and files.
 
-Begin with tables/performance.py. This package reads answers and designs and writes neither;
-pandas is used here alone.
+Begin with tables/performance.py. This package reads answers and designs and does not write them; on
+the server only this package uses pandas.
 """

@@ -1,4 +1,4 @@
-"""The app of tables and files: its kinds of jobs are known from the start."""
+"""The app of tables and files; it registers its kinds of jobs at start."""
 
 from django.apps import AppConfig
 

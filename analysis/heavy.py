@@ -1,15 +1,14 @@
-"""The only door to numpy, pandas, scipy and Altair: each is loaded when it is first used.
+"""Lazy imports of numpy, pandas, scipy and Altair; other modules must import them from here.
 
 Together they take 165 MB and most of the start of a process. A server process that only serves
 annotators never needs them (tests/analysis/test_heavy.py). Modules that annotate with their types
-say ``from __future__ import annotations``, so that a signature loads nothing.
+use ``from __future__ import annotations``, so that a signature does not load them.
 
-``importlib.util.LazyLoader``, and lazy_loader with it, is not safe between threads before Python
-3.12.3: a second thread can see a module half loaded. Here the import itself is the ordinary one,
-with its lock.
+``importlib.util.LazyLoader``, and so lazy_loader, is not thread-safe before Python 3.12.3: a second
+thread can see a partially loaded module. Here the normal import runs, with its lock.
 
-``scipy.stats`` is not here: its import took most of the first report of a process. Quantiles and
-tails are those of ``scipy.special``, which it uses itself.
+``scipy.stats`` is left out: its import took most of the first report of a process. Quantiles and
+tails come from ``scipy.special``, which it uses itself.
 """
 
 from importlib import import_module
@@ -20,11 +19,11 @@ __all__ = ["alt", "np", "optimize", "pd", "special"]
 
 
 class Heavy(ModuleType):
-    """A module that is imported when an attribute of it is first asked for."""
+    """A module that is imported on the first access to an attribute."""
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(import_module(self.__name__), name)
-        setattr(self, name, value)  # the next look-up does not come here
+        setattr(self, name, value)  # the next access does not call __getattr__
         return value
 
 

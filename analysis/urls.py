@@ -1,6 +1,6 @@
-"""Addresses of tables, exports and figures, and those of /api/v1/ that give results.
+"""URLs of tables, exports and figures, and those of /api/v1/ that return results.
 
-The addresses of /api/v1/ that give none are in annotation/api/urls.py.
+The other URLs of /api/v1/ are in annotation/api/urls.py.
 """
 
 from django.urls import include, path

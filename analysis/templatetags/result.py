@@ -1,4 +1,4 @@
-"""The result of a study so far, for its overview, whose page belongs to `annotation`."""
+"""The current result of a study, for its overview, whose page belongs to `annotation`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,5 +29,5 @@ def result_so_far(study: Study) -> dict[str, Any]:
 
 @register.simple_tag
 def contrasts(study: Study, tasks: Sequence[Task]) -> list[planned_power.Contrast]:
-    """What the planned contrasts of a design can show, stored or not."""
+    """The power of the planned contrasts of a design, stored or not."""
     return planned_power.contrasts(study, tasks)

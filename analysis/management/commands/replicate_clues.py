@@ -33,13 +33,13 @@ class Command(BaseCommand):
         owner = options["owner"]
         users = get_user_model().objects
         if not owner and not users.exists():
-            # Nobody can sign in to this account until `manage.py changepassword` gives it one.
+            # The account has no password until `manage.py changepassword` sets one.
             owner = users.create_user("researcher").get_username()
         call_command("import_clues", str(options["path"]), rechain=True)
         call_command(
             "create_study", name, tasks=list(CLUES), shots=[0, 10, 20, 30], annotators=3,
             seed=options["seed"], owner=owner, open=True, rehearsal=True,
-            try_the_tool=False,  # CLUES had no such step
+            try_the_tool=False,  # not part of CLUES
         )  # fmt: skip
         call_command(
             "simulate_workers", name, policy=options["policy"], seed=options["seed"],

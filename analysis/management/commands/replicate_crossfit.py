@@ -63,7 +63,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{monotonic() - started:.0f} s in all")
 
     def _chosen(self, options: dict[str, Any]) -> tuple[list[str], list[str], str]:
-        """Unseen, upstream and sham tasks: the first by name that lie in the folder and fit people.
+        """Unseen, upstream and sham tasks: the first by name in the folder that suit people.
 
         Raises CommandError.
         """
@@ -82,7 +82,7 @@ class Command(BaseCommand):
                 f"{folder} has too few tasks of {offered.name} that fit people: unseen"
                 f" {', '.join(unseen) or 'none'}; upstream {', '.join(rest) or 'none'}."
             )
-        # Minimal pairs of a grammar ask for no knowledge of any other task.
+        # Minimal pairs of a grammar require no knowledge of other tasks.
         sham = next((name for name in others if name.startswith("blimp")), others[0])
         return unseen, upstream, sham
 
@@ -90,12 +90,12 @@ class Command(BaseCommand):
         users = get_user_model().objects
         if name or users.exists():
             return name
-        # Nobody can sign in to this account until `manage.py changepassword` gives it one.
+        # The account has no password until `manage.py changepassword` sets one.
         owner: str = users.create_user("researcher").get_username()
         return owner
 
     def _of_one_size(self, names: list[str]) -> tuple[list[str], int]:
-        """The unseen tasks of the commonest K, and that K: a cross-task study has one."""
+        """The unseen tasks with the most frequent K, and that K: a cross-task study has one."""
         sizes = {
             task.name: task.training_sizes[0]
             for task in Task.objects.latest_versions().filter(name__in=names)
