@@ -1,6 +1,6 @@
-"""What every address under /api/v1/ shares: tokens, limits, the form of errors, parameters.
+"""What all addresses under /api/v1/ share: tokens, limits, the format of errors, parameters.
 
-Begin at `views.ApiView`. A program passes through the doors of annotation/access.py like a page;
-what it may do is its token's scope and its owner's role, both. The addresses stand in urls.py,
-those of results in analysis/urls.py. Those who take part: joining.py, participants.py.
+Begin at `views.ApiView`. Requests pass the access checks of pages (annotation/access.py); a token
+needs both its own scope and its owner's role. Addresses are listed in urls.py, those of results in
+analysis/urls.py. Participation by program is in joining.py and participants.py.
 """

@@ -1,4 +1,4 @@
-"""Participations by program: listed and decided about; scores stay hidden as on the pages."""
+"""Participations in the API: lists and decisions; scores stay hidden as on the pages."""
 
 from typing import Any, ClassVar
 
@@ -73,7 +73,7 @@ class Participations(RowsView):
 
 
 class Decisions(RowsView):
-    """Of pay for payers, the others, which tell scores, for readers of results."""
+    """Payers see decisions on pay; readers of results see the others, which reveal scores."""
 
     columns = DECISIONS
     kinds: ClassVar = {
@@ -98,7 +98,7 @@ class Decisions(RowsView):
 
 
 def _has(request: Request, study: Any, right: str) -> bool:
-    """May who asks do this in the study, by role and by token?"""
+    """Does the user have that right in the study, by role and by the token's scope?"""
     try:
         study_of(request, study.name, right)
     except PermissionDenied:
@@ -107,7 +107,7 @@ def _has(request: Request, study: Any, right: str) -> bool:
 
 
 class AnnotatorShape(serializers.Serializer):
-    """A row of the list, with what the page of the annotator shows."""
+    """A row of the list, with the content of the annotator's page."""
 
     def get_fields(self) -> dict[str, Any]:
         made = {c.name: KINDS.get(c.name, serializers.CharField)(allow_null=True) for c in COLUMNS}
@@ -123,7 +123,7 @@ class AnnotatorShape(serializers.Serializer):
 
 
 def as_record(participation: Participation, may_read: bool) -> dict[str, Any]:
-    """One participation; flags and scores for who may read results."""
+    """Return one participation; flags and scores only if `may_read`."""
     record = {column.name: column.value(participation) for column in COLUMNS}
     is_hidden = blinding.is_hidden(participation)
     mean, raised = None, []
@@ -144,7 +144,7 @@ class OneParticipation(ApiView):
 
 
 class Decide(PostTwin):
-    """On the analysis, pay, or admission to the annotation step."""
+    """Decide on the analysis, pay, or admission to the annotation step."""
 
     step = decisions.Decide
     more_fields: ClassVar = {"about": serializers.ChoiceField(list(decisions.DECIDE))}
@@ -156,7 +156,7 @@ class Decide(PostTwin):
 
 
 class ShowScore(PostTwin):
-    """Score and gold: what is decided later says that they could be seen."""
+    """Show score and gold; later decisions record that they could be seen."""
 
     step = decisions.ShowScore
     reply = AnnotatorShape

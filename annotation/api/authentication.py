@@ -1,7 +1,7 @@
-"""Who asks, by the token in the Authorization header, and how often. Passwords open nothing.
+"""Authentication by the token in the Authorization header, and rate limits; no passwords.
 
-Requests are counted in the cache that all processes share; those of annotators by each process for
-itself: an answer waits for no count in the database.
+Researchers' requests are counted in the cache that all processes share. Participants' requests are
+counted in each process, so that an answer never waits for a count in the database.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ SCHEME = "Bearer"
 
 
 def bearer(request: Request | HttpRequest) -> str | None:
-    """The token of the header, "" for one that is none; None without the header."""
+    """Return the token of the header, "" if it is malformed; None without the header."""
     scheme, _, given = get_authorization_header(request).partition(b" ")
     if scheme.decode("latin-1").lower() != SCHEME.lower():
         return None
@@ -34,16 +34,16 @@ def bearer(request: Request | HttpRequest) -> str | None:
 
 
 def has_token(request: HttpRequest) -> bool:
-    """Does a researcher's token in the header hold? Asked before a body is read."""
+    """Does the header hold a researcher's valid token? Checked before a body is read."""
     given = bearer(request)
     return given is not None and ApiToken.objects.valid().filter(digest=digest(given)).exists()
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer handful_...`; in no address, as addresses are written to logs."""
+    """`Authorization: Bearer handful_...`; never in the address, since addresses are logged."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
-        """The owner and the token, or None where no token is given; AuthenticationFailed."""
+        """Return owner and token, None without a token. Raises AuthenticationFailed."""
         given = bearer(request)
         if given is None:
             return None
@@ -61,9 +61,9 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class ParticipationToken(BaseAuthentication):
-    """The secret of one participation, that of its personal link: `request.auth` is it.
+    """The secret of one participation's personal link; `request.auth` holds it.
 
-    It is looked up by the step, which locks the participation by it: an unknown one gets 401 there.
+    The step looks it up when it locks the participation, and answers 401 if it is unknown.
     """
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, str] | None:
@@ -75,14 +75,14 @@ class ParticipationToken(BaseAuthentication):
 
 
 class HoldsParticipation(BasePermission):
-    """Somebody who sends a participation's token; no researcher and no visitor is asked for."""
+    """Requires a participation's token; researchers and visitors are not checked."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         return isinstance(request.auth, str)
 
 
 class Documented(OpenApiAuthenticationExtension):
-    """The same for the OpenAPI document."""
+    """The same scheme for the OpenAPI document."""
 
     target_class = TokenAuthentication
     name = "token"
@@ -96,7 +96,7 @@ class Documented(OpenApiAuthenticationExtension):
 
 
 class DocumentedParticipation(OpenApiAuthenticationExtension):
-    """The same of a participation's token."""
+    """The scheme of a participation's token for the OpenAPI document."""
 
     target_class = ParticipationToken
     name = "participation"
@@ -110,7 +110,7 @@ class DocumentedParticipation(OpenApiAuthenticationExtension):
 
 
 class PerHolder(SimpleRateThrottle):
-    """100 requests a minute for each token, and for each researcher who asks from the browser."""
+    """100 requests a minute for each token, and for each researcher in the browser."""
 
     rate = "100/min"
 
@@ -125,9 +125,9 @@ class PerHolder(SimpleRateThrottle):
 
 
 class PerParticipation(BaseThrottle):
-    """3000 requests in a minute of the clock for each participation, in each process.
+    """3000 requests per clock minute for each participation, in each process.
 
-    A fast model answers within milliseconds; a loop that has lost its way is stopped.
+    A fast model answers within milliseconds; the limit stops a runaway loop.
     """
 
     limit, window = 3000, 60  # requests; seconds
@@ -139,7 +139,7 @@ class PerParticipation(BaseThrottle):
         own_cache.add(key, 0, self.window)
         try:
             return own_cache.incr(key) <= self.limit
-        except ValueError:  # it ran out, or made place for another, in between: a new count begins
+        except ValueError:  # expired or was evicted in between: start a new count
             return True
 
     def wait(self) -> float:

@@ -1,4 +1,4 @@
-"""Tasks made by program from a dataset, or of the Few-shot Gym: the forms of the pages at once."""
+"""Create tasks from a dataset or the Few-shot Gym in one request, with the forms of the pages."""
 
 import dataclasses
 import json
@@ -26,7 +26,7 @@ from tasks.metrics import METRICS
 from tasks.models import TaskUpload
 from tasks.tokens import GRANULARITIES
 
-# Keys of the card that the page's form has no field for: (type, its choices).
+# Card keys that the page's form has no field for: (type, choices).
 CARD_KEYS: dict[str, tuple[type, Any]] = {
     "segments": (list, None),
     "family": (str, FAMILIES),
@@ -40,7 +40,7 @@ OF_FILE = [name for name in DatasetForm.base_fields if name != "dataset"]
 
 
 def mapping_of(request: Request, name: str) -> dict[str, Any]:
-    """The JSON object in that field of a multipart body; Unprocessable."""
+    """Return the JSON object in that field of a multipart body. Raises Unprocessable."""
     text = request.data.get(name, "{}")
     try:
         data = json.loads(text if isinstance(text, str) else text.read())
@@ -53,7 +53,7 @@ def mapping_of(request: Request, name: str) -> dict[str, Any]:
 
 
 class DatasetBody(serializers.Serializer):
-    """A dataset, and the options of make_task as JSON."""
+    """A dataset, with the options of make_task as JSON."""
 
     file = serializers.FileField()
     mapping = serializers.CharField(
@@ -63,7 +63,7 @@ class DatasetBody(serializers.Serializer):
 
 
 class Datasets(ApiView):
-    """The two pages of a dataset and the confirmation after them, in one request."""
+    """Import a dataset: both pages and the confirmation in one request."""
 
     parser_classes: ClassVar = [MultiPartParser]
 
@@ -123,13 +123,13 @@ class Datasets(ApiView):
 
 
 def _as_typed(fields: dict[str, Any]) -> Any:
-    """The mapping as the page's form is filled in: labels one a line, sizes with blanks between."""
+    """Return the mapping as typed into the form: one label a line, sizes separated by blanks."""
     typed = dict(fields)
     if isinstance(typed.get("shots"), list):
         typed["shots"] = " ".join(map(str, typed["shots"]))
     if isinstance(typed.get("text"), str):
         typed["text"] = [typed["text"]]
-    match typed.get("gold"):  # the command names columns, the form one column
+    match typed.get("gold"):  # the command accepts several columns, the form one
         case [gold]:
             typed["gold"] = gold
     labels = typed.get("labels")
@@ -139,7 +139,7 @@ def _as_typed(fields: dict[str, Any]) -> Any:
 
 
 def _label(label: Any) -> str:
-    """A value, or {value, name, definition}, as the line of the form."""
+    """Return a value, or {value, name, definition}, as a line of the form."""
     if isinstance(label, dict):
         check_known(label, {"value", "name", "definition"})
         return " | ".join(str(label.get(k, "")) for k in ("value", "name", "definition"))
@@ -147,7 +147,7 @@ def _label(label: Any) -> str:
 
 
 def _with_card(wanted: Wanted, mapping: dict[str, Any]) -> Wanted:
-    """The plan with the keys of the card that the form does not have."""
+    """Add the card keys that the form does not have to the plan."""
     said = {}
     for key, (kind, choices) in CARD_KEYS.items():
         if key not in mapping:
@@ -162,7 +162,7 @@ def _with_card(wanted: Wanted, mapping: dict[str, Any]) -> Wanted:
 
 
 class GymBody(serializers.Serializer):
-    """A ZIP of the Gym's folders, or its files; options as JSON."""
+    """A ZIP of the Gym's folders or its files, with options as JSON."""
 
     archive = serializers.FileField(required=False)
     files = serializers.ListField(child=serializers.FileField(), required=False)
@@ -174,7 +174,7 @@ class GymBody(serializers.Serializer):
 
 
 class Gym(ApiView):
-    """The two pages of the Gym in one request; the import is a job."""
+    """Import from the Gym: both pages in one request; the import runs as a job."""
 
     parser_classes: ClassVar = [MultiPartParser]
 
@@ -224,6 +224,6 @@ class Gym(ApiView):
         except uploads.UploadError as error:
             raise Unprocessable({"tasks": error.problems}) from None
         job = upload.job
-        assert job is not None  # confirm has begun it
+        assert job is not None  # set by confirm
         all_jobs.advance(job)
         return Response({"job": jobs.as_record(job)}, status=202)

@@ -1,7 +1,7 @@
-"""JSON in, the page's form behind it: one validation for both, and nothing ignored.
+"""JSON bodies are validated by the forms of the pages; unknown fields are refused.
 
-A body is an object whose keys are the fields of a form of the pages. `fields_of` says them for the
-OpenAPI document, `as_form_data` makes of the object what a browser would have sent.
+The keys of a body are the fields of a form. `fields_of` documents them in the OpenAPI document;
+`as_form_data` converts the body to the data that a browser would send.
 """
 
 import json
@@ -30,7 +30,7 @@ class Texts(serializers.ListField):
 
 
 class StrictJSONParser(JSONParser):
-    """JSON whose texts a database can hold: no lone surrogate, no U+0000, no number without end."""
+    """JSON that a database can store: no lone surrogates, no U+0000, no infinite numbers."""
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         try:
@@ -48,7 +48,7 @@ class StrictJSONParser(JSONParser):
 
 
 def as_object(data: Any) -> dict[str, Any]:
-    """The body, which has to be an object; an empty one where nothing was sent."""
+    """Return the body, which must be an object; an empty object if nothing was sent."""
     if isinstance(data, QueryDict):
         return {key: data.get(key) for key in data}
     if data in (None, ""):
@@ -59,7 +59,7 @@ def as_object(data: Any) -> dict[str, Any]:
 
 
 def check_known(data: Mapping[str, Any], known: Any) -> None:
-    """Raise Unprocessable for names that are no field here: one misspelt would be ignored."""
+    """Raise Unprocessable for unknown names, so that a misspelt field is never ignored."""
     unknown = sorted(str(name) for name in set(data) - set(known))
     if unknown:
         words = ", ".join(sorted(known)) or "none"
@@ -69,7 +69,7 @@ def check_known(data: Mapping[str, Any], known: Any) -> None:
 
 
 def as_form_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """As a form takes it: texts, numbers as texts, true and false, lists; null is left out."""
+    """Convert to form data: texts, numbers as texts, booleans, lists; null is left out."""
     return {
         name: [_plain(name, item) for item in value]
         if isinstance(value, list)
@@ -88,7 +88,7 @@ def _plain(name: str, value: Any) -> str | bool:
 
 
 def check(form: forms.BaseForm) -> None:
-    """Raise Unprocessable with what is wrong, field by field; a list where one value is taken."""
+    """Raise Unprocessable with the errors by field, or for a list where one value is expected."""
     several = (forms.SelectMultiple, forms.CheckboxSelectMultiple, forms.MultipleHiddenInput)
     for name, field in form.fields.items():
         if isinstance(form.data.get(name), list) and not isinstance(field.widget, several):
@@ -102,7 +102,7 @@ def check(form: forms.BaseForm) -> None:
         )
 
 
-# For the OpenAPI document -------------------------------------------------------------------------
+# OpenAPI document ---------------------------------------------------------------------------------
 
 FormClass = type[forms.Form] | type[forms.ModelForm]
 FIELDS: list[tuple[type[forms.Field], type[serializers.Field]]] = [
@@ -117,7 +117,7 @@ FIELDS: list[tuple[type[forms.Field], type[serializers.Field]]] = [
 
 
 def fields_of(form: FormClass, **more: serializers.Field) -> dict[str, Any]:
-    """The fields of a form as a document of the API has them, with `more` beside or instead."""
+    """Return the fields of a form as serializer fields; `more` adds to or replaces them."""
     named = {name: _field(field) for name, field in form.base_fields.items()}
     return {name: field for name, field in (named | more).items() if field is not None}
 
@@ -139,5 +139,5 @@ def _field(field: forms.Field) -> serializers.Field:
 
 
 def shape(name: str, fields: Mapping[str, Any], many: bool = False) -> serializers.Serializer:
-    """A documented object of these fields; one without a field is an empty object."""
+    """Return a documented object with these fields; without fields, an empty object."""
     return inline_serializer(name, dict(fields), many=many)

@@ -1,4 +1,4 @@
-"""Jobs by program: how far one is, and a part of it; what came of it when it is done."""
+"""Jobs in the API: their progress, running their next part, and their result."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from tasks import jobs, uploads
 from tasks.models import Job
 from tasks.predictions import upload_job
 
-# Kind of a job -> what is told of it when it is done; kinds of other rooms are added by them.
+# Kind of job -> function for the result of a finished job; other packages add their kinds.
 OUTCOMES: dict[str, Callable[[Job], Any]] = {
     uploads.IMPORT: lambda job: job.result[-1],
     uploads.IMPORT_WHOLE: lambda job: job.result[-1],
@@ -23,12 +23,12 @@ OUTCOMES: dict[str, Callable[[Job], Any]] = {
     upload_job.KIND: upload_job.outcome,
     "simulate": lambda job: {"answers": [part["answers"] for part in job.result]},
 }
-# Kinds that give results: those who read may advance them.
+# Kinds that produce results: advancing them needs the read right.
 READERS = {"bootstrap", "release", "report"}
 
 
 class JobShape(serializers.Serializer):
-    """How far a job is. `result` depends on its kind, and is null before it is done."""
+    """Progress of a job. `result` depends on its kind and is null until it is done."""
 
     id = serializers.IntegerField()
     kind = serializers.CharField()
@@ -43,7 +43,6 @@ class JobShape(serializers.Serializer):
 
 
 def as_record(job: Job) -> dict[str, Any]:
-    """A job as JSON."""
     outcome = OUTCOMES.get(job.kind)
     return {
         "id": job.pk,

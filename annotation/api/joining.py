@@ -1,8 +1,8 @@
-"""Joining a study by a program: what its landing page says, and a seat for who is named.
+"""Joining a study by program: the content of its landing page, and a seat.
 
-Simulated annotators and models come for a researcher, whose token says so: each kind has seats of
-its own. The seat of a person, by the open link or a personal link, is for programs only where the
-design allows it (steps/channels.py).
+Simulated annotators and models join with a researcher's token; each kind has separate seats.
+Programs may take a seat for people, by the open link or a personal link, only where the design
+allows it (steps/channels.py).
 """
 
 from http import HTTPStatus
@@ -33,17 +33,17 @@ TOLD = (
 
 
 class PerResearcher(PerHolder):
-    """Where a researcher's token is sent it is counted; visitors are counted at Start alone."""
+    """Requests with a researcher's token are counted; visitors are counted only at Start."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
         return access.token_of(request) is None or super().allow_request(request, view)
 
 
 class Join(Spoken):
-    """The link of a study, by the code of its address."""
+    """A study's link, by the code in its address."""
 
     authentication_classes = [TokenAuthentication]
-    permission_classes: list[type] = []  # anybody may stand at a link, as on its page
+    permission_classes: list[type] = []  # open to all visitors, like its page
     throttle_classes = [PerResearcher]
 
     @extend_schema(
@@ -95,10 +95,10 @@ class Join(Spoken):
 
 
 def by_own_link(request: Request, code: str, ticket: str = "") -> access.Arrival:
-    """Who comes by a link that Handful gave out; 404 for an unknown one.
+    """Return the arrival by a link that Handful gave out; 404 for an unknown link.
 
-    A platform sends people to its page with an id of theirs, which no program is asked for.
-    Raises channels.PeopleUsePages there, and Unfit where the design allows programs.
+    A platform's link needs a platform id, which programs are not asked for: it raises
+    channels.PeopleUsePages, or Unfit where the design allows programs.
     """
     door = door_at(code)
     if door is not None and not isinstance(door, OpenLink):
@@ -110,9 +110,9 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> access.Arrival
 def _for_researcher(
     request: Request, arrival: access.Arrival, kind: str, sent: dict[str, Any]
 ) -> tuple[access.Arrival, Seated | None]:
-    """Who comes for the researcher whose token is sent: a simulated annotator, or a model.
+    """Return the arrival of a simulated annotator or model, joined with a researcher's token.
 
-    Raises NotAuthenticated, PermissionDenied, Unfit, and Http404 where the study is not theirs.
+    Raises NotAuthenticated, PermissionDenied, Unfit, and Http404 for another researcher's study.
     """
     if access.token_of(request) is None:
         raise NotAuthenticated("A researcher's token with the scope run is needed for that kind.")
@@ -136,7 +136,7 @@ def _for_researcher(
 
 
 def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
-    """The scenario of that place. Raises Unfit."""
+    """Return the requested scenario. Raises Unfit."""
     scenario = study.scenarios.filter(
         task__name=wanted["task"], shots=wanted["shots"], split_number=wanted.get("split"),
         arm=wanted.get("arm", ""),
@@ -147,7 +147,7 @@ def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
 
 
 def _seated(arrival: access.Arrival) -> Participation:
-    """Their seat; whoever has ended here is shown the end again. Raises RecruitmentError."""
+    """Seat the arrival, or return its ended participation. Raises RecruitmentError."""
     try:
         return arrival.start(in_browser=False)
     except refusals.RecruitmentError:

@@ -1,4 +1,4 @@
-"""Pay by program: what is due without doing anything, and the buttons of the page."""
+"""Pay in the API: a dry run of what is due, and the actions of the page."""
 
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from tasks.downloads import download
 
 
 class DueShape(serializers.Serializer):
-    """One entry of the ledger that no batch holds yet."""
+    """A ledger entry that is not yet in a batch."""
 
     annotator = serializers.CharField()
     kind = serializers.CharField()
@@ -40,7 +40,7 @@ class BatchShape(serializers.Serializer):
 
 
 class PayShape(serializers.Serializer):
-    """What is due, and the batches."""
+    """Amounts due, and the batches."""
 
     done = serializers.CharField(allow_blank=True)
     due = DueShape(many=True)
@@ -48,7 +48,7 @@ class PayShape(serializers.Serializer):
 
 
 def as_record(study: Study, done: str = "") -> dict[str, Any]:
-    """The money of a study as it stands."""
+    """Return due entries and batches of a study."""
     made = study.payment_batches.annotate(cents=Sum("payments__entry__cents", default=0))
     return {
         "done": done,
@@ -75,7 +75,7 @@ def as_record(study: Study, done: str = "") -> dict[str, Any]:
 
 
 class Pay(StudyTwin):
-    """The page of money: `{"dry_run": true}` says what is due and does nothing."""
+    """Pay a study; `{"dry_run": true}` returns what is due without changes."""
 
     page = "pay"
     summary = "What is due (dry_run), or prepare, pay, mark, cancel, release"

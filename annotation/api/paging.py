@@ -1,6 +1,6 @@
-"""Lists: by cursor as JSON, or streamed whole as CSV or JSON lines.
+"""Lists: by cursor as JSON, or streamed as CSV or JSON lines.
 
-A row is described by columns (tasks/columns.py), so that JSON, CSV and the document say the same.
+Columns (tasks/columns.py) describe the rows, so that JSON, CSV and the document agree.
 """
 
 import csv
@@ -26,11 +26,11 @@ from tasks.columns import Column
 from tasks.csv_files import cell
 from tasks.downloads import CSV, saved_as
 
-PIECE = 500  # rows that are read and sent at a time
+PIECE = 500  # rows read and sent at a time
 
 
 class Pages(CursorPagination):
-    """By primary key: what is added meanwhile neither repeats a row nor skips one."""
+    """Pages by primary key: rows added meanwhile cause no repeats or gaps."""
 
     page_size = 100
     page_size_query_param = "page_size"
@@ -38,7 +38,7 @@ class Pages(CursorPagination):
     ordering = "pk"
 
     def decode_cursor(self, request: Request) -> Any:
-        """As DRF does it; a cursor that nobody was given is not found."""
+        """Decode as DRF does; an invalid cursor gives 404."""
         cursor = super().decode_cursor(request)
         place = getattr(cursor, "position", None)
         if place is not None and not re.fullmatch("[0-9]{1,18}", str(place)):
@@ -47,7 +47,7 @@ class Pages(CursorPagination):
 
 
 class _Streamed(BaseRenderer):
-    """Named by `?format=`; the view streams, so nothing is rendered here but an error."""
+    """Named by `?format=`; the view streams rows, so only errors are rendered here."""
 
     charset = "utf-8"
 
@@ -64,13 +64,13 @@ class LinesRenderer(_Streamed):
 
 
 class RowsView(ApiView):
-    """A list: `queryset` gives its rows after the filters, `row` makes a JSON object of one.
+    """A list of rows as JSON: `queryset` returns the filtered rows, `row` converts one.
 
-    `filters`: parameter -> (lookup of the queryset, its choices; None: any text).
+    `filters`: parameter -> (lookup, choices); None as choices accepts any text.
     """
 
     columns: ClassVar[Sequence[Column]]
-    kinds: ClassVar[Mapping[str, type[serializers.Field]]] = {}  # of columns that are no text
+    kinds: ClassVar[Mapping[str, type[serializers.Field]]] = {}  # of columns that are not texts
     summary: ClassVar[str] = ""
     description: ClassVar[str] = ""
     ordering: ClassVar[str] = "pk"
@@ -79,7 +79,7 @@ class RowsView(ApiView):
     renderer_classes: ClassVar[list[type[BaseRenderer]]] = [JSONRenderer]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Document the rows and the parameters, and give the class a GET of its own."""
+        """Document rows and parameters; each subclass gets a GET with its own documentation."""
         super().__init_subclass__(**kwargs)
         if not cls.summary:
             return
@@ -164,11 +164,11 @@ class RowsView(ApiView):
         )
 
     def record(self, row: Any) -> dict[str, Any]:
-        """The JSON object of one row."""
+        """Return the JSON object of one row."""
         return {column.name: column.value(row) for column in self.columns}
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Any]:
-        """All rows, for who may see them."""
+        """Return all rows that the user may see."""
         raise NotImplementedError
 
 
@@ -185,7 +185,7 @@ def _check_page_size(request: Request) -> None:
 def documented(
     columns: Sequence[Column], kinds: Mapping[str, type[serializers.Field]]
 ) -> dict[str, serializers.Field]:
-    """The fields of a row with these columns; those without a kind are texts."""
+    """Return serializer fields for these columns; columns without a kind are texts."""
     return {
         column.name: kinds.get(column.name, serializers.CharField)(
             help_text=column.meaning, allow_null=True
@@ -195,7 +195,7 @@ def documented(
 
 
 def page_of(name: str, fields: dict[str, Any]) -> serializers.Serializer:
-    """The documented shape of a page of such rows."""
+    """Return the documented shape of a page of such rows."""
     link = {"allow_null": True, "help_text": "address of that page, null where there is none"}
     return form_bodies.shape(
         f"{name}Page",
@@ -208,12 +208,12 @@ def page_of(name: str, fields: dict[str, Any]) -> serializers.Serializer:
 
 
 def small_list(rows: Iterable[Any]) -> Response:
-    """A list that is never long, in the same form: one page."""
+    """Return a short list in the same format, as one page."""
     return Response({"next": None, "previous": None, "results": list(rows)})
 
 
 class _Echo:
-    """A file that gives back what is written to it."""
+    """A file object whose `write` returns its argument."""
 
     def write(self, text: str) -> str:
         return text

@@ -1,6 +1,6 @@
-"""What participants send, as JSON: its shape for the document, and how it becomes a form's fields.
+"""JSON bodies that participants send: their shape for the document, and their form fields.
 
-The kinds of answers themselves (tasks/answers/) read those fields, as they do of a page.
+The kinds of answers (tasks/answers/) read those fields, as they do for a page.
 """
 
 import json
@@ -14,12 +14,12 @@ from annotation.pages.worker.forms import MAX_EXIT_ANSWER
 from tasks.spans import QUESTION
 
 MAX_KEY, MAX_INTEGER = 2**63 - 1, 2**31 - 1
-# Python's own message would repeat what was sent, also where it is no text at all.
+# Python's default message would repeat what was sent, even if it is not text.
 UNKNOWN = {"invalid_choice": "Expected one of the documented values."}
 
 
 class Body(serializers.Serializer):
-    """An object with these fields and no others: one that is misspelt would be ignored."""
+    """An object with exactly these fields, so that a misspelt one is never ignored."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
@@ -34,7 +34,7 @@ class Body(serializers.Serializer):
 
 
 def verbatim(**options: Any) -> serializers.CharField:
-    """A text just as it was sent."""
+    """Return a field for a text that is stored exactly as sent."""
     return serializers.CharField(trim_whitespace=False, allow_blank=True, **options)
 
 
@@ -47,7 +47,7 @@ class SpanBody(Body):
 
 
 class AnswerFields(Body):
-    """Those of the task's kind of answer, or `no_answer` alone."""
+    """The fields of the task's kind of answer, or `no_answer` alone."""
 
     label = verbatim(required=False, help_text="the name of a label")
     option = serializers.IntegerField(
@@ -102,7 +102,7 @@ class ContinueBody(Body):
 
 
 class QuestionnaireBody(Body):
-    """All may be left out."""
+    """All fields are optional."""
 
     seen_before = serializers.ChoiceField(
         ExitAnswers.SeenBefore.values, required=False, error_messages=UNKNOWN
@@ -150,7 +150,7 @@ class JoinBody(Body):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """A model says what it is and where it sits; nobody else does."""
+        """Require a model's description and place for models, and refuse them for others."""
         for name in ("model", "scenario"):
             if (name in attrs) != (attrs.get("kind") == Kind.MODEL):
                 raise serializers.ValidationError(
@@ -190,7 +190,7 @@ class RunBody(Body):
 
 
 def fields_of(answer: Mapping[str, Any]) -> dict[str, str]:
-    """The fields of the page's form for that answer (AnswerFields, validated)."""
+    """Return the fields of the page's form for that validated answer (AnswerFields)."""
     fields = {name: answer[name] for name in ("label", "number", "text") if name in answer}
     if "option" in answer:
         fields["option"] = str(answer["option"])

@@ -1,8 +1,8 @@
-"""Taking part by a program: join, then the steps of one participation by its token.
+"""Participation by program: join, then the steps of one participation by its token.
 
-Every view calls the step function of the page that it is the twin of (annotation/pages/worker/):
-there is no second protocol. GET shows the state and changes nothing; each POST answers with the new
-state, also in a refusal (docs/researchers/api.md#participants).
+Each view calls the step function of the matching page (annotation/pages/worker/), so that both
+follow one protocol. GET returns the state without changes. Each POST returns the new state, also in
+a refusal (docs/researchers/api.md#participants).
 """
 
 from collections.abc import Callable, Mapping
@@ -53,13 +53,13 @@ NOBODY = "This token belongs to no participation. Join again, or use the token t
 
 
 class Unfit(ValidationError):
-    """A payload that does not fit (422); nothing was stored."""
+    """An invalid payload (422); nothing was stored."""
 
     status_code = HTTPStatus.UNPROCESSABLE_ENTITY
 
 
 def read(body: type[bodies.Body], request: Request) -> dict[str, Any]:
-    """What was sent, checked. Raises Unfit."""
+    """Return the validated body. Raises Unfit."""
     sent = body(data=request.data)
     if not sent.is_valid():
         raise Unfit(_flat(sent.errors))
@@ -67,7 +67,7 @@ def read(body: type[bodies.Body], request: Request) -> dict[str, Any]:
 
 
 def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
-    """The errors of nested fields by their path: "answer.spans.0.start"."""
+    """Return the errors of nested fields by path: "answer.spans.0.start"."""
     if isinstance(errors, Mapping):
         parts = [_flat(inner, f"{path}.{name}" if path else str(name))
                  for name, inner in errors.items()]  # fmt: skip
@@ -79,7 +79,7 @@ def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
 
 
 class Spoken(ApiView):
-    """In the language of the study, from its door on, and never cached: as the pages are."""
+    """Replies in the language of the study, never cached, as on the pages."""
 
     @method_decorator(never_cache)
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -97,7 +97,7 @@ class Spoken(ApiView):
 class Work(Spoken):
     """One step of the participation whose token is sent.
 
-    What the present state does not allow is refused with that state; `conflict` is its code.
+    A step that the present state does not allow is refused with that state and the code `conflict`.
     """
 
     conflict = "conflict"
@@ -115,7 +115,7 @@ class Work(Spoken):
 
 
 def holder(request: Request) -> Participation:
-    """The participation of the token; from here on in the language of its study.
+    """Return the participation of the token; activates the language of its study.
 
     Raises AuthenticationFailed.
     """
@@ -126,7 +126,7 @@ def holder(request: Request) -> Participation:
 
 
 def mine(request: Request) -> Participation:
-    """The same, where a program may work by it. Raises channels.PeopleUsePages as well."""
+    """The same, if programs may work on it. Raises also channels.PeopleUsePages."""
     participation = holder(request)
     channels.check(Channel.API, participation.kind, participation.study)
     return participation
@@ -139,13 +139,13 @@ def refused(
     sentence: str,
     fields: Mapping[str, list[str]] | None = None,
 ) -> Response:
-    """A refusal with the state that stays: problem details with one member more."""
+    """Return problem details with the unchanged state as an additional member."""
     told = problems.problem(status, code, sentence, fields)
     told["state"] = state_of(participation)
     return Response(told, status=status, content_type=problems.MEDIA_TYPE)
 
 
-# A state is one of several shapes, told apart by `step`: docs/researchers/api.md#participants.
+# A state has one of several shapes, identified by `step`: docs/researchers/api.md#participants.
 STATE = {200: OpenApiTypes.OBJECT}
 REFUSED = {409: OpenApiTypes.OBJECT, 422: OpenApiTypes.OBJECT}
 
@@ -295,7 +295,7 @@ class Resume(Work):
 
 
 class Withdraw(Work):
-    """Open to people as well: it shows nothing, and the right to withdraw asks for no page."""
+    """Withdraw; also allowed for people, since it shows nothing and needs no page."""
 
     @documented("Erase the answers and leave")
     def post(self, request: Request) -> Response:
@@ -323,7 +323,7 @@ class NextTask(Work):
 
 
 def holding(participation: Participation) -> dict[str, Any]:
-    """What whoever took a seat is told: the token, and where they stand."""
+    """Return the reply to a new participant: token and state."""
     return {
         "token": participation.token,
         "participation": participation.pseudonym,

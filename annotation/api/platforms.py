@@ -1,4 +1,4 @@
-"""Where people come from, by program: panels, and studies on Prolific."""
+"""Recruitment platforms in the API: panels, and studies on Prolific."""
 
 from dataclasses import asdict
 from typing import Any, ClassVar
@@ -32,7 +32,7 @@ class PanelShape(serializers.Serializer):
 
 
 class Panels(PostTwin):
-    """Other platforms, each with an address of its own."""
+    """Other platforms, each with a separate address."""
 
     step = platforms.NewPanel
     reply = PanelShape
@@ -78,7 +78,7 @@ class CostShape(serializers.Serializer):
 
 
 class AskedShape(serializers.Serializer):
-    """What Prolific says of a draft."""
+    """What Prolific returns for a draft."""
 
     id = serializers.IntegerField(help_text="of the draft")
     eligible = serializers.IntegerField(help_text="people who fit; 0: fewer than 25")
@@ -86,7 +86,7 @@ class AskedShape(serializers.Serializer):
 
 
 class ProlificCosts(ApiView):
-    """What the drafts cost, here and there."""
+    """The costs of the drafts, by our estimate and by Prolific."""
 
     parameters = frozenset({"ask"})
 
@@ -149,7 +149,7 @@ class Prolific(PostTwin):
 
 
 class OneProlificStudy(StudyTwin):
-    """A draft there: changed, published, or started again."""
+    """A draft on Prolific: change, publish or restart it."""
 
     page, form_class = "prolific_study", DraftForm
     more_fields: ClassVar = {

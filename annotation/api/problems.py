@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 has them: application/problem+json with a sentence and a code."""
+"""Errors as in RFC 9457: application/problem+json with a sentence and a code."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -19,7 +19,7 @@ from tasks import disk
 
 MEDIA_TYPE = "application/problem+json"
 
-# What any address may answer beside its own replies, for the OpenAPI document.
+# Errors that all operations may return, for the OpenAPI document.
 DOCUMENTED = {
     "400": "An unknown or invalid parameter, or a body that cannot be read",
     "401": "No token, or one that is unknown, revoked or expired",
@@ -31,7 +31,7 @@ DOCUMENTED = {
     " header Retry-After says when to go on",
     "429": "More than 100 requests in a minute; the header Retry-After says when to go on",
 }
-# The same of what changes something.
+# Further errors of operations that change something.
 DOCUMENTED_OF_CHANGES = {
     "409": "The state of the study, the job or the like does not allow it now",
     "413": "The body is larger than this address takes",
@@ -62,20 +62,20 @@ SHAPE = {
 
 
 class Unprocessable(exceptions.ValidationError):
-    """A body that was read and does not fit: sentences by field."""
+    """A readable body with invalid values: sentences by field."""
 
     status_code = HTTPStatus.UNPROCESSABLE_ENTITY
 
 
 class Conflict(exceptions.APIException):
-    """What was asked for is right, and the present state does not allow it; a sentence."""
+    """A valid request that the present state does not allow; a sentence."""
 
     status_code = HTTPStatus.CONFLICT
     default_code = "conflict"
 
 
 class NotAllowed(exceptions.PermissionDenied):
-    """Somebody else's; a sentence."""
+    """The object belongs to another user; a sentence."""
 
 
 class NoRoom(exceptions.APIException):
@@ -88,7 +88,7 @@ class NoRoom(exceptions.APIException):
 def problem(
     status: HTTPStatus, code: str, detail: str, fields: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The members that every error has; `fields` where a value is wrong."""
+    """Return the members of an error; `fields` for invalid values."""
     told: dict[str, Any] = {
         "type": "about:blank",
         "title": status.phrase,
@@ -100,10 +100,10 @@ def problem(
 
 
 def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
-    """The reply to an error of a view; None for what is none of ours (500).
+    """Return the reply to an exception of a view; None for unknown ones (500).
 
-    Django's Http404 and PermissionDenied are known too; the headers of 401 and 429 stay. Without a
-    token or a session a researcher's address says how to get one: to a browser as a page.
+    Http404 and Django's PermissionDenied are handled; the headers of 401 and 429 are preserved.
+    Without token or session a researcher's address explains how to get access: browsers get a page.
     """
     if isinstance(error, disk.DiskFull):
         error = NoRoom(str(error))
@@ -135,7 +135,7 @@ def _is_browser(request: Request) -> bool:
 
 
 def _sign_in_page(request: Request, refused: Response) -> HttpResponse:
-    """401 for a person, with the ways in."""
+    """Return a 401 page with links to sign in."""
     back = urlencode({"next": request.get_full_path()})
     sentence = format_html(
         'To open this address in a browser, <a href="{}?{}">sign in</a>. A program sends a token,'
@@ -150,17 +150,17 @@ def _sign_in_page(request: Request, refused: Response) -> HttpResponse:
 
 
 def reply(status: int, sentence: str) -> JsonResponse:
-    """The same for what is refused before any view runs."""
+    """Return an error for a request refused before any view runs."""
     told = problem(HTTPStatus(status), "refused", sentence)
     return JsonResponse(told, status=status, content_type=MEDIA_TYPE)
 
 
-# What a researcher's address says without a token or a session.
+# The sentence for a researcher's address without token or session.
 HOW_TO_ENTER = (
     "Send a token, as in Authorization: Bearer handful_...; a signed-in researcher makes one on the"
     " page API tokens (/tokens/)."
 )
-# Status -> code and sentence of what the server itself has not managed to do.
+# Status -> code and sentence for failures of the server.
 FAILED = {
     500: ("failed", "The server has a problem. If you report it, name the request."),
     503: (
@@ -172,13 +172,13 @@ FAILED = {
 
 
 def failed(request_id: str, status: int = 500) -> JsonResponse:
-    """One of FAILED, with the id by which the server's log knows the request."""
+    """Return one of FAILED, with the request id of the server's log."""
     told = problem(HTTPStatus(status), *FAILED[status]) | {"request": request_id}
     return JsonResponse(told, status=status, content_type=MEDIA_TYPE)
 
 
 def document(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Name these replies in every operation of the OpenAPI document (a drf-spectacular hook)."""
+    """Add these replies to every operation of the OpenAPI document (a drf-spectacular hook)."""
     result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = SHAPE
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for path in result["paths"].values():

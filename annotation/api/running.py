@@ -1,4 +1,4 @@
-"""What can change while a study runs, by program: seats, lists, switches, budget, team, links."""
+"""Changes to a running study in the API: seats, lists, switches, budget, team, links, webhooks."""
 
 from typing import Any, ClassVar
 
@@ -59,7 +59,7 @@ def _name(user: Any) -> str | None:
 
 
 class Scenarios(ApiView):
-    """The seats of each scenario; never many."""
+    """The seats of each scenario, as one page."""
 
     @extend_schema(
         summary="The scenarios of a study, with their seats",
@@ -84,7 +84,7 @@ class Scenarios(ApiView):
 
 class Progress(ApiView):
     class ProgressShape(serializers.Serializer):
-        """What a client that waits asks for; with its ETag the reply is 304 while nothing moves."""
+        """What a polling client needs; with its ETag the reply is 304 while nothing changes."""
 
         status = serializers.CharField()
         seats = serializers.IntegerField(help_text="of people, all scenarios")
@@ -119,7 +119,7 @@ class Events(RowsView):
 
 
 class Switches(PostTwin):
-    """A switch that is left out stays as it is."""
+    """Set switches; omitted ones stay unchanged."""
 
     step = lists.Switches
 
@@ -131,7 +131,7 @@ class Switches(PostTwin):
 
 
 class Lists(PostTwin):
-    """Entries that allow or deny; `{"end": ID}` ends one."""
+    """Entries that allow or deny workers; `{"end": ID}` ends one."""
 
     step = lists.Lists
     more_fields: ClassVar = {
@@ -163,7 +163,7 @@ ACTIONS = {"add": MemberForm, "change": RoleForm, "remove": RemovalForm}
 
 
 class Team(StudyTwin):
-    """Somebody is added, gets another role, or leaves, by user name."""
+    """Add a member by user name, change a role, or remove a member."""
 
     page = "team"
     more_fields: ClassVar = {
@@ -222,7 +222,7 @@ class LinkRow(serializers.Serializer):
 
 
 class Links(PostTwin):
-    """Personal links: one for each name."""
+    """Create personal links, one for each name."""
 
     step = links.Links
     more_fields: ClassVar = {
@@ -261,7 +261,7 @@ class Links(PostTwin):
 
 
 class WebhookShape(serializers.Serializer):
-    """One webhook; `secret` is shown when it is made, and never again."""
+    """One webhook; `secret` is shown only when it is created."""
 
     id = serializers.IntegerField()
     url = serializers.CharField()
@@ -279,7 +279,7 @@ class WebhookBody(serializers.Serializer):
 
 
 def as_record(webhook: Webhook) -> dict[str, Any]:
-    """One webhook as JSON, without its secret."""
+    """Return one webhook without its secret."""
     return {
         "id": webhook.pk,
         "url": webhook.url,
@@ -289,7 +289,7 @@ def as_record(webhook: Webhook) -> dict[str, Any]:
 
 
 class Webhooks(ApiView):
-    """Those of a study, for its owners."""
+    """The webhooks of a study, for its owners."""
 
     @extend_schema(
         summary="The webhooks of a study",

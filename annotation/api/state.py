@@ -1,6 +1,6 @@
-"""What a participation's state looks like as JSON: what its page shows, from the same functions.
+"""The state of a participation as JSON, from the functions that build its page.
 
-Gold enters by `_revealed` alone, from a page that has a reveal: an answered turn of a training step
+Gold enters only through `_revealed`, from a page with a reveal: an answered turn of a training step
 (docs/protocol.md#invariants).
 """
 
@@ -35,7 +35,7 @@ from tasks.cards import Card, Help
 from tasks.spans import GivenAnswer
 
 DECLINED = "declined"
-# What `step` can be; "gone" has its reason in `status`.
+# Values of `step`; "gone" has its reason in `status`.
 STEPS = (
     "consent", "own_questions", "instructions", "comprehension", "question", "reveal", "review",
     "waiting", "between", "finished", "gone", DECLINED,
@@ -43,7 +43,7 @@ STEPS = (
 
 
 def state_of(participation: Participation, turn: Turn | None = None) -> dict[str, Any]:
-    """Where this participation stands; `turn` is its latest, if at hand. Nothing is written."""
+    """Return the state of the participation; `turn` is its latest, if loaded. Writes nothing."""
     access.speak_to(participation)
     about = {
         "participation": participation.pseudonym,
@@ -62,9 +62,9 @@ def state_of(participation: Participation, turn: Turn | None = None) -> dict[str
 
 
 def record_of(participation: Participation) -> dict[str, Any]:
-    """What this participation has answered so far, in order, with the gold of what was revealed.
+    """Return all answers of this participation in order, with gold where it was revealed.
 
-    It tells nothing that replies have not told: so a program goes on after a crash.
+    It contains nothing beyond earlier replies, so that a program can continue after a crash.
     """
     access.speak_to(participation)
     scenario = participation.scenario
@@ -92,12 +92,12 @@ def record_of(participation: Participation) -> dict[str, Any]:
 
 
 def declined(way_out: Exit | None) -> dict[str, Any]:
-    """The state of somebody of whom nothing is kept."""
+    """Return the state of an arrival that declined; it has no participation."""
     return {"step": DECLINED} | _exit(way_out)
 
 
 def _outside(participation: Participation) -> dict[str, Any]:
-    """The pages before the first and after the last turn."""
+    """Return the state of pages before the first and after the last turn."""
     page, study = page_outside_turns(participation), participation.study
     step = page["stage"]
     if step == "consent":
@@ -142,7 +142,7 @@ def _finished(participation: Participation, page: dict[str, Any]) -> dict[str, A
 
 
 def _own(participation: Participation, moment: str) -> list[dict[str, Any]]:
-    """The study's own questions of that moment, as long as they are open."""
+    """Return the study's custom questions of that moment, while they are open."""
     return [
         {
             "id": question.id, "text": question.text, "kind": question.kind,
@@ -168,7 +168,7 @@ def _instructions(scenario: Scenario, page: dict[str, Any]) -> dict[str, Any]:
 
 
 def task_of(card: Card, shows_examples: bool) -> dict[str, Any]:
-    """What annotators are told of the task, while they read about it and at each example."""
+    """Return what annotators see of the task, in the instructions and at each example."""
     limits = {"lowest": card.lowest, "highest": card.highest, "step": card.step}
     return {
         "title": card.title,
@@ -218,8 +218,8 @@ def _at_turn(participation: Participation, page: TurnPage) -> dict[str, Any]:
 
 
 def _question(page: TurnPage) -> dict[str, Any]:
-    """The example: its texts, what is asked and can be chosen, and where it stands."""
-    # Whoever reads that it is a check would know what others do not.
+    """Return the example: its texts, question, choices and position."""
+    # Attention checks are not marked: participants must not recognise them.
     step = Step.ANNOTATION if page.step == Step.CHECK else page.step
     return {
         "turn": int(page.key),
@@ -234,7 +234,7 @@ def _question(page: TurnPage) -> dict[str, Any]:
 
 
 def _given(given: GivenAnswer) -> dict[str, Any]:
-    """An answer as it was stored."""
+    """Return an answer as stored."""
     return {
         "spans": [span._asdict() for span in given.spans],
         "label": given.label,
@@ -248,7 +248,7 @@ def _revealed(reveal: Reveal) -> dict[str, Any]:
     compared = reveal.comparison
     return {
         "gold": list(reveal.gold),
-        # What has no verdict has no score either: it is only to be compared.
+        # Answers without a verdict have no score either: the page only compares them.
         "s1": None if reveal.verdict == "compare" else compared.s1,
         "verdict": reveal.verdict,
         **{name: list(getattr(compared, name)) for name in ("right", "missed", "extra", "partial")},

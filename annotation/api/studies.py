@@ -1,4 +1,4 @@
-"""Studies by program: listed, designed from the same TOML or JSON, opened, cloned, rehearsed."""
+"""Studies in the API: list them, design them in TOML or JSON, open, clone and rehearse them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,7 +61,7 @@ KINDS: dict[str, type[serializers.Field]] = {
 
 
 class TomlParser(BaseParser):
-    """A design as `create_study --design` reads it."""
+    """Parses a design in the format of `create_study --design`."""
 
     media_type = "application/toml"
 
@@ -74,7 +74,7 @@ class TomlParser(BaseParser):
 
 
 class DesignShape(serializers.Serializer):
-    """The keys of `create_study --design FILE`; docs/researchers/api.md lists them."""
+    """The keys of `create_study --design FILE`, listed in docs/researchers/api.md."""
 
     name = serializers.CharField(required=False)
     title = serializers.CharField(required=False)
@@ -89,7 +89,7 @@ class DesignShape(serializers.Serializer):
 
 
 class Problems(serializers.Serializer):
-    """What a design lacks, before anything is stored."""
+    """What a design lacks; nothing is stored."""
 
     valid = serializers.BooleanField()
     problems = serializers.DictField(child=Texts())
@@ -98,7 +98,7 @@ class Problems(serializers.Serializer):
 
 
 def as_record(study: Study, request: Request) -> dict[str, Any]:
-    """One study with its design, its addresses and what can be done with it now."""
+    """Return one study with its design, addresses and available actions."""
     record = {column.name: column.value(study) for column in COLUMNS}
     if "read" in study.rights:
         record["design"] = design_file.as_data(study)
@@ -110,7 +110,7 @@ def as_record(study: Study, request: Request) -> dict[str, Any]:
 
 
 class StudyShape(serializers.Serializer):
-    """A row of the list, with more."""
+    """A row of the list, with further fields."""
 
     def get_fields(self) -> dict[str, Any]:
         made = {c.name: KINDS.get(c.name, serializers.CharField)(allow_null=True) for c in COLUMNS}
@@ -124,7 +124,7 @@ class StudyShape(serializers.Serializer):
 
 
 class Studies(RowsView):
-    """The researcher's studies, and new ones."""
+    """List the researcher's studies, or create one."""
 
     columns, kinds = COLUMNS, KINDS
     summary = "The researcher's studies"
@@ -166,7 +166,7 @@ def _own(request: Request, name: str) -> Study:
 
 
 def read(sent: dict[str, Any], study: Study) -> tuple[Study, list[Any], list[Any]]:
-    """The study with what the design says, its tasks and upstream tasks. Unprocessable."""
+    """Return the study with this design, its tasks and upstream tasks. Raises Unprocessable."""
     try:
         given = design_file.from_data("body", sent)
         tasks = [design_file.task_named(name) for name in given.tasks]
@@ -183,14 +183,14 @@ def read(sent: dict[str, Any], study: Study) -> tuple[Study, list[Any], list[Any
 
 
 def save(study: Study, tasks: list[Any], upstream: list[Any], made_from: str | None = None) -> None:
-    """Save the draft; Unprocessable at the keys of the design, Conflict where it is frozen."""
+    """Save the draft. Raises Unprocessable by design key, Conflict for a frozen study."""
     with refusals():
         design.save_draft(study, tasks, made_from=made_from, upstream=upstream)
 
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """What saving a draft refuses, as replies; nothing is stored then."""
+    """Convert the errors of saving a draft to replies; nothing is stored then."""
     try:
         with transaction.atomic():
             yield
@@ -203,12 +203,12 @@ def refusals() -> Iterator[None]:
 
 
 def by_key(error: ValidationError) -> dict[str, list[str]]:
-    """The sentences of a design's rules under the keys of the design."""
+    """Return the sentences of a design's rules by design key."""
     return {design_file.key_of(field): said for field, said in error.message_dict.items()}
 
 
 def validated(sent: dict[str, Any], owner: Any) -> dict[str, Any]:
-    """What is wrong with a design that is not stored."""
+    """Return the errors of a design without storing it."""
     problems: dict[str, list[str]] = {}
     missing: list[str] = []
     doubts: list[str] = []
@@ -271,10 +271,10 @@ class OneStudy(ApiView):
 
 
 class Status(StudyTwin):
-    """Open, pause, reopen, close, back to draft: the address says which."""
+    """Open, pause, reopen or close a study, or return it to draft, by address."""
 
     page = "study_status"
-    action = ""  # of lifecycle.TRANSITIONS; the address says it
+    action = ""  # one of lifecycle.TRANSITIONS, from the address
     summary = "Open, pause, reopen, close, or back to draft"
     reply = StudyShape
     conflicts = (design.DesignError,)
@@ -285,7 +285,7 @@ class Status(StudyTwin):
 
 
 class Archive(StudyTwin):
-    """Out of the list of studies, or back: the address says which."""
+    """Archive a study or restore it, by address."""
 
     page = "study_archive"
     is_archived = True
@@ -298,7 +298,7 @@ class Archive(StudyTwin):
 
 
 class Clone(ApiView):
-    """A draft with the design of another study."""
+    """Create a draft with the design of another study."""
 
     class CloneBody(serializers.Serializer):
         name = serializers.CharField()
@@ -327,7 +327,7 @@ class Clone(ApiView):
 
 
 class Simulate(ApiView):
-    """Simulated annotators, in a rehearsal alone."""
+    """Run simulated annotators; rehearsals only."""
 
     class SimulateBody(serializers.Serializer):
         policy = serializers.CharField(required=False, default="noisy:0.8", max_length=40)

@@ -1,4 +1,4 @@
-"""Tasks by program: listed, looked at, imported from files, a dataset or the Few-shot Gym."""
+"""Tasks in the API: list and view them, import them from files, a dataset or the Few-shot Gym."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar
@@ -49,7 +49,7 @@ KINDS: dict[str, type[serializers.Field]] = {
 
 
 class ImportedShape(serializers.Serializer):
-    """A task that was imported, or was there with the same content."""
+    """An imported task, or the existing one with the same content."""
 
     name = serializers.CharField()
     version = serializers.IntegerField()
@@ -57,13 +57,13 @@ class ImportedShape(serializers.Serializer):
 
 
 class JobBegun(serializers.Serializer):
-    """Work that takes longer than a request: POST /jobs/ID/run/ until it is done."""
+    """Work longer than one request: POST /jobs/ID/run/ until it is done."""
 
     job = jobs.JobShape()
 
 
 class ImportBody(serializers.Serializer):
-    """Files of the published layout, or a ZIP of them; the card among them or beside."""
+    """Files of the published layout or a ZIP; the card is among them or separate."""
 
     card = serializers.FileField(required=False, help_text="task.toml")
     files = serializers.ListField(child=serializers.FileField(), required=False)
@@ -83,14 +83,14 @@ class SplitShape(serializers.Serializer):
 
 
 def as_record(task: Task) -> dict[str, Any]:
-    """One task with its files."""
+    """Return one task with its files."""
     record = {column.name: column.value(task) for column in COLUMNS}
     splits = task.splits.annotate(size=Count("examples"))
     return record | {"splits": SplitShape(splits, many=True).data}
 
 
 class TaskShape(serializers.Serializer):
-    """A row of the list with the task's files."""
+    """A row of the list, with the task's files."""
 
     def get_fields(self) -> dict[str, Any]:
         made = {c.name: KINDS.get(c.name, serializers.CharField)() for c in COLUMNS}
@@ -98,7 +98,7 @@ class TaskShape(serializers.Serializer):
 
 
 class Tasks(RowsView):
-    """Every version of every task; new ones."""
+    """List all versions of tasks, or import a new one."""
 
     columns, kinds = COLUMNS, KINDS
     summary = "All tasks, every version"
@@ -134,7 +134,7 @@ class Tasks(RowsView):
 
 
 def _taken(request: Request, upload: TaskUpload) -> Response:
-    """The reply to files that were sent; the caller drops an upload that is refused."""
+    """Return the reply to the sent files; the caller deletes a refused upload."""
     card = request.FILES.get("card")
     if card is not None:
         card.name = "task.toml"
@@ -152,7 +152,7 @@ def _taken(request: Request, upload: TaskUpload) -> Response:
 
 
 def imported(upload: TaskUpload) -> Response:
-    """The task of a small upload, which is dropped; of a large one the job that goes on."""
+    """Return the task of a small upload and delete the upload; the job of a large one."""
     job = upload.job
     if job is None:
         raise Conflict("The files were changed meanwhile. Send them again.")
@@ -171,7 +171,7 @@ def imported(upload: TaskUpload) -> Response:
 
 
 def task_of(name: str, version: int) -> Task:
-    """That version of the task; else 404."""
+    """Return that version of the task, or raise 404."""
     return get_object_or_404(Task, name=name, version=version if version < 2**31 else 0)
 
 
@@ -189,7 +189,7 @@ class TaskCard(ApiView):
 
 class TaskReport(ApiView):
     class ReportShape(serializers.Serializer):
-        """The data report: what the page shows, in sentences, and its numbers."""
+        """The data report of the page: sentences and numbers."""
 
         lines = serializers.ListField(child=serializers.CharField())
         report = serializers.DictField()
@@ -203,7 +203,7 @@ class TaskReport(ApiView):
 
 
 class TaskTwin(Twin):
-    """A twin that is about one version of a task, for its team."""
+    """A POST about one version of a task, for its team."""
 
     def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Task:
         may_run(request)
@@ -227,7 +227,7 @@ class TaskTeam(TaskTwin):
 
 
 class TaskArchive(TaskTwin):
-    """Out of the list of tasks, or back: the address says which."""
+    """Archive a task or restore it, by address."""
 
     page = "task_archive"
     is_archived = True
@@ -258,5 +258,5 @@ class TaskChecks(TaskTwin):
 
 
 def files_in(request: Request, *names: str) -> Iterable[Any]:
-    """The files that were sent under these names."""
+    """Return the files sent under these names."""
     return [file for name in names for file in request.FILES.getlist(name)]

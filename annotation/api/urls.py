@@ -1,4 +1,4 @@
-"""Addresses of /api/v1/ that give no results; the others are in analysis/urls.py."""
+"""Addresses of /api/v1/ without results; those with results are in analysis/urls.py."""
 
 from django.urls import path
 
@@ -25,7 +25,7 @@ WEBHOOK = STUDY + "webhooks/<int:pk>/"
 TASK = "tasks/<str:name>/<int:version>/"
 files = uploads.takes_files(uploads.MAX_BYTES, uploads.MAX_FILES)
 
-# For programs that take part: a study's link, and the steps of their work.
+# For participating programs: a study's link, and the steps of a participation.
 PARTICIPANTS = [
     path("join/<str:code>/", joining.Join.as_view(), name="api_join"),
     path("work/", participants.State.as_view(), name="api_work"),

@@ -1,4 +1,4 @@
-"""What every view of the API is, and what an unknown address answers."""
+"""Base classes of the API's views, and the reply to unknown addresses."""
 
 import hashlib
 import json
@@ -28,17 +28,17 @@ OPTIONS = "options"
 
 
 class ApiView(APIView):
-    """Refuses parameters that it does not know: one that is misspelt would be ignored."""
+    """Refuses unknown query parameters, so that a misspelt one is never ignored."""
 
     parameters: frozenset[str] = frozenset()
     parser_classes: ClassVar[list[type[BaseParser]]] = [form_bodies.StrictJSONParser]
-    # OPTIONS would describe forms of DRF's own, which nothing here has: the document does.
+    # OPTIONS would describe DRF's own forms, which are unused; the OpenAPI document has the format.
     http_method_names: ClassVar[list[str]] = [
         name for name in APIView.http_method_names if name != OPTIONS
     ]
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
-        """One form for each address, whatever Accept says: files and errors have their own."""
+        """Ignore Accept: each address has one format; files and errors have theirs."""
         return super().perform_content_negotiation(request, force=True)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -52,7 +52,7 @@ class ApiView(APIView):
 
 
 def tagged(request: Request, data: Any) -> Response:
-    """The reply with its ETag; 304 without a body where the client has it already."""
+    """Return the reply with its ETag; 304 without a body if the client has it already."""
     tag = etag(data)
     headers = {"ETag": tag}
     known = [part.strip() for part in request.headers.get("If-None-Match", "").split(",")]
@@ -62,15 +62,15 @@ def tagged(request: Request, data: Any) -> Response:
 
 
 def etag(data: Any) -> str:
-    """A mark of that content: equal content, equal mark."""
+    """Return a hash of the content; equal content gives an equal hash."""
     text = json.dumps(data, cls=JSONEncoder, sort_keys=True)
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
 
 def may_run(request: Request) -> None:
-    """Raise PermissionDenied where a token may not change what is about no study.
+    """Raise PermissionDenied if a token may not change shared objects, outside of studies.
 
-    Tasks and models are everybody's: a token of one study changes none of them.
+    Tasks and models belong to all researchers: a token needs the scope run and no single study.
     """
     token = token_of(request)
     if token is None:
@@ -83,11 +83,11 @@ def may_run(request: Request) -> None:
 
 
 class Twin(ApiView):
-    """The POST of a page for programs: its right, its form, its step function.
+    """The API counterpart of a page's POST, with the same right, form and step function.
 
-    `page` is its row in annotation/rights.py; `form` makes the page's form of the body; `do` calls
-    the step and gives the reply. What a step refuses is 409 (`conflicts`), or 422 at the field that
-    `faults` names for its exception.
+    `page` is its row in annotation/rights.py; `form` binds the page's form to the body; `do` calls
+    the step and returns the reply. Exceptions of a step give 409 (`conflicts`), or 422 at the field
+    that `faults` names.
     """
 
     page: ClassVar[str]
@@ -101,7 +101,7 @@ class Twin(ApiView):
     faults: ClassVar[Mapping[type[Exception], str]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Document the body and the reply, and give the class a POST of its own to document."""
+        """Document body and reply; each subclass gets a `post` with its own documentation."""
         super().__init_subclass__(**kwargs)
         if not cls.summary:
             return
@@ -119,7 +119,7 @@ class Twin(ApiView):
         )(post)
 
     def answer(self, request: Request, **names: Any) -> Response:
-        """Door, form, step, reply; each of them may refuse."""
+        """Check access, validate the form, run the step and return the reply; each may refuse."""
         sent = form_bodies.as_object(request.data)
         about = self.door(request, sent, **names)
         form_bodies.check_known(sent, self.known(about))
@@ -136,25 +136,25 @@ class Twin(ApiView):
         return done if isinstance(done, Response) else Response(done, status=self.success)
 
     def known(self, about: Any) -> set[str]:
-        """The fields that a body may have."""
+        """Return the fields that a body may have."""
         names = set(self.form_class.base_fields) if self.form_class else set()
         hidden = {name for name, field in self.more_fields.items() if field is None}
         return (names | set(self.more_fields)) - hidden
 
     def adapted(self, about: Any, sent: dict[str, Any]) -> dict[str, Any]:
-        """The body under the names and values of the form."""
+        """Return the body under the names and values of the form."""
         return sent
 
     def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Any:
-        """What it is about, for who may do it."""
+        """Return the object of the request, after the access check."""
         raise NotImplementedError
 
     def form(self, about: Any, sent: dict[str, Any]) -> forms.BaseForm | None:
-        """The page's form, bound; None where the page has none."""
+        """Return the page's form, bound; None if the page has none."""
         raise NotImplementedError
 
     def do(self, about: Any, sent: dict[str, Any], request: Request) -> Any:
-        """The step, with what the form has cleaned; returns the reply's JSON."""
+        """Run the step with the cleaned form; return the reply's JSON."""
         raise NotImplementedError
 
 
@@ -162,7 +162,7 @@ DONE = {"done": serializers.CharField(help_text="what was done, a sentence")}
 
 
 class StudyTwin(Twin):
-    """A twin that is about one study."""
+    """A POST about one study."""
 
     def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Study:
         return study_of(request, names["name"], right_to(self.page))
@@ -172,7 +172,7 @@ class StudyTwin(Twin):
 
 
 class PostTwin(Twin):
-    """The twin of a POST that its page declares (annotation/pages/posts.py)."""
+    """The counterpart of a POST that its page declares (annotation/pages/posts.py)."""
 
     step: ClassVar[type[Post[Any]]]
 
@@ -196,18 +196,18 @@ class PostTwin(Twin):
         return Response(self.told(about, done), status=self.post_of_page.success)
 
     def told(self, about: Any, done: Any) -> Any:
-        """The JSON of what was done."""
+        """Return the result as JSON."""
         return {"done": self.post_of_page.in_words(done)}
 
 
 def twin(step: type[Post[Any]]) -> type[PostTwin]:
-    """The view of a POST whose body is its form, and whose reply is a sentence."""
+    """Return the view of a POST whose body is its form and whose reply is a sentence."""
     return type(step.__name__, (PostTwin,), {"step": step, "__doc__": step.__doc__})
 
 
 @extend_schema(exclude=True)
 class Unknown(APIView):
-    """Every other address under /api/: 404 as all errors are written."""
+    """Unknown addresses under /api/: 404 in the format of all errors."""
 
     parser_classes = ApiView.parser_classes
 
