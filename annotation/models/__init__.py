@@ -1,7 +1,6 @@
-"""Who answers, and how: studies, their scenarios, workers, participations, turns and answers.
+"""Studies, scenarios, workers, participations, turns and answers.
 
-The sentences of the protocol that can be constraints are constraints here, under names that say
-them.
+Rules of the protocol are database constraints here where possible, with names that state them.
 """
 
 from annotation.models.answers import (

@@ -1,4 +1,4 @@
-"""Turns and answers: insert-only, which annotation/guards.py has the database enforce."""
+"""Turns and answers: insert-only, which database triggers enforce (annotation/guards.py)."""
 
 import itertools
 from datetime import datetime, timedelta
@@ -15,12 +15,12 @@ from tasks.models.choices import one_of
 from tasks.spans import QUESTION, Span
 from tasks.spans import GivenAnswer as GivenAnswer
 
-# A gap between two steps of a worker longer than this counts as an absence, not as work.
+# A longer gap between two steps of a worker counts as an absence, not as work.
 LONGEST_COUNTED_GAP = timedelta(minutes=5)
 
 
 class Channel(models.TextChoices):
-    """What a request came by."""
+    """How a request arrived."""
 
     PAGE = "page", "a page"
     API = "api", "the API"
@@ -28,14 +28,14 @@ class Channel(models.TextChoices):
 
 class TurnQuerySet(models.QuerySet["Turn"]):
     def latest_of(self, participations: models.QuerySet) -> "TurnQuerySet":
-        """The latest turn of each of these that has one, with its answer and signs of work."""
+        """Return the latest turn of each of these, with its answer and activity."""
         own = self.filter(participation=models.OuterRef("pk")).order_by("-pk")
         latest = participations.order_by().values(latest=models.Subquery(own.values("pk")[:1]))
         return self.filter(pk__in=latest).select_related("answer", "activity")
 
 
 class Turn(models.Model):
-    """One example put before one participation; made when it is first shown. Insert-only."""
+    """One example shown to one participation, created when it is first shown. Insert-only."""
 
     participation = models.ForeignKey(
         "annotation.Participation",
@@ -47,12 +47,12 @@ class Turn(models.Model):
     step = models.CharField(max_length=10, choices=Step)
     position = models.PositiveIntegerField()
     shown_at = models.DateTimeField(default=timezone.now)
-    # Time worked before this example was shown; absences are left out (LONGEST_COUNTED_GAP).
+    # Time worked before this example was shown, without absences (LONGEST_COUNTED_GAP).
     worked_before = models.DurationField(default=timedelta)
-    # What the request that showed it came by; of one that a decision showed, as the turn before.
+    # Channel of the request that showed it; if a decision showed it, that of the turn before.
     channel = models.CharField(max_length=4, choices=Channel)
 
-    # The same of the participation's first turn: Participation.latest_turn and show tell it.
+    # `worked_before` of the participation's first turn: set by Participation.latest_turn and show.
     first_worked_before: timedelta
 
     objects = TurnQuerySet.as_manager()
@@ -71,7 +71,7 @@ class Turn(models.Model):
                 name="one_turn_per_position_of_a_step",
             ),
         ]
-        # For the latest turn of a participation, which every page asks for.
+        # For the latest turn of a participation, which every page loads.
         indexes = [models.Index(fields=["participation", "-id"], name="latest_turn")]
 
     def __str__(self) -> str:
@@ -79,36 +79,36 @@ class Turn(models.Model):
 
     @property
     def kept_draft(self) -> "Draft | None":
-        """The unsent answer that is kept for this question, or None."""
+        """Return the stored draft of an unsent answer to this question, or None."""
         return getattr(self, "draft", None)
 
     @property
     def given(self) -> "Answer | None":
-        """The stored answer, or None while the example is still a question."""
+        """Return the stored answer, or None if there is none yet."""
         return getattr(self, "answer", None)
 
     @property
     def is_revealed(self) -> bool:
-        """Is an answer to it followed by the gold?"""
+        """Is the gold shown after an answer to it?"""
         return self.step in REVEALED
 
     @property
     def card(self) -> Card:
-        """The card of its task: of the scenario, or in the upstream step of another one."""
+        """Return the card of its task: of the scenario, or of the upstream example's task."""
         if self.step == Step.UPSTREAM:
             return frozen.card_of_example(self.example_id)
         return self.participation.scenario.task.card
 
     def prime_empty_relations(self) -> None:
-        """Spare the database the question for what a turn just shown cannot have."""
+        """Mark relations as empty that a turn just shown cannot have, which saves queries."""
         for name in ("answer", "activity", "draft"):
             self._meta.get_field(name).set_cached_value(self, None)  # type: ignore[union-attr]  # a reverse one-to-one has it
 
     def active_until(self, moment: datetime, cutoff: timedelta) -> timedelta:
-        """Time worked on this example up to that moment (docs/statistics.md#active-time).
+        """Return the active time on this example until `moment` (docs/statistics.md#active-time).
 
-        The marks are when it was shown, each sign of activity, the answer, and that moment.
-        Where a page gives no sign at all (no JavaScript), a gap counts up to LONGEST_COUNTED_GAP.
+        It sums the gaps between display, signs of activity, the answer, and that moment. If a page
+        gives no sign (no JavaScript), a gap counts up to LONGEST_COUNTED_GAP.
         """
         activity = getattr(self, "activity", None)
         if activity is None:
@@ -124,14 +124,14 @@ class Turn(models.Model):
         return sum((min(max(gap, timedelta()), cutoff) for gap in gaps), seconds)
 
     def worked_until(self, moment: datetime, cutoff: timedelta) -> timedelta:
-        """Time worked by this participation up to that moment, absences left out."""
+        """Return the time worked by this participation up to that moment, without absences."""
         return self.worked_before + self.active_until(moment, cutoff)
 
 
 class Activity(models.Model):
-    """Signs of work on one example, summed up as they come: the one row of a turn that changes.
+    """Signs of work on one example, summed as they arrive; the only mutable row of a turn.
 
-    `seconds` is the active time up to `last_at`. Nothing of what was typed or pressed is kept.
+    `seconds` is the active time up to `last_at`. Typed text and pressed keys are not stored.
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
@@ -146,10 +146,10 @@ class Activity(models.Model):
 
 
 class Reading(models.Model):
-    """How long the reveal of one turn was looked at, from the answer to Continue. Insert-only.
+    """How long the reveal of a turn was read, from the answer to Continue. Insert-only.
 
-    A row of its own, as turns and answers are never updated. The time is active time, counted as
-    that of an answer (Turn.active_until).
+    A separate row, since turns and answers are never updated. The time is active time, counted as
+    for an answer (Turn.active_until).
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
@@ -168,13 +168,13 @@ class Reading(models.Model):
 
 
 class Draft(models.Model):
-    """An unsent answer to the question of a turn, as its page keeps it: the last write wins.
+    """An unsent answer to a turn, saved by its page: the last write wins.
 
     Unlike an answer it may change. It is erased with the answer or the turn, and never exported.
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
-    content = models.TextField()  # JSON in ASCII
+    content = models.TextField()  # ASCII JSON
     saved_at = models.DateTimeField()
 
     def __str__(self) -> str:
@@ -182,10 +182,10 @@ class Draft(models.Model):
 
 
 class Answer(models.Model):
-    """What was submitted for a turn: spans, a label, values, or the explicit "no answer".
+    """The submission for a turn: spans, a label, values, or the explicit "no answer".
 
     `values` are chosen options, a number or typed texts (GivenAnswer); null where the answer has
-    none. Insert-only. S1 is stored with it: answer and gold cannot change, so it cannot go stale
+    none. Insert-only. S1 is stored with it and stays valid: answer and gold cannot change
     (docs/protocol.md#scoring).
     """
 
@@ -195,10 +195,10 @@ class Answer(models.Model):
     values = models.JSONField(null=True)
     s1 = models.FloatField()
     tokeniser = models.CharField(max_length=10)
-    # Active time between shown and submitted (Turn.active_until), by the study's rule.
+    # Active time between display and submission (Turn.active_until), by the study's rule.
     active_seconds = models.FloatField()
     submitted_at = models.DateTimeField(default=timezone.now)
-    # What it came by.
+    # Channel of the submission.
     channel = models.CharField(max_length=4, choices=Channel)
 
     class Meta:
@@ -220,7 +220,7 @@ class Answer(models.Model):
         return f"answer to {self.turn_id}"
 
     def as_given(self) -> GivenAnswer:
-        """The answer as the pure modules know it, spans in order."""
+        """Return the answer as the pure modules use it, with spans in order."""
         spans = tuple(
             Span(span.segment, span.start, span.end, span.text) for span in self.spans.all()
         )
@@ -228,7 +228,7 @@ class Answer(models.Model):
 
 
 class AnswerSpan(models.Model):
-    """One highlighted span of an answer, in Unicode code points of its segment. Insert-only."""
+    """One highlighted span of an answer, as Unicode code points of its segment. Insert-only."""
 
     answer = models.ForeignKey(Answer, on_delete=models.PROTECT, related_name="spans")
     segment = models.SmallIntegerField()

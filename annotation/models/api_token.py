@@ -1,4 +1,4 @@
-"""Tokens by which programs act for a researcher (docs/researchers/api.md)."""
+"""Tokens with which programs act for a researcher (docs/researchers/api.md)."""
 
 import hashlib
 import secrets
@@ -11,34 +11,34 @@ from django.db.models import Q
 from annotation.models.study import Study
 from tasks.clock import database_now
 
-PREFIX = "handful_"  # by which scanners of secrets can know one
+PREFIX = "handful_"  # lets secret scanners recognise a token
 NOTED_AT_MOST_EVERY = timedelta(hours=1)
 
-# What each right of a role (study.RIGHTS) asks of a token: "see" is given with any scope.
+# Right of a role (study.RIGHTS) -> token scope that it needs; any scope includes "see".
 SCOPE_OF_RIGHT = {"read": "read", "own": "run", "pay": "pay"}
 
 
 def digest(token: str) -> str:
-    """SHA-256 of a token. It is drawn from 256 bits, so nothing slower is needed."""
+    """Return the SHA-256 of a token, whose 256 random bits need no slower hash."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
     def valid(self) -> "ApiTokenQuerySet":
-        """Neither revoked nor run out, of an account that may sign in."""
+        """Tokens neither revoked nor expired, of active accounts."""
         return self.filter(
             revoked_at=None, expires_at__gt=database_now(), owner__is_active=True
         ).select_related("owner")
 
     def of(self, token: str) -> "ApiToken":
-        """The valid row of that token; ApiToken.DoesNotExist."""
+        """Return the valid row of that token, or raise ApiToken.DoesNotExist."""
         return self.valid().get(digest=digest(token))
 
 
 class ApiToken(models.Model):
-    """One token of one researcher: what it may do, in which study (None: in all), until when.
+    """A token of one researcher: its scopes, its study (None: all) and its expiry.
 
-    It never allows more than its owner's role: each request passes through the same doors as a page
+    It never allows more than its owner's role: each request passes the access checks of pages
     (annotation/access.py).
     """
 
@@ -53,7 +53,7 @@ class ApiToken(models.Model):
     may_run = models.BooleanField(default=False)
     may_pay = models.BooleanField(default=False)
     digest = models.CharField(max_length=64, unique=True)
-    last_characters = models.CharField(max_length=4)  # to tell tokens apart on the page
+    last_characters = models.CharField(max_length=4)  # identify tokens on the page
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True)
@@ -79,7 +79,7 @@ class ApiToken(models.Model):
 
     @classmethod
     def draw(cls) -> tuple[str, "ApiToken"]:
-        """A new token, and an unsaved row that knows its hash: the token itself is kept nowhere."""
+        """Return a new token, and an unsaved row with its hash; the token itself is not stored."""
         token = PREFIX + secrets.token_urlsafe(32)
         return token, cls(digest=digest(token), last_characters=token[-4:])
 
@@ -95,11 +95,11 @@ class ApiToken(models.Model):
         return self.revoked_at is not None or self.expires_at <= now
 
     def note_use(self) -> None:
-        """Write when it was used last, at most once an hour."""
+        """Store the time of use, at most once an hour."""
         now = database_now()
         if self.last_used_at is None or now - self.last_used_at >= NOTED_AT_MOST_EVERY:
             ApiToken.objects.filter(pk=self.pk).update(last_used_at=now)
 
     def revoke(self) -> None:
-        """From now on it opens nothing; the row stays, so that its use can be looked up."""
+        """Revoke the token; the row stays as a record of its use."""
         ApiToken.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=database_now())

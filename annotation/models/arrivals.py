@@ -1,4 +1,4 @@
-"""Arrivals: who may take part besides the design, what each was offered, and who was refused."""
+"""Arrivals: allow and deny lists, offered scenarios, and refusals."""
 
 from datetime import datetime, timedelta
 
@@ -10,7 +10,7 @@ from annotation.models.scenario import Scenario
 from annotation.models.study import Kind, Study
 from tasks.models.choices import one_of
 
-# A declined scenario is the only one that its worker is offered for so long.
+# For this long a worker is offered only the scenario that they declined.
 OFFERED_AGAIN_FOR = timedelta(days=1)
 
 
@@ -26,10 +26,10 @@ class Criterion(models.TextChoices):
 
 
 class AccessRule(models.Model):
-    """Who may take part in a study besides its design: an entry of its allow or deny list.
+    """An entry of a study's allow or deny list, in addition to the design.
 
-    It can be made and ended while the study is open; it is never changed, so that the list can be
-    told for any moment. `value` names a task or a study; a list of ids is its `listed` workers.
+    It can be created and ended while the study is open but never changes, which preserves the
+    history. `value` names a task or a study; a list of ids has `listed` workers.
     """
 
     Effect = Effect
@@ -65,7 +65,7 @@ class AccessRule(models.Model):
 
 
 class ListedWorker(models.Model):
-    """A worker on the list of ids of an entry, by the keyed hash; they may never have come."""
+    """A worker on an entry's list of ids, by keyed hash; they may never have arrived."""
 
     rule = models.ForeignKey(AccessRule, on_delete=models.CASCADE, related_name="listed")
     key = models.CharField(max_length=64)
@@ -81,16 +81,16 @@ class ListedWorker(models.Model):
 
 
 class Allocation(models.Model):
-    """Why a scenario was chosen for an arrival: which could be joined, and how full they were.
+    """Why an arrival got a scenario: the joinable ones, and how full they were.
 
-    `arrival` counts the choices made in the study, for all kinds. With the study's seed it decides
-    ties, so that every choice can be made again from this row.
+    `arrival` counts the choices in the study, over all kinds. With the study's seed it breaks ties,
+    so that every choice can be reproduced from this row.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="allocations")
     arrival = models.PositiveIntegerField()
     kind = models.CharField(max_length=10, choices=Kind)
-    # [[key of the scenario, seats taken, seats], ...] of those that could be joined.
+    # [[key of the scenario, seats taken, seats], ...] of the joinable ones.
     candidates = models.JSONField()
     scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="allocations")
     at = models.DateTimeField(default=timezone.now)
@@ -110,14 +110,14 @@ class Allocation(models.Model):
 
 class DeclinedOfferQuerySet(models.QuerySet["DeclinedOffer"]):
     def fresh(self, now: datetime) -> "DeclinedOfferQuerySet":
-        """Those that are younger than a day: older ones count no more, and are swept."""
+        """Offers younger than a day; older ones have no effect and are deleted."""
         return self.filter(declined_at__gt=now - OFFERED_AGAIN_FOR)
 
 
 class DeclinedOffer(models.Model):
-    """The scenario that somebody declined to take part in: for a day they are offered no other.
+    """The scenario that a worker declined: for a day they are offered no other one.
 
-    All that is kept of them is the keyed hash, and the count in the scenario.
+    Only the keyed hash, and a count in the scenario, are stored.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
@@ -156,7 +156,7 @@ class Reason(models.TextChoices):
 
 
 class RefusedArrival(models.Model):
-    """How often people were refused for one reason; once for each browser."""
+    """How often people were refused for one reason, counted once for each browser."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="refused_arrivals")
     reason = models.CharField(max_length=12, choices=Reason)

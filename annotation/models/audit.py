@@ -1,7 +1,7 @@
-"""The audit log: what anybody has done, by pages, tokens and commands; insert-only (guards.py).
+"""The audit log: actions by pages, tokens and commands; insert-only (guards.py).
 
-A step writes its entry in its own transaction (`AuditEntry.objects.record`). What a step leaves out
-is entered when the reply is made, and so are downloads (config/audit.py).
+A step writes its entry in its own transaction (`AuditEntry.objects.record`). Other actions, and
+downloads, are logged with the reply (config/audit.py).
 """
 
 from contextvars import ContextVar
@@ -19,13 +19,13 @@ from annotation.models.api_token import ApiToken
 from annotation.models.study import Study
 from tasks.models.choices import one_of
 
-# The request that is being answered; None in commands. Set by config/audit.py.
+# The current request; None in commands. Set by config/audit.py.
 request_now: ContextVar[HttpRequest | None] = ContextVar("request_now", default=None)
 LONGEST = 200  # characters of a sentence
 
 
 class Topic(models.TextChoices):
-    # What is done to a study outside its frozen design: reports list these as changes.
+    # Changes of a study outside its frozen design: reports list these.
     STUDY = "study", "Changes while it runs"
     DESIGN = "design", "Design"
     TEAM = "team", "Team"
@@ -40,7 +40,7 @@ class Topic(models.TextChoices):
 
 
 def user_now() -> User | None:
-    """The researcher whose request is being answered; None for annotators and in commands."""
+    """Return the researcher of the current request; None for annotators and in commands."""
     user = getattr(request_now.get(), "user", None)
     return user if isinstance(user, User) else None
 
@@ -57,9 +57,9 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
         after: Any = None,
         by: User | None = None,
     ) -> "AuditEntry":
-        """Enter what was done; without `by`, by the researcher whose request this is.
+        """Log an action by `by`, or else by the researcher of the current request.
 
-        Nothing that identifies a worker, no token and no gold belongs into it.
+        Entries must not contain identities of workers, tokens or gold.
         """
         return self.create(
             study=study,
@@ -72,15 +72,15 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
         )
 
     def readable_by(self, rights: frozenset[str]) -> "AuditQuerySet":
-        """Those of a study that a reader of these rights sees: pay is for payers."""
+        """Return the entries of a study that these rights allow: only payers see pay."""
         return self if "pay" in rights else self.exclude(topic=Topic.PAY)
 
 
 class AuditEntry(models.Model):
-    """Somebody, or the server by itself (`by` None), has done something; never changed.
+    """An action by a user, or by the server (`by` None); never changed.
 
-    The study is referred to without a constraint: the entry outlives a draft that is deleted.
-    Reasons of decisions stay in their Decision, where a withdrawal empties them.
+    The study reference has no constraint: the entry outlives a deleted draft. Reasons of decisions
+    stay in their Decision, where a withdrawal empties them.
     """
 
     study = models.ForeignKey(
@@ -88,16 +88,16 @@ class AuditEntry(models.Model):
     )
     topic = models.CharField(max_length=8, choices=Topic, default=Topic.STUDY)
     what = models.CharField(max_length=LONGEST)
-    # Whom or what it concerns besides the study: a pseudonym, a task, an account.
+    # Further subject: a pseudonym, a task, an account.
     about = models.CharField(max_length=LONGEST, blank=True)
     before = models.JSONField(null=True, encoder=DjangoJSONEncoder)
     after = models.JSONField(null=True, encoder=DjangoJSONEncoder)
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
-    # The name of the API token by which it was done, "" on a page and in a command.
+    # Name of the API token used; "" on a page and in a command.
     token = models.CharField(max_length=60, blank=True)
-    # Of what is entered once an hour: holder, address and hour.
+    # For entries logged once an hour: holder, address and hour.
     once = models.CharField(max_length=64, null=True, unique=True)
     at = models.DateTimeField(default=timezone.now)
 
@@ -116,7 +116,7 @@ class AuditEntry(models.Model):
         return self.what
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Note the token, and tell the request that it has its entry."""
+        """Store the token's name, and mark the request as logged."""
         request = request_now.get()
         if request is not None:
             token = getattr(request, "auth", None)

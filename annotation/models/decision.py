@@ -1,4 +1,4 @@
-"""What was decided about a participation, and what its worker told at the end."""
+"""Decisions about a participation, and its worker's answers at the end."""
 
 from django.conf import settings
 from django.db import models
@@ -18,11 +18,10 @@ class About(models.TextChoices):
 
 
 class Decision(models.Model):
-    """Something was decided about a participation, by somebody or by the design's rule, and why.
+    """A decision about a participation, by a user or by the design's rule, with its reason.
 
-    Facts of which none follows from another: in the analysis or not, paid or not, qualified after
-    the training step or not, and that unusually high entries of the ledger may be paid (always
-    yes, and for what was entered before it).
+    Independent facts: in the analysis or not, paid or not, qualified after the training step or
+    not, and that unusually high ledger entries may be paid (always yes, for entries before it).
     """
 
     About = About
@@ -37,8 +36,7 @@ class Decision(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
     at = models.DateTimeField(default=timezone.now)
-    # Of a researcher's decision on the analysis: could the test score be seen before? null: of any
-    # other.
+    # For a researcher's decision on the analysis: could the test score be seen before? Else null.
     score_seen = models.BooleanField(null=True)
 
     class Meta:
@@ -57,7 +55,7 @@ class Decision(models.Model):
 
 
 class ScoreShown(models.Model):
-    """Somebody had the score of this participation shown, before deciding on the analysis."""
+    """A user displayed the score of this participation before deciding on the analysis."""
 
     participation = models.OneToOneField(
         Participation, on_delete=models.PROTECT, related_name="score_shown"
@@ -78,7 +76,7 @@ class SeenBefore(models.TextChoices):
 
 
 class ExitAnswers(models.Model):
-    """What a worker told at the end, if they wanted to; erased when they withdraw."""
+    """A worker's optional answers at the end; erased on withdrawal."""
 
     SeenBefore = SeenBefore
 
@@ -118,7 +116,7 @@ class Moment(models.TextChoices):
 
 
 class OwnAnswer(models.Model):
-    """The answer to one question, "" where it was left out; erased when they withdraw.
+    """The answer to one custom question, "" if left out; erased on withdrawal.
 
     `question` is its id in the design (study/own_questions.py), which is frozen.
     """

@@ -1,4 +1,4 @@
-"""Invitations to an account here: into a study's team, or to studies of one's own."""
+"""Invitations to an account on this server, with or without a study's team."""
 
 from datetime import timedelta
 
@@ -16,29 +16,27 @@ LASTS = timedelta(days=7)
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def unused(self) -> "InvitationQuerySet":
-        """Neither accepted nor revoked. Columns of the row alone: of two updates at once the second
-        looks at them again, which it does not at a join.
-        """
+        """Neither accepted nor revoked; no joins, which concurrent updates would not recheck."""
         return self.filter(accepted_at=None, revoked_at=None)
 
     def open(self) -> "InvitationQuerySet":
-        """Neither accepted nor revoked nor expired, of a maker who may still invite.
+        """Neither accepted nor revoked nor expired, and the inviter may still invite.
 
-        That is an owner of the study, or for this server an administrator, whose account is open.
+        The inviter must have an active account, as owner of the study or else as administrator.
         """
         administrator = Q(study=None, made_by__is_active=True, made_by__is_superuser=True)
         still_open = self.unused().filter(expires_at__gt=database_now())
         return still_open.filter(administrator | made_by_an_owner())
 
     def of(self, token: str) -> "Invitation | None":
-        """The open one of that link, if it is one."""
+        """Return the open invitation of that link, or None."""
         return self.open().select_related("study", "made_by").filter(digest=digest(token)).first()
 
 
 class Invitation(models.Model):
-    """A link that one person may use once; its secret is shown when it is made, and not stored."""
+    """A link that one person may use once; its secret is shown at creation and not stored."""
 
-    # None: to this server, by an administrator.
+    # None: an administrator's invitation to this server.
     study = models.ForeignKey(
         Study, null=True, on_delete=models.CASCADE, related_name="invitations"
     )

@@ -1,4 +1,4 @@
-"""Models in the annotator's seat: which model a worker is, and how its run went."""
+"""Models in the annotator's seat: the identity of a model worker, and how its run went."""
 
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -11,10 +11,10 @@ from tasks.models.choices import one_of
 
 
 class ModelAnnotator(models.Model):
-    """What a worker of the kind model is: a model on one training file, for the n-th time.
+    """The identity of a worker of the kind model: a model on one training file, n-th replicate.
 
-    The worker's key is the keyed hash of all of these (annotation/platforms/links.py),
-    so no two workers are the same in them. At zero shots there is no split.
+    The worker's key is the keyed hash of all these fields (annotation/platforms/links.py), so no
+    two workers share them. At zero shots there is no split.
     """
 
     worker = models.OneToOneField(
@@ -22,7 +22,7 @@ class ModelAnnotator(models.Model):
     )
     name = models.CharField(max_length=200)
     revision = models.CharField(max_length=200, blank=True)
-    # SHA-256 of the template from which the conversation is built, its declared options included.
+    # SHA-256 of the template that builds the conversation, including its declared options.
     prompt_hash = models.CharField(max_length=64)
     task_name = models.CharField(max_length=60)
     shots = models.PositiveIntegerField()
@@ -41,24 +41,24 @@ class ModelAnnotator(models.Model):
 
 
 class Examples(models.TextChoices):
-    """How a model meets the training examples."""
+    """How a model receives the training examples."""
 
     ANSWERED = "answered", "answered by the model, then revealed, as by people"
     SHOWN = "shown", "shown with their gold: the model is not asked, an empty answer is stored"
 
 
 class Context(models.TextChoices):
-    """What a model has before it at a test example."""
+    """What precedes a test example in a model's context."""
 
     EACH = "each", "the training step and this example alone"
     ALL = "all", "the training step and all test examples so far"
 
 
 class ModelRun(models.Model):
-    """How a model's participation was made, told at its end by the program. Insert-only.
+    """How a model's participation was run, reported by the program at its end. Insert-only.
 
-    Tokens and cost are the provider's; `invalid` counts the answers that were not valid after every
-    retry, so that an empty answer was stored. `seconds` is the time spent in the model's replies.
+    Tokens and cost are the provider's; `invalid` counts answers that stayed invalid after all
+    retries, so that an empty answer was stored. `seconds` is the time spent in the model's replies.
     """
 
     Examples, Context = Examples, Context
@@ -72,7 +72,7 @@ class ModelRun(models.Model):
     context = models.CharField(max_length=4, choices=Context)
     temperature = models.FloatField(null=True, validators=[MinValueValidator(0.0)])
     seed = models.BigIntegerField(null=True)
-    retries = models.PositiveIntegerField()  # allowed for one answer
+    retries = models.PositiveIntegerField()  # allowed for each answer
     input_tokens = models.PositiveBigIntegerField()
     output_tokens = models.PositiveBigIntegerField()
     cost_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True)

@@ -1,4 +1,4 @@
-"""Money: what was earned (an insert-only ledger) and what was sent to be paid."""
+"""Money: earnings (an insert-only ledger) and payments."""
 
 from django.conf import settings
 from django.db import models
@@ -20,10 +20,9 @@ class EntryKind(models.TextChoices):
 
 
 class LedgerEntry(models.Model):
-    """Something that a participation has earned, in integer cents. Insert-only (guards.py).
+    """Earnings of a participation, in integer cents. Insert-only (guards.py).
 
-    An entry is never changed and never deleted, also not when the worker withdraws: what was
-    earned stays earned.
+    An entry is never changed or deleted, even if the worker withdraws.
     """
 
     Kind = EntryKind
@@ -34,7 +33,7 @@ class LedgerEntry(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     cents = models.PositiveIntegerField()
     currency = models.CharField(max_length=3)
-    # The platform's record of the work that this pays for, where its own exit pays it.
+    # The platform's submission that this pays for, if the platform's own exit pays it.
     submission = models.ForeignKey(
         "annotation.Submission", null=True, on_delete=models.PROTECT, related_name="ledger"
     )
@@ -61,7 +60,7 @@ class LedgerEntry(models.Model):
 
     @property
     def amount(self) -> str:
-        """The amount in currency, such as 12.34."""
+        """Return the amount in currency, such as 12.34."""
         return f"{self.cents // 100}.{self.cents % 100:02d}"
 
 
@@ -80,10 +79,10 @@ class BatchState(models.TextChoices):
 
 
 class PaymentBatch(models.Model):
-    """Entries that are paid together, by one method. Its state only ever moves forward.
+    """Entries that are paid together, by one method. Its state only moves forward.
 
-    prepared -> paying -> paid; a prepared batch may be cancelled, which sets its entries free.
-    "paying" is stored before the platform is told to pay, so that a crash in the middle is seen.
+    prepared -> paying -> paid; a prepared batch may be cancelled, which releases its entries.
+    "paying" is stored before the payment request, so that a crash in between is detected.
     """
 
     Method = Method
@@ -121,7 +120,7 @@ class PaymentBatch(models.Model):
 
 
 class Payment(models.Model):
-    """An entry of the ledger in the batch that pays it: in one at most, so nobody is paid twice."""
+    """A ledger entry in the batch that pays it; unique, so that no entry is paid twice."""
 
     batch = models.ForeignKey(PaymentBatch, on_delete=models.PROTECT, related_name="payments")
     entry = models.OneToOneField(LedgerEntry, on_delete=models.PROTECT, related_name="payment")

@@ -1,4 +1,4 @@
-"""Notices: what a researcher is told of a study, on the page and by mail, each event once."""
+"""Notices of study events to researchers, on the page and by mail, each event once."""
 
 from django.conf import settings
 from django.db import models
@@ -9,7 +9,7 @@ from tasks.models.choices import one_of
 
 
 class About(models.TextChoices):
-    """The events; each can be switched off for a study by each of its researchers."""
+    """The events; each researcher can switch each one off for a study."""
 
     FIRST = "first", "The first person came"
     CELL = "cell", "All seats of a scenario are taken"
@@ -33,9 +33,9 @@ class MailState(models.TextChoices):
 
 
 class Notice(models.Model):
-    """One event told to one researcher; `subject` tells it apart from others of its kind.
+    """One event for one researcher; `subject` distinguishes it from others of its kind.
 
-    Of no study are the jobs that import tasks and predictions: told to who started them.
+    Notices without a study are about jobs that import tasks and predictions, for their starters.
     """
 
     About, MailState = About, MailState
@@ -48,7 +48,7 @@ class Notice(models.Model):
     subject = models.CharField(max_length=80)
     what = models.CharField(max_length=200)
     detail = models.CharField(max_length=400, blank=True)
-    page = models.CharField(max_length=40)  # name of an address, of the study where there is one
+    page = models.CharField(max_length=40)  # address name, within the study if set
     created_at = models.DateTimeField()
     read_at = models.DateTimeField(null=True)
     mail = models.CharField(max_length=7, choices=MailState, default=MailState.NONE)
@@ -85,7 +85,7 @@ class Notice(models.Model):
 
 
 class NoticeSwitch(models.Model):
-    """What one researcher does not want to be told of a study; without a row, all of it."""
+    """The notices of a study that one researcher switched off; without a row, all are on."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notice_switches"

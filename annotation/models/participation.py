@@ -1,4 +1,4 @@
-"""Participations: one worker in one scenario, on which seat, and how far."""
+"""Participations: one worker in one scenario, with seat and progress."""
 
 import itertools
 from datetime import datetime, timedelta
@@ -20,9 +20,9 @@ from tasks.models.choices import one_of
 if TYPE_CHECKING:
     from annotation.models.recruiting import Submission
 
-# A seat is held so long for somebody who reads the consent text.
+# How long a seat is held while the consent text is read.
 HELD_UNTIL_CONSENT = timedelta(minutes=10)
-# Somebody without a sign of work for longer than this is not at work now.
+# A worker without a sign of work for longer than this is not at work.
 AT_WORK_WITHIN = timedelta(minutes=10)
 
 
@@ -40,12 +40,12 @@ class Status(models.TextChoices):
     REJECTED = "rejected", "rejected on the platform"
 
 
-# A live participation holds a seat; who left may take it again while it is free.
+# A live participation holds a seat; workers who left may take theirs again while it is free.
 LIVE = (Status.ARRIVED, Status.WORKING, Status.WAITING, Status.BETWEEN)
 MAY_RESUME = (Status.EXPIRED, Status.RETURNED)
-# Who counts in a cell of a table; ParticipationQuerySet.analysed wherever rows are loaded.
+# Included in the cells of tables; ParticipationQuerySet.analysed wherever rows are loaded.
 ANALYSED = Q(status=Status.COMPLETED, in_analysis=True)
-# Fields as long as the files of the task: deferred where many participations are loaded.
+# Fields as long as the task's files: deferred where many participations are loaded.
 ORDERS = ("training_order", "screening_order", "annotation_order", "checks")
 
 
@@ -54,61 +54,61 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return self.filter(status__in=LIVE)
 
     def expired_at_work(self) -> "ParticipationQuerySet":
-        """Expired or returned after the first example: what a late worker would go on with."""
+        """Expired or returned after the first example: resumable for a late worker."""
         begun = Turn.objects.filter(participation=models.OuterRef("pk"))
         return self.filter(models.Exists(begun), status__in=MAY_RESUME)
 
     def seated(self) -> "ParticipationQuerySet":
-        """Those with a seat number: live, or completed and in the analysis."""
+        """Participations with a seat number: live, or completed and in the analysis."""
         return self.filter(seat_number__isnull=False)
 
     def holding_seats(self, now: datetime, study: Study) -> "ParticipationQuerySet":
-        """Those of that study whose seat is taken, for everybody who looks.
+        """Participations of that study that currently take a seat.
 
-        Annotators who are idle for longer than the limit keep their seat number until another one
-        wants the seat (`expiry.expire_idle`), but it is free.
+        Annotators idle for longer than the limit keep their seat number until another arrival needs
+        the seat (`expiry.expire_idle`), but the seat counts as free.
         """
         seated = self.filter(study=study).seated()
         return seated.exclude(pk__in=seated.idle(now, study).order_by().values("pk"))
 
     def unconsented(self) -> "ParticipationQuerySet":
-        """Those that have a seat and were not asked for consent yet, or have not answered."""
+        """Participations with a seat whose worker has not answered the request for consent."""
         return self.filter(status=Status.ARRIVED)
 
     def analysed(self) -> "ParticipationQuerySet":
-        """Those that count: completed and in the analysis."""
+        """Participations included in the analysis: completed and not excluded."""
         return self.filter(ANALYSED)
 
     def in_cells(self) -> "ParticipationQuerySet":
-        """Those whose cell of a table is a task and a number of shots, and nothing before it.
+        """Participations whose cell is a task and a number of shots, without an upstream step.
 
-        In a cross-task study that is the direct arm alone.
+        In a cross-task study that is only the direct arm.
         """
         return self.filter(scenario__arm__in=[Arm.NONE, Arm.DIRECT])
 
     def with_last_active(self) -> "ParticipationQuerySet":
-        """Each with `last_active_at`, its last sign of work: also that the page is looked at."""
+        """Annotate `last_active_at`, the last sign of work, which includes an open page."""
         return self.annotate(
             last_active_at=_latest("answer__submitted_at", "activity__last_at", "shown_at")
         )
 
     def with_last_step(self) -> "ParticipationQuerySet":
-        """Each with `last_step_at`, when its work last went on: an answer, an example shown.
+        """Annotate `last_step_at`, the last progress: an answer, or an example shown.
 
-        A page that tells that somebody is there keeps no seat: it may be left open for ever.
+        An open page alone does not hold a seat: it may stay open indefinitely.
         """
         return self.annotate(last_step_at=_latest("answer__submitted_at", "shown_at"))
 
     def at_work(self, now: datetime) -> "ParticipationQuerySet":
-        """Live ones whose worker gave a sign of work within AT_WORK_WITHIN."""
+        """Live participations with a sign of work within AT_WORK_WITHIN."""
         since = now - AT_WORK_WITHIN
         return self.live().with_last_active().filter(last_active_at__gte=since)  # type: ignore[misc]  # annotated
 
     def idle(self, now: datetime, study: Study) -> "ParticipationQuerySet":
-        """Live ones of that study whose worker has done nothing for longer than they may.
+        """Live participations of that study without progress for longer than allowed.
 
-        That is HELD_UNTIL_CONSENT before consent, and the study's idle limit after it. Who waits
-        for a decision has that limit after the wait is over: their page then goes on by itself.
+        The limit is HELD_UNTIL_CONSENT before consent, and the study's idle limit after it; for
+        workers waiting for a decision it starts when the wait ends and their page continues.
         """
         limit = study.idle_limit
         at_work = [Status.WORKING, Status.BETWEEN]
@@ -126,7 +126,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
 
 
 def _latest(*of_turn: str) -> Greatest:
-    """The first of these times of the latest turn that there is, or consent, arrival, return."""
+    """The first of these times of the latest turn that is set, or consent, arrival, return."""
     latest = Turn.objects.filter(participation=models.OuterRef("pk")).order_by("-pk")
     last_done = Coalesce(
         *(models.Subquery(latest.values(name)[:1]) for name in of_turn),
@@ -138,9 +138,9 @@ def _latest(*of_turn: str) -> Greatest:
 
 
 class Participation(models.Model):
-    """One worker in one scenario, from arrival to payment; it holds a seat while it is live."""
+    """One worker in one scenario, from arrival to payment; holds a seat while live."""
 
-    # Stands here beside scenario so that the database can keep a worker to one at a time per study.
+    # Repeated from the scenario for the constraint of one live participation per worker and study.
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")
     scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="participations")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="participations")
@@ -149,15 +149,15 @@ class Participation(models.Model):
     pseudonym = models.CharField(max_length=20)
     status = models.CharField(max_length=12, choices=Status, default=Status.ARRIVED)
     seat_number = models.PositiveIntegerField(null=True)
-    # Two facts, each with its own log (Decision): neither follows from the other.
+    # Two independent facts, each with its own log (Decision).
     in_analysis = models.BooleanField(default=True)
     is_paid = models.BooleanField(default=True)
-    # Of a cross-task study, drawn when it begins; empty in the direct arm.
+    # In a cross-task study, drawn at the start; empty in the direct arm.
     upstream_order = models.JSONField(default=list)
     training_order = models.JSONField(default=list)
     screening_order = models.JSONField(default=list)
     annotation_order = models.JSONField(default=list)
-    # Which examples of the annotation order are attention checks: never in S1.
+    # Attention checks within the annotation order: never in S1.
     checks = models.JSONField(default=list)
     completion_code = models.CharField(max_length=20)
     arrived_at = models.DateTimeField(default=timezone.now)
@@ -165,23 +165,23 @@ class Participation(models.Model):
     consent_text = models.ForeignKey(
         "annotation.ConsentText", null=True, on_delete=models.PROTECT, related_name="+"
     )
-    returned_at = models.DateTimeField(null=True, blank=True)  # after the seat had expired
+    returned_at = models.DateTimeField(null=True, blank=True)  # after the seat expired
     finished_at = models.DateTimeField(null=True)
     comprehension_attempts_used = models.PositiveIntegerField(default=0)
     comprehended_at = models.DateTimeField(null=True)
-    # What the rule after the training step said; not judged: null.
+    # Verdict of the rule after the training step; null: not judged.
     qualified = models.BooleanField(null=True)
     waiting_since = models.DateTimeField(null=True)
     decided_at = models.DateTimeField(null=True)
-    # Active time up to the end, kept when pay is settled: it outlives the answers.
+    # Active time up to the end, stored when pay is settled: it outlives the answers.
     worked_seconds = models.FloatField(null=True)
-    # Of those who completed (annotation/monitoring/flags.py): their answers change no more.
+    # Measures of completed ones (annotation/steps/signs.py): their answers no longer change.
     signs = models.JSONField(null=True)
-    # A random first-party cookie, hashed: the same one under two ids raises a quality flag.
+    # Hash of a random first-party cookie: the same one under two ids raises a quality flag.
     browser = models.CharField(max_length=64, blank=True)
-    # The part of a study in several parts that this worker has come for (0: all of it).
+    # The part for which this worker came, in a study in several parts (0: the whole study).
     part = models.PositiveSmallIntegerField(default=0)
-    # Which Allocation gave this seat.
+    # Number of the Allocation that gave this seat.
     arrival = models.PositiveIntegerField()
 
     objects = ParticipationQuerySet.as_manager()
@@ -208,7 +208,8 @@ class Participation(models.Model):
             models.CheckConstraint(
                 condition=Q(
                     Q(status__in=LIVE) | ANALYSED,
-                    # NULL > 0 is unknown, and a check passes on unknown: both must be said.
+                    # NULL > 0 is unknown, and a check passes on unknown: both conditions are
+                    # needed.
                     seat_number__isnull=False,
                     seat_number__gt=0,
                 )
@@ -228,7 +229,7 @@ class Participation(models.Model):
         return self.status in LIVE
 
     def latest_turn(self) -> "Turn | None":
-        """The turn that is this participation's state, with its example."""
+        """Return the turn that is this participation's state, with its example."""
         turns = Turn.objects.filter(participation=self.pk)
         before_first = turns.order_by("pk").values("worked_before")[:1]
         turn = (
@@ -244,15 +245,15 @@ class Participation(models.Model):
         return turn
 
     def latest_submission(self) -> "Submission | None":
-        """The platform's record of this work; for a further task, that of the visit it came from.
+        """Return the platform's record of this work; for a further task, that of the first visit.
 
-        Somebody who goes on with another task of the study arrives no second time at the platform.
+        Workers who continue with another task of the study do not arrive at the platform again.
         """
         own = self.submissions.order_by("-pk").first()
         return own or self.worker.submissions.filter(study=self.study_id).order_by("-pk").first()
 
     def order_of(self, step: str) -> list[int]:
-        """The stored order of example ids in that step."""
+        """Return the stored order of example ids in that step."""
         orders = {
             Step.UPSTREAM: self.upstream_order,
             Step.TRAINING: self.training_order,
@@ -262,7 +263,7 @@ class Participation(models.Model):
 
     @property
     def judged_order(self) -> list[int]:
-        """The order of the examples by which a rule may judge: training, screening, or none."""
+        """Return the order of the examples that a rule may judge: training, screening, or none."""
         return self.training_order or self.screening_order
 
     def show(
@@ -274,14 +275,13 @@ class Participation(models.Model):
         until: datetime | None = None,
         shown_at: datetime | None = None,
     ) -> "Turn":
-        """Put the example at that position of the step before the worker: insert its turn.
+        """Show the example at that position of the step to the worker: insert its turn.
 
-        `channel` is what the request came by that shows it. `after` is the turn that the worker
-        comes from, with work counted up to `until`. Both times are now, unless they are given. The
-        caller holds the participation's lock.
+        `channel` is that of the request. `after` is the worker's previous turn, with work counted
+        up to `until`. Both times default to now. The caller holds the participation's lock.
         """
         now = shown_at or database_now()
-        if after is not None:  # clocks are set back; what is shown follows what was done
+        if after is not None:  # clocks may be set back; each turn is shown after its previous step
             now = max(now, after.given.submitted_at if after.given else after.shown_at)
         example = frozen.example(self.order_of(step)[position])
         turn = self.turns.create(
@@ -301,23 +301,23 @@ class Participation(models.Model):
         return turn
 
     def has_seen_an_example(self) -> bool:
-        """Was an example shown to this participation, also if it was erased since?"""
+        """Was an example shown to this participation, even if it was erased since?"""
         erased = Tombstone.objects.filter(participation=self, turns_erased__gt=0)
         return self.turns.exists() or erased.exists()
 
     def worked_before_first(self, moment: datetime) -> timedelta:
-        """Time from arrival over consent and questions to the instructions, absences left out."""
+        """Return the time from arrival to the instructions, with consent, without absences."""
         dates = [self.arrived_at, self.consented_at, self.comprehended_at, moment]
         marks = [date for date in dates if date is not None]
         gaps = (later - earlier for earlier, later in itertools.pairwise(marks))
-        # Clocks of two servers differ, and are set back: no gap takes time away.
+        # Server clocks differ and are set back: gaps are never negative.
         return sum((min(max(gap, timedelta()), LONGEST_COUNTED_GAP) for gap in gaps), timedelta())
 
 
 class Tombstone(models.Model):
-    """Says that a participation's answers may be, or were, erased, so that counts still add up.
+    """Permits the erasure of a participation's answers, and preserves their counts.
 
-    The database lets turns and answers be deleted only where this row exists (see guards.py).
+    The database allows deleting turns and answers only where this row exists (guards.py).
     """
 
     participation = models.OneToOneField(Participation, on_delete=models.PROTECT)

@@ -1,4 +1,4 @@
-"""What somebody with an account chose for their own pages."""
+"""Preferences of an account for its own pages."""
 
 import zoneinfo
 from functools import cache
@@ -12,20 +12,20 @@ UTC = "UTC"
 
 @cache
 def time_zones() -> tuple[str, ...]:
-    """Names of places in the time-zone database, and UTC first: "Europe/Berlin"."""
+    """Return the names of the time-zone database, such as "Europe/Berlin", with UTC first."""
     places = (name for name in zoneinfo.available_timezones() if "/" in name)
     left_out = ("Etc/", "SystemV/", "US/", "posix/", "right/")
     return (UTC, *sorted(name for name in places if not name.startswith(left_out)))
 
 
 def check_time_zone(name: str) -> None:
-    """Raises ValidationError for what names no time zone."""
+    """Raise ValidationError if `name` is not a time zone."""
     if name not in time_zones():
         raise ValidationError("This is not the name of a time zone: choose one from the list.")
 
 
 class Preferences(models.Model):
-    """Of one account; without a row everything is as on the first day."""
+    """Preferences of one account; without a row, all defaults."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL,

@@ -1,4 +1,4 @@
-"""The rules after the training step that a design can declare, and their scales."""
+"""The rules after the training step that a design can declare, and their units."""
 
 from django.db import models
 
@@ -19,7 +19,7 @@ class Qualification(models.TextChoices):
     RESEARCHER = "researcher", "a researcher decides while the annotator waits"
 
 
-# What a threshold is measured in: its largest value, and how it is told.
+# The unit of a threshold: its largest value, and its text.
 SCALES = {
     Qualification.MINIMUM: (100, "0 to 100, such as 60"),
     Qualification.POINTS_BELOW: (100, "0 to 100 points, such as 20"),

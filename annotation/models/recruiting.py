@@ -1,4 +1,4 @@
-"""Platforms: their studies, submissions and events, and panels."""
+"""Recruitment platforms: panels, and studies, submissions and events of Prolific."""
 
 from django.conf import settings
 from django.db import models, transaction
@@ -13,7 +13,7 @@ from annotation.models.worker import Worker
 
 
 class Panel(models.Model):
-    """A platform that puts an id into the study's URL and wants a code or a redirect back."""
+    """A platform that adds an id to the study's URL and expects a code or a redirect back."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="panels")
     name = models.CharField(max_length=60)
@@ -24,7 +24,7 @@ class Panel(models.Model):
     completed_code = models.CharField(max_length=60, blank=True)
     other_url = models.CharField(max_length=500, blank=True)
     other_code = models.CharField(max_length=60, blank=True)
-    # For people who were never at work (no consent, full, wrong device): platforms do not pay them.
+    # For people who never worked (no consent, full, wrong device): platforms do not pay them.
     turned_away_url = models.CharField(max_length=500, blank=True)
     turned_away_code = models.CharField(max_length=60, blank=True)
 
@@ -43,15 +43,15 @@ class Panel(models.Model):
 
 
 class ProlificAccount(models.Model):
-    """A researcher's account on Prolific: the API token, and where the token creates studies.
+    """A researcher's account on Prolific: the API token, and where it creates studies.
 
-    A removed token leaves the row: studies on Prolific belong to the account that drafted them.
+    Removing the token leaves the row: studies on Prolific belong to the account that drafted them.
     """
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="prolific_accounts"
     )
-    # Prolific's id of the account; empty once the owner's account here was erased.
+    # Prolific's id of the account; empty once the owner's account here is erased.
     external_id = models.CharField(max_length=40, blank=True)
     token = models.TextField(blank=True)  # encrypted (recruitment/identities.py)
     last_characters = models.CharField(max_length=4, blank=True)
@@ -78,7 +78,7 @@ class ProlificAccount(models.Model):
         return f"Prolific account {self.external_id}"
 
     def remove_token(self) -> None:
-        """Empty the row, and enter that into the audit log."""
+        """Empty the row, and log that in the audit log."""
         stored = ProlificAccount.objects.filter(pk=self.pk).exclude(token="")
         with transaction.atomic():
             if stored.update(token="", last_characters="", workspace="", project=""):
@@ -89,12 +89,12 @@ class ProlificAccount(models.Model):
 
 
 class ProlificStudy(models.Model):
-    """One study on Prolific: it leads to all scenarios, or to one part of them.
+    """One study on Prolific, which leads to all scenarios or to one part of them.
 
-    Where participants choose their scenario, each has a study of its own there. `part` is 0 where
-    one study holds everything; else 1 is the training step and 2, 3, ... are stretches of the
-    annotation step (recruitment/seats.py). `until` is where a stretch ends, in examples; null
-    where it follows from the number of parts.
+    Where participants choose their scenario, each has a separate study there. `part` is 0 where one
+    study contains everything; else 1 is the training step and 2, 3, ... are parts of the annotation
+    step (recruitment/seats.py). `until` is the end of a part, in examples; null where it follows
+    from the number of parts.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="prolific_studies")
@@ -115,21 +115,21 @@ class ProlificStudy(models.Model):
     max_minutes = models.PositiveIntegerField()
     places = models.PositiveIntegerField()
     codes = models.JSONField(default=dict)  # outcome (doors.OUTCOMES) -> completion code
-    # Signed addresses exist in certain workspaces only.
+    # Only certain workspaces have signed addresses.
     signed = models.BooleanField(default=False)
     signing_keys = models.JSONField(default=dict)  # as Prolific publishes them (JWKS)
     qualified_group = models.CharField(max_length=40, blank=True)
     blocklist_id = models.CharField(max_length=40, blank=True)
     blocklist_size = models.PositiveIntegerField(default=0)
-    # The request that is creating it there at this moment, and until when that is believed: of two
-    # people who press Publish at once only one continues.
+    # A lock of the request that creates it on Prolific, with its expiry: if two people press
+    # Publish at once, only one continues.
     creation = models.CharField(max_length=32, blank=True)
     creation_until = models.DateTimeField(null=True)
-    # Why it is paused there, and whether Handful paused it: only then Handful starts it again.
+    # Why it is paused there, and whether Handful paused it: only then does Handful restart it.
     pause_reason = models.CharField(max_length=200, blank=True)
     paused_here = models.BooleanField(default=False)
-    # Submissions whose return was asked for and that are not returned, and when the first of them
-    # is approved by itself; and what was approved there of people who have no work here.
+    # Submissions that were asked to return and have not, and when the first of them is approved
+    # automatically; and what was approved there for people without work here.
     returns_open = models.PositiveIntegerField(default=0)
     returns_until = models.DateTimeField(null=True)
     approved_unknown = models.PositiveIntegerField(default=0)
@@ -150,16 +150,16 @@ class ProlificStudy(models.Model):
 
     @property
     def id_there(self) -> str:
-        """Prolific's id of a study that was created there."""
+        """Return Prolific's id of a study that was created there."""
         assert self.external_id is not None
         return self.external_id
 
 
 class Submission(models.Model):
-    """What a platform calls one person's work on one of its studies.
+    """A platform's record of one person's work on one of its studies.
 
-    `key` is a keyed hash of platform and submission, for ever. Who it is stands in `person` and
-    `reference` as ciphertext, which only people who pay see and `purge_identities` deletes.
+    `key` is a permanent keyed hash of platform and submission. `person` and `reference` are
+    encrypted ids, which only payers see and `purge_identities` deletes.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="submissions")
@@ -181,10 +181,10 @@ class Submission(models.Model):
     reference = models.TextField(blank=True)
     status = models.CharField(max_length=20, blank=True)
     outcome = models.CharField(max_length=20, blank=True)
-    # Whether the platform confirms that this is this person's: null where nobody has asked yet.
+    # Does the platform confirm that it is this person's? null: not yet asked.
     verified = models.BooleanField(null=True)
     return_requested_at = models.DateTimeField(null=True)
-    # What the participation was before a rejection; a rejection that is taken back restores it.
+    # The participation's status before a rejection, restored if the rejection is reversed.
     status_before_rejection = models.CharField(max_length=12, blank=True)
     arrived_at = models.DateTimeField(default=timezone.now)
 
@@ -196,14 +196,14 @@ class Submission(models.Model):
 
 
 class WebhookEvent(models.Model):
-    """An event that a platform has sent: stored at once, dealt with by `tick`.
+    """An event from a platform, stored on arrival and processed by `tick`.
 
-    `event_id` is the signature of the request: the id in its header is not part of what is signed,
-    so that a replay could carry another one.
+    `event_id` is the signature of the request: the id in its header is not signed, so that a replay
+    could carry another one.
     """
 
     event_id = models.CharField(max_length=100, unique=True)
-    resource = models.CharField(max_length=100, blank=True)  # the submission that it tells of
+    resource = models.CharField(max_length=100, blank=True)  # the submission concerned
     received_at = models.DateTimeField(default=timezone.now)
     handled_at = models.DateTimeField(null=True)
 

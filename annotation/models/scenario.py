@@ -1,4 +1,4 @@
-"""Scenarios: the cells of a study, each with seats of its own."""
+"""Scenarios: the cells of a study, each with its seats."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -13,30 +13,30 @@ from annotation.models.study import Arm, Kind, Study
 from tasks.models import Example, Task
 from tasks.models.choices import one_of
 
-# Models earn nothing and take nobody's seat: there is room for many of them, and not without end.
+# Models earn nothing and take no seat of people: many are allowed, but not unlimited.
 MODEL_SEATS = 100
 
 
 class ScenarioQuerySet(models.QuerySet["Scenario"]):
     def in_cells(self) -> "ScenarioQuerySet":
-        """Those with nothing before the task: in a cross-task study those of the direct arm."""
+        """Scenarios without an upstream step: in a cross-task study those of the direct arm."""
         return self.filter(arm__in=[Arm.NONE, Arm.DIRECT])
 
 
 class Scenario(models.Model):
-    """One cell of a study: a task, shots, the number of the training split, in some an arm."""
+    """One cell of a study: task, shots, training split and, in cross-task studies, arm."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="scenarios")
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="scenarios")
     shots = models.PositiveIntegerField()
     split_number = models.PositiveIntegerField(null=True)
-    # Are there others like it on other splits? Its name says which then, without the study's row.
+    # Are there others like it on other splits? Then its name shows the split, without a query.
     is_one_of_splits = models.BooleanField(default=False)
     arm = models.CharField(max_length=8, choices=Arm, default=Arm.NONE, blank=True)
     seats = models.PositiveIntegerField()
-    # What annotators are told, from the opening on.
+    # Estimate shown to annotators, fixed at opening.
     minutes = models.PositiveIntegerField(null=True)
-    # Of people who do not consent only this count is stored.
+    # Only this count is stored about people who do not consent.
     declined = models.PositiveIntegerField(default=0)
 
     objects = ScenarioQuerySet.as_manager()
@@ -67,12 +67,12 @@ class Scenario(models.Model):
         return f"{self.task.name}, {self.shots} shots{split}{arm}"
 
     def seats_for(self, kind: str) -> int:
-        """How many participations of that kind it holds, live or analysed."""
+        """Return how many participations of that kind it can hold, live or analysed."""
         return max(self.seats, MODEL_SEATS) if kind == Kind.MODEL else self.seats
 
     @cached_property
     def training_examples(self) -> int:
-        """How many examples the training step has; k shots may be k of each label."""
+        """Return the size of the training step; k shots may be k of each label."""
         if not self.shots:
             return 0
         return self.task.train_split(self.shots, self.split_number).examples.count()
@@ -83,7 +83,7 @@ class Scenario(models.Model):
 
     @cached_property
     def screening_examples(self) -> int:
-        """How many examples are answered before the annotation step and never revealed."""
+        """Return how many examples are answered before the annotation step and never revealed."""
         return 0 if self.shots else self.study.screening_examples
 
     @cached_property
@@ -93,7 +93,7 @@ class Scenario(models.Model):
 
     @cached_property
     def refuses_pastes(self) -> bool:
-        """Does the page refuse text that is pasted into a typed answer?"""
+        """Does the page refuse pasted text in a typed answer?"""
         return self.study.refuse_pastes
 
     @cached_property
@@ -107,25 +107,25 @@ class Scenario(models.Model):
 
     @cached_property
     def promise(self) -> tuple[Decimal, str, Decimal | None]:
-        """The hourly rate, its currency, and how many hours are paid at most, if that is said."""
+        """Return the hourly rate, its currency, and the maximum of paid hours, if any."""
         return self.study.hourly_rate, self.study.currency, self.study.max_paid_hours
 
     @cached_property
     def estimated_minutes(self) -> int:
-        """How long it takes, as annotators are told."""
+        """Return the estimated duration that annotators see."""
         return self.minutes or self.study.estimated_minutes or 0
 
     @cached_property
     def idle_cutoff(self) -> timedelta:
-        """A gap between two signs of work counts at most so long."""
+        """Return the most that a gap between two signs of work counts."""
         return timedelta(seconds=self.study.idle_cutoff_seconds)
 
 
 class UpstreamExample(models.Model):
-    """An example that an arm of a cross-task study may be trained on, as opening froze it.
+    """An upstream example for the training of a cross-task arm, frozen at opening.
 
-    None of them has a text in common with an unseen task of the study, nor with the examples of
-    another upstream task (study/cross_task.py): nobody meets a text twice.
+    Its texts occur in no unseen task of the study and in no example of another upstream task
+    (study/cross_task.py), so that a worker never sees a text twice.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="upstream_pool")
@@ -154,7 +154,7 @@ class UpstreamExample(models.Model):
 
 
 class ArmTaken(models.Model):
-    """This worker began in that arm of the study: nobody meets a second one, for ever.
+    """This worker began in that arm of the study, and may never join another arm.
 
     Like an exposure it outlives the worker and every purge.
     """
@@ -179,9 +179,9 @@ class ArmTaken(models.Model):
 
 
 class AddedSeats(models.Model):
-    """Seats given to a scenario after its study was opened.
+    """Seats added to a scenario after its study was opened.
 
-    `results_seen`: somebody had completed by then, so that results could be seen.
+    `results_seen`: a participant had completed by then, so that results were visible.
     """
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="added_seats")

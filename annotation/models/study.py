@@ -1,4 +1,4 @@
-"""Studies and their teams: what a researcher designs, and opening freezes."""
+"""Studies and their teams; opening a study freezes its design."""
 
 import secrets
 from datetime import timedelta
@@ -27,7 +27,7 @@ and the times at which you gave them under a random pseudonym that does not reve
 Please work on your own, without the help of other people, search engines or AI tools."""
 
 
-# Defaults of fields, as migrations can name them without importing this module.
+# Defaults of fields, named here so that migrations can refer to them.
 new_code = partial(secrets.token_urlsafe, 12)  # an unguessable name for an address: 96 bits
 new_token = partial(secrets.token_urlsafe, 18)  # an unguessable secret for a link: 144 bits
 new_seed = partial(secrets.randbelow, 2**31)
@@ -35,7 +35,7 @@ first_split: partial[list[int]] = partial(list, (1,))
 
 
 class Kind(models.TextChoices):
-    """Kinds never mix: not in a seat, not in a cell of a table."""
+    """Kinds of annotators; they never share a seat or a cell of a table."""
 
     PERSON = "person", "people"
     SIMULATED = "simulated", "simulated annotators"
@@ -57,15 +57,14 @@ class Step(models.TextChoices):
     CHECK = "check", "attention check"
 
 
-# By the answers of which a rule judges before the annotation step: a participation has one of them
-# at most.
+# Steps whose answers a rule judges before the annotation step; a participation has at most one.
 JUDGED_STEPS = (Step.TRAINING, Step.SCREENING)
-# Steps whose answers are followed by the gold.
+# Steps that show the gold after each answer.
 REVEALED = (Step.UPSTREAM, Step.TRAINING)
 
 
 class Arm(models.TextChoices):
-    """What comes before the training on the unseen task, in a cross-task study; else none."""
+    """Arm of a cross-task study: what precedes training on the unseen task; else none."""
 
     NONE = "", "no arm"
     UPSTREAM = "upstream", "upstream tasks"
@@ -74,15 +73,15 @@ class Arm(models.TextChoices):
 
 
 class Role(models.TextChoices):
-    """What somebody is in a study's team."""
+    """Role of a user in a study's team."""
 
     OWNER = "owner"
     ANALYST = "analyst"
     PAYER = "payer"
 
 
-# What each role may: see the study's page and progress; read designs, answers and results; pay, and
-# see money and identities; change the study, and decide about annotators ("own").
+# Rights by role. see: the study's page and progress; read: designs, answers and results; pay: pay,
+# money and identities; own: change the study, and decide about annotators.
 RIGHTS = {
     Role.OWNER: frozenset({"see", "read", "pay", "own"}),
     Role.ANALYST: frozenset({"see", "read"}),
@@ -91,7 +90,7 @@ RIGHTS = {
 
 
 def money(help_text: str, default: Decimal = Decimal(0)) -> models.DecimalField:
-    """An amount in the study's currency, never negative."""
+    """Return a field for an amount in the study's currency, never negative."""
     return models.DecimalField(
         max_digits=7,
         decimal_places=2,
@@ -101,7 +100,7 @@ def money(help_text: str, default: Decimal = Decimal(0)) -> models.DecimalField:
     )
 
 
-# Studies that hide the test scores of people now; Study.covers_test_scores says it of one.
+# Studies that currently hide human test scores; for one study: Study.covers_test_scores.
 COVERING = Q(
     hide_test_scores=True, rehearsal=False, status__in=[StudyStatus.OPEN, StudyStatus.PAUSED]
 )
@@ -109,26 +108,26 @@ COVERING = Q(
 
 class StudyQuerySet(models.QuerySet["Study"]):
     def covering_test_scores(self) -> "StudyQuerySet":
-        """Those in which nobody may see a person's test score yet."""
+        """Studies whose human test scores are still hidden."""
         return self.filter(COVERING)
 
     def locked(self) -> "StudyQuerySet":
-        """With the study's lock, until the transaction ends: it comes before all other locks.
+        """Lock the studies until the transaction ends; take this lock before all others.
 
-        Giving out or releasing a seat, money and the study's state are decided one at a time. Rows
-        that only refer to the study can be inserted meanwhile.
+        It serialises decisions on seats, money and the study's state. Rows that only refer to the
+        study can still be inserted.
         """
         return self.select_for_update(no_key=True)
 
     def visible_to(self, user: User, right: str = "see") -> "StudyQuerySet":
-        """The studies in which this researcher has that right, each with their `role`."""
+        """Return the studies in which this researcher has that right, annotated with `role`."""
         member = Member.objects.filter(study=models.OuterRef("pk"), user=user)
         role = models.Case(
             models.When(owner=user, then=models.Value(Role.OWNER)),
             default=models.Subquery(member.values("role")[:1]),
         )
         roles = [name for name, rights in RIGHTS.items() if right in rights]
-        # A deleted study is not there.
+        # Deleted studies are left out.
         return self.annotate(role=role).filter(role__in=roles, deleted_at__isnull=True)
 
 
@@ -142,17 +141,17 @@ class Order(models.TextChoices):
 
 
 class ProlificReward(models.TextChoices):
-    """The reward on Prolific of scenarios that take different times: one sum for all of them."""
+    """How rewards on Prolific treat scenarios of different length: one sum for all of them."""
 
     SHORTEST = "shortest", "for the shortest scenario; longer work is paid by a bonus"
     LONGEST = "longest", "for the longest scenario, whichever a participant gets"
 
 
 class Study(models.Model):
-    """Tasks x shots, annotators per scenario, orders, pay and consent: what a researcher runs.
+    """A researcher's study: tasks x shots, annotators per scenario, orders, pay and consent.
 
     The design can change while it is a draft. Opening freezes it: `manifest` is then the canonical
-    JSON of everything that decides what annotators see, `manifest_hash` its SHA-256.
+    JSON of everything that determines what annotators see, `manifest_hash` its SHA-256.
     """
 
     Order = Order
@@ -185,7 +184,7 @@ class Study(models.Model):
         help_text="Numbers separated by spaces, such as 1 or 1 2 3. Each is a scenario of its own,"
         " with seats of its own.",
     )
-    # A cross-task study: what the arms are trained on before the unseen tasks, which are `tasks`.
+    # Cross-task study: training material of the arms before the unseen tasks, which are `tasks`.
     upstream_tasks = models.ManyToManyField(
         Task,
         related_name="upstream_in",
@@ -237,7 +236,7 @@ class Study(models.Model):
         default="USD",
         validators=[RegexValidator(r"\A[A-Z]{3}\Z", "Use a three-letter code, such as USD.")],
     )
-    # What each scenario then tells is stored with it: Scenario.minutes, by study/minutes.py.
+    # The resulting estimate of each scenario is stored in Scenario.minutes (study/minutes.py).
     estimated_minutes = models.PositiveIntegerField(
         null=True,
         blank=True,
@@ -260,7 +259,7 @@ class Study(models.Model):
     )
     base_reward = money(help_text="Minimum earnings of annotators who complete the study.")
     minimum_pay = money(help_text="Minimum earnings of annotators who have seen an example.")
-    # With the rate it is the cap of what one person earns: needed to open where the rate is paid.
+    # With the rate it caps the earnings of one person: required to open if the rate is paid.
     max_paid_hours = models.DecimalField(
         "maximum paid hours",
         max_digits=5,
@@ -271,8 +270,8 @@ class Study(models.Model):
         " annotators. Required to open a study that pays by the hour.",
         validators=[MinValueValidator(Decimal("0.1"))],
     )
-    # Of all people together; needed to open a paid study. Raised later by lifecycle.raise_budget.
-    # Null: a study of volunteers.
+    # For all people together; required to open a paid study, null for volunteers.
+    # lifecycle.raise_budget raises it later.
     budget = models.DecimalField(
         "budget of the study",
         max_digits=9,
@@ -342,7 +341,7 @@ class Study(models.Model):
         " this study shows. 0: nobody is judged at zero shots.",
         validators=[MaxValueValidator(1000)],
     )
-    # So many people in a row screened out, and the study pauses; null: never.
+    # Pause after this many consecutive screened-out people; null: never.
     max_screen_outs_in_a_row = models.PositiveIntegerField(
         "pause after this many screen-outs in a row",
         default=5,
@@ -390,7 +389,7 @@ class Study(models.Model):
         help_text="Of buttons, instructions of the tool and messages; the texts of a task stay as"
         " they are.",
     )
-    # In points of the score x 100; null: the design asks no question of equivalence.
+    # In points of the score x 100; null: the design does not test equivalence.
     equivalence_margin = models.FloatField(
         "equivalence margin (points)",
         null=True,
@@ -405,7 +404,7 @@ class Study(models.Model):
         help_text="Optional: what you expect, before anybody has answered. Frozen with the design;"
         " stands in preregistration and report.",
     )
-    # Names of tasks/metrics, besides the one on each task's card.
+    # Names of tasks/metrics, in addition to the metric on each task's card.
     metrics = models.JSONField(
         "further metrics",
         default=list,
@@ -457,7 +456,7 @@ class Study(models.Model):
         default=new_seed, help_text="Determines the order of examples and ties between scenarios."
     )
     link_code = models.CharField(max_length=40, unique=True, default=new_code)
-    # Outside the frozen design: switched while the study runs, each time logged.
+    # Outside the frozen design: may change while the study runs; each change is logged.
     open_link_on = models.BooleanField("Anybody can join by the open link", default=True)
     shared_computers = models.BooleanField(
         "Several people may take part from one browser", default=False
@@ -465,17 +464,17 @@ class Study(models.Model):
     shared_address = models.BooleanField(
         "Many people may start from one internet address, such as a class", default=False
     )
-    # Set with its tombstone: nobody reaches it any more.
+    # Set with its tombstone: then the study is no longer accessible.
     deleted_at = models.DateTimeField(null=True, blank=True)
-    # After this day ids of annotators are deleted (steps/erasure.py); null: by hand alone.
+    # After this day ids of annotators are deleted (steps/erasure.py); null: only manually.
     identities_until = models.DateField("delete identities after", null=True, blank=True)
-    # After this day the study is deleted, with all answers, likewise.
+    # After this day the study is deleted with all answers; null: only manually.
     answers_until = models.DateField("delete the study after", null=True, blank=True)
     simulated_link_code = models.CharField(max_length=40, unique=True, default=new_code)
     manifest_hash = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
-    # Out of the list of studies; nothing else changes.
+    # Hidden from the list of studies; nothing else changes.
     archived_at = models.DateTimeField(null=True, blank=True)
 
     if TYPE_CHECKING:
@@ -497,7 +496,7 @@ class Study(models.Model):
                 name="a_screening_set_serves_a_rule",
                 violation_error_message="A screening set needs a rule that judges by it.",
             ),
-            # Which languages there are follows from the catalogues, not from the schema.
+            # The available languages depend on the catalogues, not on the schema.
             models.CheckConstraint(
                 condition=~Q(interface_language=""), name="a_study_speaks_a_language"
             ),
@@ -540,12 +539,12 @@ class Study(models.Model):
 
     @property
     def rights(self) -> frozenset[str]:
-        """The rights of the researcher for whom this row was fetched (StudyQuerySet.visible_to)."""
+        """Return the rights of the researcher for whom this row was loaded (visible_to)."""
         return RIGHTS[self.role] if hasattr(self, "role") else frozenset()
 
     @property
     def manifest(self) -> str:
-        """The canonical JSON of the frozen design, "" of a draft: one query."""
+        """Return the canonical JSON of the frozen design, "" for a draft; one query."""
         try:
             return self.stored_manifest.text
         except ObjectDoesNotExist:
@@ -558,7 +557,7 @@ class Study(models.Model):
 
     @property
     def trained_tasks(self) -> list[Task]:
-        """The upstream tasks and the sham task; [] of an ordinary study."""
+        """Return the upstream tasks and the sham task; [] for an ordinary study."""
         sham = [self.sham_task] if self.sham_task else []
         return [*self.upstream_tasks.all(), *sham]
 
@@ -572,17 +571,17 @@ class Study(models.Model):
 
     @property
     def is_running(self) -> bool:
-        """Is it open or paused? Seats and budget can be raised then."""
+        """Is it open or paused? Then seats and budget can be raised."""
         return self.status in (StudyStatus.OPEN, StudyStatus.PAUSED)
 
     @property
     def covers_test_scores(self) -> bool:
-        """Are the test scores of people hidden now, until it is closed?"""
+        """Are human test scores hidden now, until the study is closed?"""
         return self.hide_test_scores and self.is_running and not self.rehearsal
 
     @property
     def is_paid(self) -> bool:
-        """Does it promise money? Bonuses can be given in any study."""
+        """Does it promise pay? Bonuses are possible in any study."""
         return any((self.hourly_rate, self.base_reward, self.minimum_pay))
 
     @property
@@ -591,12 +590,12 @@ class Study(models.Model):
 
     @property
     def decision_limit(self) -> timedelta:
-        """How long a worker waits at most for the researcher's decision after the training."""
+        """Return the longest wait for the researcher's decision after the training."""
         return timedelta(minutes=self.decision_minutes)
 
 
 class Member(models.Model):
-    """Somebody else in the team of a study; who made it (Study.owner) is its owner for ever."""
+    """A member of a study's team; its creator (Study.owner) has no row and is always an owner."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="members")
     user = models.ForeignKey(
@@ -620,7 +619,7 @@ class Member(models.Model):
 
 
 def made_by_an_owner(field: str = "made_by") -> Q:
-    """Of rows with a study: is the account in `field` open, and an owner of that study now?"""
+    """Return a filter: the account in `field` is active and an owner of the row's study."""
     owners = Member.objects.filter(
         study=OuterRef("study"), user=OuterRef(field), role=Role.OWNER
     ).order_by()

@@ -1,4 +1,4 @@
-"""What is stored about a study beside its design: texts, comments, report, comparisons."""
+"""Records of a study outside its design: texts, comments, report, comparisons."""
 
 from django.conf import settings
 from django.db import models
@@ -11,7 +11,7 @@ from tasks.models.choices import one_of
 
 
 class StudyManifest(models.Model):
-    """The frozen design of a study that is no draft, large and read by few pages (guards.py).
+    """The frozen design of a study that is not a draft, large and rarely read (guards.py).
 
     Its SHA-256 is the study's `manifest_hash`.
     """
@@ -26,7 +26,7 @@ class StudyManifest(models.Model):
 
 
 class ConsentText(models.Model):
-    """One version of the text that workers of a study consent to (Markdown); never changed."""
+    """One version of a study's consent text (Markdown); never changed."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="consent_texts")
     version = models.PositiveIntegerField()
@@ -46,14 +46,14 @@ class ConsentText(models.Model):
 
 
 class StudyTombstone(models.Model):
-    """Says that a study was deleted: what there was, when it went, and by whom.
+    """Record of a deleted study: its counts, and when and by whom it was deleted.
 
-    The study's own row stays with its design, its money and its counts; nobody reaches it any more.
+    The study's row remains with design, money and counts, but is no longer accessible.
     """
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="tombstone")
     manifest_hash = models.CharField(max_length=64)
-    participations = models.JSONField()  # status -> how many, before the deletion
+    participations = models.JSONField()  # status -> number before the deletion
     turns_erased = models.PositiveIntegerField()
     answers_erased = models.PositiveIntegerField()
     identities_purged = models.PositiveIntegerField(default=0)
@@ -69,16 +69,16 @@ class StudyTombstone(models.Model):
 
 
 class GoldOpinion(models.TextChoices):
-    """What a comment says of the example's gold."""
+    """Opinion of a comment on the example's gold."""
 
     WRONG = "wrong", "wrong"
     RIGHT = "right", "right after all"
 
 
 class ExampleComment(models.Model):
-    """A remark on an example in a study, with author and time. Insert-only (guards.py).
+    """A comment on an example in a study, with author and time. Insert-only (guards.py).
 
-    It may say what the gold is; the latest that does so counts. Scores stay as they are.
+    It may state that the gold is wrong or right; the latest such statement counts. Scores stay.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="comments")
@@ -100,9 +100,9 @@ class ExampleComment(models.Model):
 
 
 class ComparedFile(models.Model):
-    """A file that the people of a closed study are compared with; stored when it is closed.
+    """A file compared with the people of a closed study, stored at closing.
 
-    Holm's correction is over these comparisons, so the file cannot be deleted any more.
+    Holm's correction covers these comparisons, so the file cannot be deleted afterwards.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="compared_files")
@@ -121,9 +121,9 @@ class ComparedFile(models.Model):
 
 
 class ReportAnswer(models.Model):
-    """The researcher's answer to one field of the report's short form or title page, by its name.
+    """The researcher's answer to a field of the report's short form or title page, by name.
 
-    `sample` is the table that was made of a demographic export, as JSON (monitoring/sample.py).
+    `sample` is the table of a demographic export, as JSON (monitoring/sample.py).
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="report_answers")

@@ -1,4 +1,4 @@
-"""Webhooks of a study, and each delivery to one: kept until it has arrived, and afterwards."""
+"""Webhooks of a study, and their deliveries, stored until and after they arrive."""
 
 import uuid
 
@@ -11,7 +11,7 @@ from annotation.models.audit import AuditEntry, Topic
 from annotation.models.study import Study, made_by_an_owner
 from tasks.models.choices import one_of
 
-ENDED = "webhook ended: "  # how its entry begins
+ENDED = "webhook ended: "  # beginning of its audit entry
 WITH_MAKER = ", as its maker is no longer an owner of the study"
 
 
@@ -25,25 +25,25 @@ class Event(models.TextChoices):
 
 class WebhookQuerySet(models.QuerySet["Webhook"]):
     def of_owners(self) -> "WebhookQuerySet":
-        """Those whose maker still is an owner of the study with an open account."""
+        """Webhooks whose creator has an active account and is still an owner of the study."""
         return self.filter(made_by_an_owner())
 
 
 class Webhook(models.Model):
-    """An address that is told what happens in a study (annotation/notices).
+    """An address that receives the events of a study (annotation/notices).
 
-    It ends when its maker is no longer an owner of the study, or has a closed account.
+    It ends when its creator is no longer an owner of the study, or has a closed account.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
     events = models.JSONField()  # of Event
-    # Signs what is sent; encrypted, as whoever knows it can speak in our name.
+    # Signs deliveries; encrypted, since it allows signing in our name.
     secret = models.TextField()
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
     )
-    # What happened before is not told; set by the database's clock.
+    # Earlier events are not sent; set by the database's clock.
     created_at = models.DateTimeField()
 
     objects = WebhookQuerySet.as_manager()
@@ -60,7 +60,7 @@ class Webhook(models.Model):
         return f"webhook {self.pk} of {self.study}"
 
     def end(self, by: User | None = None, why: str = "") -> None:
-        """Delete it with its deliveries, and enter that into the audit log."""
+        """Delete it with its deliveries, and log that in the audit log."""
         with transaction.atomic():
             what = f"{ENDED}{self.pk}{why}"
             AuditEntry.objects.record(what, Topic.PLATFORM, study=self.study, by=by)
@@ -74,15 +74,15 @@ class DeliveryState(models.TextChoices):
 
 
 class Delivery(models.Model):
-    """One event for one webhook: the same event is told once, under one id, however often sent."""
+    """One event for one webhook: one delivery id, however often it is sent."""
 
     State = DeliveryState
 
-    # What the receiver knows it by.
+    # The receiver's id of the delivery.
     key = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     event = models.CharField(max_length=30, choices=Event)
-    subject = models.CharField(max_length=80)  # what it is about, once for each event
+    subject = models.CharField(max_length=80)  # subject of the event, unique for each event
     body = models.JSONField()
     state = models.CharField(max_length=9, choices=DeliveryState, default=DeliveryState.WAITING)
     attempts = models.PositiveIntegerField(default=0)

@@ -1,4 +1,4 @@
-"""Workers: who takes part, by keyed hashes alone, and which tasks they have met."""
+"""Workers, identified by keyed hashes only, and the tasks they have seen."""
 
 from django.db import models
 from django.utils import timezone
@@ -8,7 +8,7 @@ from tasks.models.choices import one_of
 
 
 class PersonalLink(models.Model):
-    """A one-time link with a name of the researcher's choice: its holder is one worker."""
+    """A one-time link with a name that the researcher chose; its holder is one worker."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="personal_links")
     name = models.CharField(max_length=200)
@@ -30,7 +30,7 @@ class PersonalLink(models.Model):
 
 
 class Worker(models.Model):
-    """Somebody (or something) that answers. `key` is a keyed hash of platform and id."""
+    """A person or program that answers. `key` is a keyed hash of platform and id."""
 
     key = models.CharField(max_length=64, unique=True)
     platform = models.CharField(max_length=80)
@@ -47,7 +47,7 @@ class Worker(models.Model):
 
 
 class KeyCheck(models.Model):
-    """By what a key is recognised that ids are hashed or encrypted under (key_check.py)."""
+    """Identifies a key that ids are hashed or encrypted with (key_check.py)."""
 
     name = models.CharField(max_length=20, unique=True)
     value = models.CharField(max_length=64)
@@ -57,7 +57,7 @@ class KeyCheck(models.Model):
 
 
 class Exposure(models.Model):
-    """This worker has seen an example of this task: at most once, in any version, for ever.
+    """This worker has seen an example of this task, in any version; unique and permanent.
 
     No foreign key: the row must outlive the worker, the study and every purge.
     """
