@@ -1,5 +1,5 @@
-"""What is earned, what a study may cost, and how it is paid.
+"""Earnings, budgets and payments.
 
-Begin with ledger.py (insert-only entries); budget.py and holds.py stand on it. batches.py
-collects what is due, payout.py sends money and may know platforms; the others must not.
+Begin with ledger.py (insert-only entries); budget.py and holds.py build on it. batches.py collects
+what is due, payout.py sends money and may import platforms; the others must not.
 """

@@ -1,6 +1,6 @@
-"""Amounts of money as people type them: digits, and a point with at most two digits after it.
+"""Amounts of money as typed: digits, and a point with at most two decimals.
 
-Python reads much more as a number (1e4, 1_000, NaN, digits of every script): none of it is taken.
+Python accepts more notations (1e4, 1_000, NaN, digits of other scripts): all are refused.
 """
 
 import re
@@ -10,12 +10,12 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-MAX_AMOUNT = Decimal(100_000)  # in currency, below it; of one person or place
+MAX_AMOUNT = Decimal(100_000)  # in currency, exclusive; of one person or place
 SENTENCE = "Write an amount such as 1.50."
 
 
 def read_amount(text: str) -> Decimal:
-    """The amount that this text says, at least 0 and below MAX_AMOUNT.
+    """Return the amount in this text, at least 0 and below MAX_AMOUNT.
 
     Raises ValueError with a sentence.
     """
@@ -26,12 +26,12 @@ def read_amount(text: str) -> Decimal:
 
 
 class AmountField(forms.DecimalField):
-    """A form's field of an amount or a number of hours; its bounds are those of the model."""
+    """A form field for an amount or a number of hours; its bounds are those of the model."""
 
     default_error_messages = {"invalid": "Enter a number such as 12.50: digits and a point."}
 
     def to_python(self, value: Any) -> Decimal | None:  # type: ignore[override]  # as in DecimalField
-        # The sign is for the validator, which says what the least is.
+        # Allow the sign, so that the validator can report the minimum.
         if value not in self.empty_values and not re.fullmatch(
             r"-?[0-9]{1,12}(\.[0-9]{1,12})?", str(value).strip()
         ):

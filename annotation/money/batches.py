@@ -1,6 +1,6 @@
-"""What is due, put into batches: each entry of the ledger in one at most, by the way it is paid.
+"""Batches of due ledger entries, by payment method; each entry is in at most one batch.
 
-Nothing is paid here (money/payout.py), but what Prolific itself has paid for an exit is entered.
+Nothing is paid here (money/payout.py), but what Prolific paid for an exit is entered as paid.
 """
 
 from collections import defaultdict
@@ -25,15 +25,15 @@ from tasks.clock import database_now
 
 Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
 APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
-MAX_BONUSES = 200  # lines of one batch, as Prolific recommends
+MAX_BONUSES = 200  # lines in a batch, as Prolific recommends
 
 
 class PaymentError(Exception):
-    """Why something cannot be paid now; the text is for people."""
+    """Why a payment is impossible now; the text is for people."""
 
 
 def unpaid(study: Study) -> list[LedgerEntry]:
-    """Entries of people that are in no batch, oldest first."""
+    """Return entries of people that are in no batch, oldest first."""
     entries = LedgerEntry.objects.filter(participation__study=study, payment__isnull=True)
     return list(
         entries.filter(participation__kind="person")
@@ -43,20 +43,20 @@ def unpaid(study: Study) -> list[LedgerEntry]:
 
 
 def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:
-    """How an entry is paid: method and key of the study on Prolific; "" for not now."""
+    """Return method and key of the study on Prolific for an entry; "" for not now."""
     own = entry.submission
     if not entry.participation.is_paid:
         return "", None
     came_by = own or entry.participation.latest_submission()
     if came_by is not None and came_by.prolific_study_id is not None:
         if came_by.verified is None and came_by.reference:
-            return "", None  # nobody has asked Prolific yet whether it is theirs
+            return "", None  # not yet confirmed by Prolific
         if not came_by.verified or not came_by.person:
-            return Method.HAND, None  # Prolific cannot pay whom it does not know
+            return Method.HAND, None  # Prolific cannot pay unknown people
     if entry.kind == Kind.SCREEN_OUT and own is not None:
         if own.status == "SCREENED_OUT":
             return Method.EXIT, own.prolific_study_id
-        # Left without entering the code: the amount goes by bonus once the place is given back.
+        # Left without entering the code: a bonus pays the amount once the place is returned.
         gone = own.status in ("RETURNED", "TIMED_OUT")
         return _by_bonus(own) if gone else ("", own.prolific_study_id)
     if entry.kind == Kind.BASE and own is not None and own.status in APPROVABLE:
@@ -67,34 +67,34 @@ def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:
 
 
 def _by_bonus(submission: Submission) -> tuple[str, int | None]:
-    """A bonus on Prolific, or by hand if the id there is no longer known."""
+    """Return a bonus on Prolific, or manual payment if the id is no longer known."""
     if identities.is_lost(submission.person):
         return Method.HAND, None
     return Method.BONUS, submission.prolific_study_id
 
 
 def payable(study: Study) -> list[LedgerEntry]:
-    """The unpaid entries but those that wait for a payer's word (annotation/money/holds.py)."""
+    """Return unpaid entries except held ones (annotation/money/holds.py)."""
     held = {entry.pk for hold in holds.holds(study) for entry in hold.entries}
     return [entry for entry in unpaid(study) if entry.pk not in held]
 
 
 def prepared_in_words(number: int) -> str:
-    """What `prepare` has made, as a sentence."""
+    """Return a sentence on the prepared batches."""
     if not number:
         return "Nothing new is due."
     return "1 batch was prepared." if number == 1 else f"{number} batches were prepared."
 
 
 def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
-    """Settle everybody who has ended and put what is not yet in a batch into one.
+    """Settle all ended participations and put entries without a batch into batches.
 
-    What Prolific has paid for an exit by itself is entered as paid. Nothing else is paid here, and
-    what waits for a payer's word stays out.
+    What Prolific paid for an exit is entered as paid. Nothing else is paid here; held entries are
+    left out.
     """
     ledger.settle_ended(study)
     with transaction.atomic():
-        # Two clicks: the second finds nothing left.
+        # Of two clicks, the second finds nothing left.
         Study.objects.locked().get(pk=study.pk)
         groups: dict[tuple[str, int | None], list[LedgerEntry]] = defaultdict(list)
         for entry in payable(study):
@@ -123,7 +123,7 @@ def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
 def log(
     batch: PaymentBatch, what: str, before: str | None, by: User | None = None, **more: Any
 ) -> None:
-    """Enter the new state of a batch into the audit log; `before` is its state until now."""
+    """Log the new state of a batch in the audit log; `before` is its previous state."""
     AuditEntry.objects.record(
         f"{what} ({batch.get_method_display()})", Topic.PAY, study=batch.study,
         about=f"batch {batch.pk}", by=by,
@@ -132,7 +132,7 @@ def log(
 
 
 def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
-    """The entries in portions of at most MAX_BONUSES people, all of one person together."""
+    """Split entries into portions of at most MAX_BONUSES people, each person in one portion."""
     by_worker: dict[int, list[LedgerEntry]] = defaultdict(list)
     for entry in entries:
         by_worker[entry.participation.worker_id].append(entry)
@@ -144,7 +144,7 @@ def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
 
 
 def cancel(batch: PaymentBatch) -> None:
-    """Set the entries of a prepared batch free again. Raises PaymentError."""
+    """Release the entries of a prepared batch. Raises PaymentError."""
     with transaction.atomic():
         batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
         if batch.state != State.PREPARED:
@@ -156,5 +156,5 @@ def cancel(batch: PaymentBatch) -> None:
 
 
 def total(batch: PaymentBatch) -> int:
-    """The sum of a batch in cents."""
+    """Return the sum of a batch in cents."""
     return batch.payments.aggregate(cents=Sum("entry__cents", default=0))["cents"]

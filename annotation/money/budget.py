@@ -1,8 +1,8 @@
-"""What a study may cost: its budget, who may spend, and when a study pauses automatically.
+"""The budget of a study: its balance, who may spend, and automatic pauses.
 
-A seat is given out only if what is earned, what those at work can still earn (each up to the cap)
-and the cap of the newcomer fit into the budget; the study's lock, under which seats are given out,
-keeps a race from overspending. People with a seat finish and are paid. Platform fees come on top.
+A seat is assigned only if earnings so far, what those at work can still earn (each up to the cap)
+and the newcomer's cap fit into the budget; seats are assigned under the study's lock, which
+prevents overspending. People with a seat may finish and are paid. Platform fees are extra.
 """
 
 from collections.abc import Iterable
@@ -34,15 +34,15 @@ from annotation.money import ledger
 from tasks.clock import database_now
 
 PERMISSION = "annotation.spend"
-# What the log says when a study begins to give out seats (lifecycle.TRANSITIONS), and when it
-# pauses automatically.
+# Audit entries when a study begins to assign seats (lifecycle.TRANSITIONS), and when it pauses
+# automatically.
 OPENINGS = ("opened", "reopened")
 PAUSED = "Paused automatically: "
 BUDGET_REACHED = "the budget is reached"
 
 
 class BudgetError(ValueError):
-    """Why that cannot be spent; the text is for people."""
+    """Why an amount cannot be spent; the text is for people."""
 
 
 # Who may spend --------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def check_may_spend(user: User | None) -> None:
 
 
 def check_limit(study: Study, user: User | None) -> None:
-    """Raise PermissionDenied for a budget above the limit, by an account that may not spend."""
+    """Raise PermissionDenied if this account may not set so high a budget."""
     limit = settings.STUDY_BUDGET_LIMIT
     above = study.budget is not None and study.budget > limit
     if above and user is not None and not user.has_perm(PERMISSION):
@@ -77,7 +77,7 @@ def _people(study: Study) -> ParticipationQuerySet:
 
 
 def _idle(study: Study, now: datetime | None) -> list[int]:
-    """Whose place the next arrival frees, as they are idle for too long: nothing is kept for it."""
+    """Return idle participations: the next arrival frees their seats, so nothing is reserved."""
     return [
         participation.pk
         for participation in study.participations.idle(now or database_now(), study)
@@ -85,23 +85,23 @@ def _idle(study: Study, now: datetime | None) -> list[int]:
 
 
 def _left_unsettled(study: Study, idle: Iterable[int] = ()) -> ParticipationQuerySet:
-    """People who left after the first example and are not settled: their entries are to come."""
+    """Return people who left after the first example and are not settled."""
     left = Q(worked_seconds=None) & ~Q(status__in=LIVE)
     begun = Exists(Turn.objects.filter(participation=OuterRef("pk")))
     return _people(study).filter(begun, left | Q(pk__in=idle))
 
 
 def settle_left(study: Study) -> None:
-    """Settle those who expired or returned, so that what they earned is in the ledger.
+    """Settle those who expired or returned, so that their earnings are in the ledger.
 
-    The caller holds the study's lock. People who return continue all the same.
+    The caller holds the study's lock. People who return can still continue.
     """
     for participation in _left_unsettled(study).order_by("pk"):
         ledger.settle(Participation.objects.select_for_update(no_key=True).get(pk=participation.pk))
 
 
 def settle_left_in_turn(study: Study) -> None:
-    """The same, each in a transaction of its own, so that nobody waits for all of them."""
+    """Do the same with one transaction each, so that others need not wait for all of them."""
     for pk in _left_unsettled(study).order_by("pk").values_list("pk", flat=True):
         with transaction.atomic():
             Study.objects.locked().get(pk=study.pk)
@@ -109,9 +109,9 @@ def settle_left_in_turn(study: Study) -> None:
 
 
 def spent(study: Study, returning: Participation | None = None, now: datetime | None = None) -> int:
-    """What people have earned so far, bonuses included, in cents, paid or not.
+    """Return what people have earned so far with bonuses, in cents, paid or not.
 
-    Of who is `returning` only what is in the ledger: the rest is reserved.
+    For the `returning` participation only entries in the ledger count: the rest is reserved.
     """
     entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
     entered = entries.aggregate(total=Sum("cents", default=0))["total"]
@@ -124,7 +124,7 @@ def spent(study: Study, returning: Participation | None = None, now: datetime | 
 def reserved(
     study: Study, returning: Participation | None = None, now: datetime | None = None
 ) -> int:
-    """What those who hold a place can still earn, each up to the cap, in cents."""
+    """Return what seat holders can still earn, each up to the cap, in cents."""
     most = ledger.cap(study)
     if most is None:
         return 0
@@ -136,7 +136,7 @@ def reserved(
 
 
 def _still_due(left: ParticipationQuerySet) -> int:
-    """What will still be entered for those who left, apart from bonuses; in two queries."""
+    """Return what will be entered for those who left, without bonuses; two queries."""
     entered = Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
     unpaid = left.filter(is_paid=True).defer(*ORDERS).annotate(entered=entered)
     last = {turn.participation_id: turn for turn in Turn.objects.latest_of(left)}
@@ -155,9 +155,9 @@ def has_room(
     returning: Participation | None = None,
     now: datetime | None = None,
 ) -> bool:
-    """Can one more person be seated at that moment, or this one again, within the budget?
+    """Does the budget allow one more person, or the `returning` one, at that moment?
 
-    Only the answer under the study's lock is binding. Robots and models cost nothing.
+    Binding only under the study's lock. Simulated annotators and models cost nothing.
     """
     most = ledger.cap(study)
     if study.budget is None or not most or kind != Kind.PERSON:
@@ -170,9 +170,9 @@ def has_room(
 
 
 def _at_most_taken(study: Study, most: int, returning: Participation | None) -> int:
-    """What is earned and reserved at most, in cents: in one query, however many have left.
+    """Return an upper bound of earned and reserved cents, in one query.
 
-    As if everybody who is at work, or left and is not settled, earned up to the cap.
+    It assumes that everyone at work, or gone but not settled, earns up to the cap.
     """
     live = Q(status__in=LIVE) | Q(pk=returning.pk if returning else None)
     unsettled = Q(pk__in=_left_unsettled(study).order_by().values("pk"))
@@ -186,9 +186,9 @@ def _at_most_taken(study: Study, most: int, returning: Participation | None) -> 
 
 
 def room(study: Study, taken: int | None = None) -> int | None:
-    """How many more people could be seated within the budget now; None where nothing limits it.
+    """Return how many more people the budget allows now; None without a limit.
 
-    `taken` is what is spent and reserved, in cents, where that is known already.
+    `taken` is what is spent and reserved in cents, if already known.
     """
     most = ledger.cap(study)
     if study.budget is None or not most:
@@ -198,9 +198,9 @@ def room(study: Study, taken: int | None = None) -> int | None:
 
 
 def give_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
-    """Enter a bonus of so many cents, if the study's budget has room for it.
+    """Enter a bonus of that many cents, if the study's budget allows it.
 
-    Raises BudgetError where it has none, and ValueError as pay.add_bonus does.
+    Raises BudgetError if it does not, and ValueError as ledger.add_bonus does.
     """
     with transaction.atomic():
         study = Study.objects.locked().get(pk=participation.study_id)
@@ -222,23 +222,23 @@ def give_bonus(participation: Participation, amount: int, reason: str, by: User)
 
 
 def _promised(study: Study) -> int:
-    """What the rewards of all places on Prolific come to, drafted or there, in cents."""
+    """Return the rewards of all places on Prolific, drafted or published, in cents."""
     rows = study.prolific_studies.values_list("reward_cents", "places")
     return sum(reward * places for reward, places in rows)
 
 
 def within(study: Study, reward: int, places: int) -> int:
-    """How many of so many more places at that reward (cents) the budget covers, beside the rest."""
+    """Return how many of these places at that reward (cents) the remaining budget covers."""
     if study.budget is None or not reward:
         return places
     return min(places, max(ledger.cents(study.budget) - _promised(study), 0) // reward)
 
 
 def check_publication(study: Study, rewards: int) -> None:
-    """Raise BudgetError for rewards on a platform that are above the cap, or the budget.
+    """Raise BudgetError for rewards on a platform above the cap or the budget.
 
-    `rewards` is what the platform pays for one whole participation, in cents. The budget has to
-    cover all studies there, so that none is published of a plan that it does not cover.
+    `rewards` is what the platform pays for one whole participation, in cents. The budget must cover
+    all studies there before any of them is published.
     """
     most = ledger.cap(study)
     if most is not None and rewards > most:
@@ -256,19 +256,19 @@ def check_publication(study: Study, rewards: int) -> None:
         )
 
 
-# Pausing by itself ----------------------------------------------------------------------------
+# Automatic pauses -----------------------------------------------------------------------------
 
 
 def watch(study_id: int) -> None:
-    """Pause the study once this transaction is committed, if it has to be.
+    """Pause the study if necessary, after this transaction is committed.
 
-    Only then: the lock of the study comes before that of a participation, which is held here.
+    The study's lock comes before that of a participation, which is held here.
     """
     transaction.on_commit(partial(pause_if_due, study_id), robust=True)
 
 
 def pause_if_due(study_id: int) -> None:
-    """Pause an open study where its budget or its row of screened-out people says so."""
+    """Pause an open study at its budget, or after its number of consecutive screen-outs."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=study_id)
         if study.status != StudyStatus.OPEN:
@@ -278,13 +278,13 @@ def pause_if_due(study_id: int) -> None:
         if reason:
             study.status = StudyStatus.PAUSED
             study.save(update_fields=["status"])
-            if sums:  # amounts are visible to owners and payers only, the pause to the whole team
+            if sums:  # owners and payers see amounts, the whole team the pause
                 study.events.record(f"Budget reached: {sums}", Topic.PAY, study=study)
             study.events.create(what=PAUSED + reason, by=None)
 
 
 def is_reached(study: Study) -> str:
-    """A sentence if the budget allows no further seat, however those at work end; else ""."""
+    """Return a sentence if the budget allows no further seat in any case; else ""."""
     most = ledger.cap(study)
     if study.budget is None or not most or not _has_free_seat(study):
         return ""
@@ -302,8 +302,8 @@ def _has_free_seat(study: Study) -> bool:
     return _people(study).seated().count() < seats
 
 
-# Screened out before any answer, by a door at which one client can arrive as many people. Else a
-# stranger could pause a study in seconds by failing its questions about the instructions.
+# Screen-outs before any answer, by a link or panel where one client can arrive as many people: if
+# they counted, a stranger could pause a study in seconds by failing the comprehension questions.
 _COSTS_NOTHING = (
     (
         Q(participation__worker__platform="link")
@@ -315,10 +315,10 @@ _COSTS_NOTHING = (
 
 
 def _screened_out_in_a_row(study: Study) -> str:
-    """A sentence where as many people in a row as the design allows were screened out.
+    """Return a sentence if the design's number of consecutive people were screened out.
 
-    Counted from the latest opening on, so that a researcher who reopens the study starts afresh.
-    By an open link or a panel, people count once they have answered an example.
+    Counted from the latest opening, so that reopening restarts the count. By an open link or a
+    panel, people count only after they answered an example.
     """
     number = study.max_screen_outs_in_a_row
     if number is None:
@@ -334,7 +334,7 @@ def _screened_out_in_a_row(study: Study) -> str:
     if len(latest) < number or any(passed for passed, _at in latest):
         return ""
     if study.qualification == Qualification.NONE:
-        # Only the questions about the instructions screen out here, and passing leaves no verdict.
+        # Here only the comprehension questions screen out, and passing them leaves no verdict.
         since = latest[-1][1]
         if _people(study).filter(comprehended_at__gte=since).exists():
             return ""
@@ -342,7 +342,7 @@ def _screened_out_in_a_row(study: Study) -> str:
 
 
 def notice(study: Study) -> str:
-    """Why the study is paused automatically at present; else ""."""
+    """Return why the study is paused automatically now; else ""."""
     if study.status != StudyStatus.PAUSED:
         return ""
     latest = study.events.filter(Q(what__startswith=PAUSED) | Q(what__in=[*OPENINGS, "paused"]))

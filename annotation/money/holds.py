@@ -1,9 +1,8 @@
-"""Entries of the ledger that are far above what others earned wait for a payer's word.
+"""Ledger entries far above what others earned are held for a payer's review.
 
-Pings are the word of a page: whoever earned by time more than three times what is usual in their
-scenario is looked at by a person before money is sent. Nothing is lost meanwhile: a held entry
-stays in the ledger and in no batch, until a payer releases it, with a reason that is kept, or
-decides that this annotator is not paid.
+Pings are reported by the client: if time-based earnings exceed three times the usual amount in the
+scenario, a person reviews them before payment. A held entry stays in the ledger, outside batches,
+until a payer releases it with a stored reason, or decides that this annotator is not paid.
 """
 
 import statistics
@@ -28,15 +27,15 @@ from annotation.models import (
 from annotation.money import ledger
 from tasks.clock import database_now
 
-TIMES = 3  # what is usual: above it an entry is held
-OTHERS_NEEDED = 3  # before their median says what is usual; until then it is the estimate
-# Entered by time. Rewards of a platform's exits and bonuses are somebody's word already.
+TIMES = 3  # times the usual amount, above which an entry is held
+OTHERS_NEEDED = 3  # minimum for their median; below it the estimate is used
+# Entries by time. Rewards of platform exits and bonuses were already approved by a person.
 BY_TIME = (ledger.Kind.TOP_UP, ledger.Kind.PARTIAL, ledger.Kind.WAITING)
 
 
 @dataclass(frozen=True)
 class Hold:
-    """What somebody earned, what is usual in their scenario, and what waits of it; in cents."""
+    """Earnings of a participation, the usual amount, and the part held; in cents."""
 
     participation: Participation
     earned: int
@@ -49,7 +48,7 @@ class Hold:
 
 
 def holds(study: Study) -> list[Hold]:
-    """What waits for a payer's word now, in the order of the ledger."""
+    """Return what is held for review now, in the order of the ledger."""
     waiting: dict[int, list[LedgerEntry]] = defaultdict(list)
     entries = LedgerEntry.objects.filter(
         participation__study=study, participation__kind=Kind.PERSON, participation__is_paid=True,
@@ -83,7 +82,7 @@ def holds(study: Study) -> list[Hold]:
 
 
 def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
-    """Participation -> (cents without bonuses, scenario, completed), of people with entries."""
+    """Return participation -> (cents without bonuses, scenario, completed), with entries."""
     people = study.participations.filter(kind=Kind.PERSON, ledger__isnull=False).annotate(
         cents=Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
     )
@@ -97,7 +96,7 @@ def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
 
 
 def _usual(participation: Participation, others: list[int]) -> float:
-    """The median of the others who completed; while they are few, the pay of the estimate."""
+    """Return the median of the others who completed; if they are few, the estimated pay."""
     if len(others) >= OTHERS_NEEDED:
         return statistics.median(others)
     study, minutes = participation.study, participation.scenario.estimated_minutes
@@ -108,7 +107,7 @@ def _usual(participation: Participation, others: list[int]) -> float:
 def release(participation: Participation, reason: str, by: User) -> None:
     """Release the held earnings of this participation for payment; logged with user and reason.
 
-    What is entered later is judged again. Raises ValueError without a reason.
+    Later entries are judged separately. Raises ValueError without a reason.
     """
     if not reason.strip():
         raise ValueError("Give a reason: it is stored with the decision.")

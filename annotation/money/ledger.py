@@ -1,12 +1,11 @@
-"""What is earned: active time, the hourly promise, and the ledger.
+"""The ledger: active time, the hourly rate, and what is earned.
 
 Completing a task earns the larger of the base reward and the hourly rate times the active time;
 annotators who end earlier (screened out, returned, expired, withdrawn) earn the rate for the time
 worked, and at least the study's minimum once they saw an example. Those who end before the first
-example earn nothing, unless the questions about the instructions screened them out. Waiting for a
-decision is paid by the rate too. Bonuses left aside, nobody earns more than the study's cap
-(`cap`). Amounts are integer cents, rounded up. The ledger only grows: `settle` enters what is due
-and not yet entered.
+example earn nothing, unless the comprehension questions screened them out. Waiting for a decision
+is also paid at the rate. Apart from bonuses, earnings never exceed the study's cap (`cap`). Amounts
+are integer cents, rounded up. The ledger only grows: `settle` enters what is due and missing.
 """
 
 import statistics
@@ -41,12 +40,12 @@ SAME_BONUS_WITHIN = timedelta(minutes=1)
 
 
 def cents(amount: Decimal) -> int:
-    """An amount of currency in cents, rounded up."""
+    """Return an amount of currency in cents, rounded up."""
     return int((amount * 100).to_integral_value(rounding=ROUND_CEILING))
 
 
 def for_time(study: Study, time: timedelta) -> int:
-    """The hourly rate for that time, in cents, up to the study's maximum paid hours."""
+    """Return the hourly rate for that time, in cents, up to the study's maximum paid hours."""
     seconds = Decimal(str(time.total_seconds()))
     if study.max_paid_hours is not None:
         seconds = min(seconds, study.max_paid_hours * 3600)
@@ -54,9 +53,9 @@ def for_time(study: Study, time: timedelta) -> int:
 
 
 def cap(study: Study) -> int | None:
-    """The most that one participation earns besides bonuses, in cents; None where nothing says.
+    """Return the most that one participation can earn without bonuses, in cents, or None.
 
-    Time worked and waited, top-ups and the base reward are all within it.
+    It includes time worked and waited, top-ups and the base reward.
     """
     if not study.hourly_rate:
         by_time = 0
@@ -68,9 +67,9 @@ def cap(study: Study) -> int | None:
 
 
 def active_time(participation: Participation) -> timedelta:
-    """Time worked from arrival to the last sign of work, by the study's rule.
+    """Return the time worked from arrival to the last sign of work, by the study's rule.
 
-    The clock stops where the wait for a decision begins, and at the end of a part.
+    The clock stops when the wait for a decision begins, and at the end of a part.
     """
     if participation.worked_seconds is not None and not participation.is_live:
         return timedelta(seconds=participation.worked_seconds)
@@ -78,7 +77,7 @@ def active_time(participation: Participation) -> timedelta:
 
 
 def active_time_to(participation: Participation, last: Turn | None) -> timedelta:
-    """The same of a participation that is not settled, whose latest turn is `last`."""
+    """Return the same for an unsettled participation, whose latest turn is `last`."""
     if last is None:
         end = participation.finished_at or participation.comprehended_at
         return participation.worked_before_first(
@@ -92,7 +91,7 @@ def active_time_to(participation: Participation, last: Turn | None) -> timedelta
 
 
 def _stopped_at(participation: Participation, last: Turn) -> datetime | None:
-    """When work on the latest turn was over though nothing was shown after it; None while not."""
+    """Return when work on the latest turn ended without a further example; else None."""
     if last.given is not None and not last.is_revealed:
         return last.given.submitted_at
     since = participation.waiting_since
@@ -100,7 +99,7 @@ def _stopped_at(participation: Participation, last: Turn) -> datetime | None:
 
 
 def waiting_time(participation: Participation) -> timedelta:
-    """Time waited for a researcher's decision, also in vain, at most the study's limit."""
+    """Return the time waited for a decision, even without one, up to the study's limit."""
     end = participation.decided_at or participation.finished_at
     if participation.waiting_since is None or end is None:
         return timedelta()
@@ -109,12 +108,12 @@ def waiting_time(participation: Participation) -> timedelta:
 
 
 def amount_due(participation: Participation, worked: timedelta, has_begun: bool) -> int:
-    """What the work of this participation is worth, in cents, without waiting and bonuses.
+    """Return the value of this participation's work in cents, without waiting and bonuses.
 
     `has_begun`: an example was shown to it.
     """
     study = participation.study
-    # Consenting alone is no work, and can be done again and again; failing the questions cannot.
+    # Consenting alone is repeatable and not paid as work; failing the questions is not repeatable.
     if not has_begun and participation.status != Status.SCREENED_OUT:
         return 0
     least = cents(study.minimum_pay) if has_begun else 0
@@ -124,7 +123,7 @@ def amount_due(participation: Participation, worked: timedelta, has_begun: bool)
 
 
 def for_waiting(participation: Participation, besides: int) -> int:
-    """What the wait for a decision is worth, in cents, where that much is earned besides."""
+    """Return the value of the wait for a decision, in cents, after other earnings."""
     waited = for_time(participation.study, waiting_time(participation))
     most = cap(participation.study)
     return waited if most is None else min(waited, max(most - besides, 0))
@@ -133,8 +132,8 @@ def for_waiting(participation: Participation, besides: int) -> int:
 def settle(participation: Participation) -> list[LedgerEntry]:
     """Enter what is due to an ended participation and not yet in the ledger.
 
-    The caller holds the participation's lock. Does nothing for one that is still live, for robots,
-    and for one that a researcher decided not to pay.
+    The caller holds the participation's lock. Does nothing for live participations, simulated
+    annotators, and participations that a researcher decided not to pay.
     """
     study = participation.study
     if participation.is_live:
@@ -172,7 +171,6 @@ def settle(participation: Participation) -> list[LedgerEntry]:
 def _entry(
     participation: Participation, kind: str, amount: int, reason: str, submission: Submission | None
 ) -> LedgerEntry:
-    """A new entry of so many cents."""
     return LedgerEntry.objects.create(
         participation=participation,
         kind=kind,
@@ -187,7 +185,7 @@ def _entry(
 def _enter_exits(
     participation: Participation, entered: dict[str, int], enter: Callable[..., None]
 ) -> None:
-    """What Prolific itself pays for the exits that this participation was sent to."""
+    """Enter what Prolific itself pays for the exits of this participation."""
     paid_already = set(
         participation.ledger.filter(submission__isnull=False).values_list(
             "submission_id", flat=True
@@ -198,7 +196,7 @@ def _enter_exits(
         if submission.pk in paid_already:
             continue
         part = submission.prolific_study
-        assert part is not None  # as filtered
+        assert part is not None  # by the filter
         if submission.outcome == "completed" or (
             submission.outcome == "not_qualified" and part.part == 1
         ):
@@ -210,9 +208,9 @@ def _enter_exits(
 
 
 def settle_ended(study: Study) -> int:
-    """Settle everybody of a study who has ended; return how many entries were made.
+    """Settle all ended participations of a study; return how many entries were made.
 
-    Expired and returned workers are settled here and not when they leave, as they may come back.
+    Expired and returned workers are settled here and not when they leave: they may come back.
     """
     ended = study.participations.filter(kind="person").exclude(status__in=LIVE)
     count = 0
@@ -224,10 +222,10 @@ def settle_ended(study: Study) -> int:
 
 
 def decide(participation: Participation, is_paid: bool, reason: str, by: User | None) -> None:
-    """Decide that a participation is paid, or not, and log who and why.
+    """Decide whether a participation is paid; logs user and reason.
 
-    Not to pay stops what is not yet in the ledger, and holds back what is there and in no batch.
-    Whether it counts in the analysis is another fact. Raises ValueError without a reason.
+    Not paying stops entries not yet in the ledger, and holds back those outside batches. Inclusion
+    in the analysis is independent. Raises ValueError without a reason.
     """
     if not reason.strip():
         raise ValueError("Give a reason: it is stored with the decision.")
@@ -253,9 +251,9 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: User | 
 
 
 def add_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
-    """Enter a bonus of so many cents; budget.give_bonus asks the study's budget first.
+    """Enter a bonus of that many cents; budget.give_bonus checks the study's budget first.
 
-    Raises ValueError without amount or reason, and for a robot.
+    Raises ValueError without amount or reason, and for simulated annotators.
     """
     if participation.kind != WorkerKind.PERSON:
         raise ValueError("Only people are paid, and this annotator is simulated.")
@@ -263,7 +261,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
         raise ValueError("A bonus needs an amount above zero and a reason.")
     reason = reason.strip()[:200]
     with transaction.atomic():
-        # Two clicks: one at a time, and the second finds what the first has entered.
+        # Two clicks run one after the other, and the second finds the first entry.
         Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         lately = database_now() - SAME_BONUS_WITHIN
         same = participation.ledger.filter(kind=Kind.BONUS, cents=amount, reason=reason, by=by)
@@ -284,7 +282,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
 
 @dataclass(frozen=True)
 class Wage:
-    """What one participation earned for how long; amounts in cents, wages in cents per hour."""
+    """Earnings and times of one participation; amounts in cents, wages in cents per hour."""
 
     participation: Participation
     active_seconds: float
@@ -302,7 +300,7 @@ class Wage:
 
 
 def wages(participations: Iterable[Participation]) -> list[Wage]:
-    """Earned, paid and times of participations that have ended and were settled."""
+    """Return earnings, payments and times of settled participations."""
     rows = []
     for participation in participations:
         entries = list(participation.ledger.all())
@@ -321,7 +319,7 @@ def wages(participations: Iterable[Participation]) -> list[Wage]:
 
 
 def elapsed_seconds(participation: Participation) -> float | None:
-    """From its arrival to its end; None where it was returned or expired, whose end is unknown."""
+    """Return the time from arrival to end; None if returned or expired, whose end is unknown."""
     end = participation.finished_at or participation.decided_at
     return max((end - participation.arrived_at).total_seconds(), 0.0) if end else None
 
@@ -332,7 +330,7 @@ def _is_paid(entry: LedgerEntry) -> bool:
 
 
 def settled(study: Study) -> "QuerySet[Participation]":
-    """People of the study with settled work, ready for `wages`."""
+    """Return people of the study with settled work, ready for `wages`."""
     people = study.participations.filter(kind="person", worked_seconds__isnull=False)
     return people.select_related("scenario__task", "study").prefetch_related(
         "ledger__payment__batch"
@@ -340,7 +338,7 @@ def settled(study: Study) -> "QuerySet[Participation]":
 
 
 def median_wage(wage_rows: Iterable[Wage]) -> float | None:
-    """The median wage per active hour, in cents; None where nobody has worked."""
+    """Return the median wage per active hour, in cents; None without work."""
     known = [wage.per_active_hour for wage in wage_rows if wage.per_active_hour is not None]
     return statistics.median(known) if known else None
 

@@ -1,10 +1,10 @@
-"""Paying what the ledger says: batch by batch (money/batches.py), and safe against crashes.
+"""Payment of ledger entries in batches (money/batches.py), safe against crashes.
 
-Approving a submission pays its reward and can be asked for again and again. Paying a batch of
-bonuses cannot: Prolific pays again when it is asked again. So a batch is marked as "paying" before
-it is asked for, and one that is found so later (a crash, a lost reply) is first looked up: what
-Prolific shows with the submissions says whether the money has arrived. Only a refusal of Prolific's
-own (`ProlificError.refused`) says that no money moved.
+Approving a submission pays its reward and may be repeated. Paying a batch of bonuses may not:
+Prolific would pay again. So a batch is stored as "paying" before the request; one in that state
+later (after a crash, or a lost reply) is first looked up: what Prolific shows with the submissions
+says whether the money has arrived. Only an explicit refusal (`ProlificError.refused`) means that no
+money moved.
 """
 
 from collections import defaultdict
@@ -28,21 +28,21 @@ from annotation.recruitment.arrivals import submission_key
 from tasks.clock import database_now
 from tasks.csv_files import csv_text, no_formula
 
-# Prolific pays bonuses some time after it was asked: only then does their absence say something.
+# Prolific pays bonuses with a delay: only after it does their absence mean anything.
 SETTLING = timedelta(hours=1)
-LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # in place of an id
+LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # replaces an id
 SOMEBODY_ELSE = "Somebody else is paying this batch at the moment."
-# Of what waits to be approved: these are, or can be. Others were returned, rejected, timed out.
+# Submissions that are or can be approved. Others were returned, rejected or timed out.
 TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
 BATCH_COLUMNS = ["platform", "id", "annotator", "amount", "currency", "kind", "reason", "code"]
-MAX_APPROVALS = 1000  # in one request, as Prolific recommends
+MAX_APPROVALS = 1000  # in a request, as Prolific recommends
 
 
 def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch:
-    """Pay a prepared batch through Prolific, or look up the outcome of one that was started.
+    """Pay a prepared batch through Prolific, or look up the outcome of a started one.
 
-    Raises PaymentError or ProlificError; the batch then says how far it has come, and calling
-    again goes on from there.
+    Raises PaymentError or ProlificError; the batch stores its progress, and calling again
+    continues.
     """
     batch.refresh_from_db()
     if batch.state == State.PAID:
@@ -58,9 +58,9 @@ def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch
 
 
 def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
-    """Approve every submission; what cannot be approved leaves the batch and is due again.
+    """Approve every submission; those that cannot be approved leave the batch and stay due.
 
-    Prolific approves many at once some time after it was asked: what it shows of each decides.
+    Prolific approves many submissions with a delay: the status that it shows of each one decides.
     """
     submissions = {submission.pk: submission for submission in _submissions(batch)}
     references = _references(list(submissions.values()), batch, client)
@@ -78,11 +78,11 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
         if status == "APPROVED":
             Submission.objects.filter(pk=submission.pk).update(status=status)
         elif reference in refused or (status and status not in TO_APPROVE):
-            # Given back, timed out or refused: no money has moved for it.
+            # Returned, timed out or refused: no money moved.
             batch.payments.filter(entry__submission=submission).delete()
             why = refused.get(reference) or status.lower().replace("_", " ")
             gone.append(f"{submission.participation} ({why})")
-            with suppress(ProlificError):  # then the next run syncs the outcome
+            with suppress(ProlificError):  # the next run then syncs the outcome
                 sync_submission(reference, client)
         else:
             continue
@@ -97,7 +97,7 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
 
 
 def _tell(gone: list[str], waiting: list[Submission], lost: list[Submission]) -> None:
-    """Raise PaymentError where not all of a batch of approvals is done."""
+    """Raise PaymentError if a batch of approvals is incomplete."""
     sentences = []
     if gone:
         sentences.append(
@@ -117,9 +117,9 @@ def _tell(gone: list[str], waiting: list[Submission], lost: list[Submission]) ->
 
 
 def _ask_for(references: list[str], client: Client) -> dict[str, str]:
-    """Ask for these approvals; what Prolific refused, and why.
+    """Request these approvals; return the refused ones with Prolific's reasons.
 
-    Together or, where it refuses that, one by one: one that cannot be approved holds up no other.
+    All together or, if Prolific refuses that, one by one, so that one refusal blocks no other.
     """
     refused = {}
     try:
@@ -141,9 +141,9 @@ def _ask_for(references: list[str], client: Client) -> dict[str, str]:
 def _references(
     submissions: list[Submission], batch: PaymentBatch, client: Client
 ) -> dict[int, str]:
-    """Primary key of each submission -> its id on Prolific.
+    """Return primary key of each submission -> its id on Prolific.
 
-    One whose id is lost with IDENTITY_KEY is found by its hash in what Prolific lists, or left out.
+    An id lost with IDENTITY_KEY is found by its hash in Prolific's list, or left out.
     """
     references, lost = {}, []
     for submission in submissions:
@@ -171,13 +171,13 @@ def _cannot_be_found(lost: list[Submission]) -> str:
 
 
 def _study_there(batch: PaymentBatch) -> str:
-    """Prolific's id of the study that the batch is paid through."""
+    """Return Prolific's id of the study that the batch is paid through."""
     assert batch.prolific_study is not None
     return batch.prolific_study.id_there
 
 
 def _statuses(batch: PaymentBatch, client: Client) -> dict[str, str]:
-    """What Prolific shows of each submission of the batch's study; odd rows are left out."""
+    """Return Prolific's status of each submission of the batch's study; skips malformed rows."""
     shown = {}
     for told in client.submissions(_study_there(batch)):
         with suppress(ProlificError):
@@ -195,18 +195,18 @@ def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
         batch.save(update_fields=["external_id"])
     if not _claim(batch, State.PREPARED, State.PAYING):
         raise PaymentError(SOMEBODY_ELSE)
-    # From here on it may have been paid: whoever finds it so looks before asking again.
+    # From here on it may have been paid: look it up before another request.
     try:
         client.pay_bonuses(batch.external_id)
     except ProlificError as error:
-        if error.refused:  # no funds, say
+        if error.refused:  # such as missing funds
             _claim(batch, State.PAYING, State.PREPARED)
         raise
     return _paid(batch)
 
 
 def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
-    """Move the batch on if it still is in that state; only one of two can."""
+    """Move the batch on if it is still in that state; of two processes only one can."""
     with transaction.atomic():
         moved = PaymentBatch.objects.filter(pk=batch.pk, state=source).update(
             state=target, paying_since=database_now()
@@ -240,8 +240,8 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
             f"Batch {batch.pk} was being paid when the connection broke. Prolific shows none of its"
             " bonuses yet; it may take a while. Ask again in an hour: nobody is paid twice."
         )
-    # Nothing arrived in all that time: the request was lost. Set it up again, under a new id; but
-    # only if nobody else has come to the same end meanwhile, as they pay it then.
+    # Nothing arrived in all that time: the request was lost. Set it up again under a new id, but
+    # only if no other process has done so meanwhile, which then pays it.
     same = PaymentBatch.objects.filter(
         pk=batch.pk, state=State.PAYING, paying_since=batch.paying_since
     )
@@ -254,7 +254,7 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
 def _has_arrived(
     submission: Submission, reference: str, cents: int, batch: PaymentBatch, client: Client
 ) -> bool:
-    """Does Prolific show this bonus beside those that were paid before?"""
+    """Does Prolific show this bonus in addition to those paid before?"""
     shown = client.submission(reference).get("bonus_payments") or []
     if not isinstance(shown, list) or not all(isinstance(each, int | float) for each in shown):
         raise undocumented(f"list of the bonuses of {submission}", shown)
@@ -280,7 +280,7 @@ def _paid(batch: PaymentBatch) -> PaymentBatch:
 
 
 def mark_paid(batch: PaymentBatch) -> None:
-    """Somebody paid a batch by hand. Raises PaymentError."""
+    """Record that a batch was paid manually. Raises PaymentError."""
     with transaction.atomic():
         batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
         if batch.method != Method.HAND:
@@ -295,7 +295,7 @@ def _submissions(batch: PaymentBatch) -> list[Submission]:
 
 
 def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
-    """The submissions that a batch pays, each with its sum in cents."""
+    """Return the submissions that a batch pays, each with its sum in cents."""
     sums: dict[int, int] = defaultdict(int)
     submissions: dict[int, Submission] = {}
     payments = batch.payments.select_related("entry__submission", "entry__participation__worker")
@@ -318,9 +318,9 @@ def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
 
 
 def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
-    """(participant, amount in currency), as Prolific takes bonuses: one line each.
+    """Return (participant, amount in currency), one line each, as Prolific takes bonuses.
 
-    Raises PaymentError where one cannot be named.
+    Raises PaymentError if a participant's id is not available.
     """
     sums: dict[str, int] = defaultdict(int)
     for submission, cents in _by_submission(batch):
@@ -335,11 +335,11 @@ def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
 
 
 def batch_csv(batch: PaymentBatch) -> str:
-    """A batch to be paid by hand.
+    """Return a batch as CSV for manual payment.
 
-    Bonuses of Prolific in its own format (participant,amount, no header); all others with a header
-    (BATCH_COLUMNS). No cell is a formula to a spreadsheet.
-    An id that nobody can read says so in its cell. Raises PaymentError for such a bonus.
+    Bonuses of Prolific have its format (participant,amount, no header); all others have a header
+    (BATCH_COLUMNS). Cells that spreadsheets would read as formulas are escaped. A lost id is marked
+    in its cell. Raises PaymentError for a bonus without an id.
     """
     header = [] if batch.method == Method.BONUS else BATCH_COLUMNS
     rows = bonus_lines(batch) if batch.method == Method.BONUS else _batch_rows(batch)
@@ -347,7 +347,7 @@ def batch_csv(batch: PaymentBatch) -> str:
 
 
 def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
-    """One row per payment (BATCH_COLUMNS)."""
+    """Yield one row per payment (BATCH_COLUMNS)."""
     names = _link_names(batch.study)
     payments = batch.payments.select_related("entry__participation__worker").order_by("pk")
     for payment in payments:
@@ -366,15 +366,15 @@ def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
 
 
 def _link_names(study: Study) -> dict[str, str]:
-    """Key of the worker of each personal link -> its name."""
+    """Return key of the worker of each personal link -> its name."""
     links: Iterable[PersonalLink] = study.personal_links.all()
     return {identities.worker_key("personal", link.code): link.name for link in links}
 
 
 def pay_all(study: Study, by: User | None, client: Client | None = None) -> list[str]:
-    """Prepare and pay everything that goes through Prolific; sentences of what was done.
+    """Prepare and pay all that goes through Prolific; return sentences on the results.
 
-    One batch that fails does not keep the others from being paid.
+    A failed batch does not prevent the payment of others.
     """
     prepare(study, by)
     sentences = []

@@ -1,4 +1,4 @@
-"""What a study promises to pay, in words for annotators: on its first page and to researchers."""
+"""The pay that a study promises, in sentences for annotators and researchers."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -14,9 +14,9 @@ from annotation.wording import money
 
 
 def promise(study: Study, minutes: Iterable[int] = ()) -> str:
-    """What is paid, in words for workers: the rate, the cap, and what completing earns at least.
+    """Return the promised pay in words: the rate, the cap, and the minimum for completing.
 
-    With the minutes that it takes, of each scenario, first what they come to.
+    With the minutes of each scenario, the expected amount comes first.
     """
     if not study.is_paid:
         return gettext("none: you take part as a volunteer")
@@ -35,7 +35,7 @@ def promise(study: Study, minutes: Iterable[int] = ()) -> str:
 
 
 def _expected(study: Study, minutes: Sequence[int]) -> str:
-    """What is expected, with the rate and the cap it rests on; "" where no time is known."""
+    """Return the expected pay with rate and cap; "" if no duration is known."""
     if not minutes or not minutes[0]:
         return ""
 
@@ -58,14 +58,14 @@ def _expected(study: Study, minutes: Sequence[int]) -> str:
 
 
 def _rate(study: Study) -> str:
-    """What is paid per hour, with the cap where there is one."""
+    """Return the pay per hour, with the cap if any."""
     rate, hours, most = money(study.hourly_rate, study.currency), study.max_paid_hours, cap(study)
     if hours is None or most is None:
         return gettext("%(amount)s per hour") % {"amount": rate}
     return ngettext(
         "%(amount)s per hour, for at most %(hours)s hour (%(most)s) per task",
         "%(amount)s per hour, for at most %(hours)s hours (%(most)s) per task",
-        # Only one whole hour is one: half an hour is "0.5 hours".
+        # Only exactly one hour is singular: half an hour is "0.5 hours".
         1 if hours == 1 else max(ceil(hours), 2),
     ) % {
         "amount": rate,
