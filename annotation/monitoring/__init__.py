@@ -1,5 +1,5 @@
-"""What a researcher watches while a study runs: progress, quality flags, answers for the report.
+"""Monitoring of a running study: progress, quality flags, answers for the report.
 
-Begin with progress.py, whose parts are funnel.py, seats.py, costs.py; overview.py shows
-many studies, participants.py the people of one. Nothing here changes a participation.
+Begin with progress.py, whose parts are funnel.py, seats.py and costs.py; overview.py lists many
+studies, participants.py the people of one study. Nothing here changes a participation.
 """

@@ -13,9 +13,9 @@ from annotation.money import ledger
 
 @dataclass(frozen=True)
 class Money:
-    """Amounts in cents, of people: `due` is earned, not yet paid and not held back.
+    """Amounts in cents for people: `due` is earned, not yet paid and not held back.
 
-    `promised` is what the seats that are still open will cost at least.
+    `promised` is the minimum cost of the seats still open.
     """
 
     earned: int
@@ -46,10 +46,10 @@ class Money:
     def bar(
         self, budget: Decimal | None, is_closed: bool
     ) -> list[tuple[str, str, str, float, float]]:
-        """A picture of the money against the budget, or against its own sum where there is none.
+        """Return the parts of a bar chart of the money against the budget, or else their sum.
 
-        (name, what it is, amount, start in %, width in %) of each part. A closed study gives out
-        no seat, but people at work may finish.
+        Each part is (name, description, amount, start in %, width in %). A closed study assigns no
+        seats, but people at work may finish.
         """
         whole = self.earned - self.held_back + self.promised
         limit = max(whole, ledger.cents(budget or Decimal(0)), 1)
@@ -68,7 +68,7 @@ class Money:
 
 
 def money(study: Study, open_seats: Iterable[tuple[int, int]]) -> Money:
-    """Earned and paid by the ledger, and what open seats will cost: (how many, minutes of each)."""
+    """Return the money; `open_seats` holds (number of seats, minutes of each)."""
     promised = sum(
         number * max(ledger.cents(study.base_reward), ledger.for_time(study, _time(minutes)))
         for number, minutes in open_seats
@@ -88,7 +88,7 @@ def of_people(entries: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
 
 
 def sums_by_status() -> dict[str, Sum]:
-    """Cents of the ledger's entries by payment status."""
+    """Return aggregates of ledger entries in cents by payment status."""
     held = Q(participation__is_paid=False, payment__isnull=True)
     paid = Q(payment__batch__state=PaymentBatch.State.PAID)
     return {

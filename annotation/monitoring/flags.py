@@ -1,7 +1,6 @@
 """Quality flags: signs of possible careless work, which never have automatic consequences.
 
-Each sign is computed from what the exported CSVs hold too, so that anybody can compute it again.
-Thresholds: docs/statistics.md#quality-flags.
+Each sign can be recomputed from the exported CSVs. Thresholds: docs/statistics.md#quality-flags.
 """
 
 import math
@@ -16,16 +15,16 @@ from annotation.models import ORDERS, Kind, Participation, Study
 from annotation.steps import qualification
 from annotation.steps.signs import Signs, answers_by_participation, signs
 
-SHARE_TOO_FAST = 0.05  # of the answers; a slip of the finger is no behaviour
-MODAL_SHARE = 0.9  # of at least FEWEST answers
+SHARE_TOO_FAST = 0.05  # of the answers; tolerates slips
+MODAL_SHARE = 0.9  # among at least FEWEST answers
 FEWEST = 10
-LONGEST_RUN = 15  # the same answer so often in a row
+LONGEST_RUN = 15  # of identical answers
 ABSENCE = 3600  # seconds
 BLURS_PER_ANSWER = 0.2
-FAST_PERSON_SDS = 3  # below the mean of the others' log-medians, of at least OTHERS
+FAST_PERSON_SDS = 3  # below the mean of at least OTHERS log-medians of others
 OTHERS = 5
 
-# Name of each flag -> what it is called where they are counted.
+# Name of each flag -> label for counts.
 FLAGS = {
     "too_fast": "too fast",
     "fast_person": "much faster than others",
@@ -42,7 +41,7 @@ FLAGS = {
 def flags(
     work: Signs, others: Sequence[float] = (), shares_browser: bool = False
 ) -> dict[str, str]:
-    """Name of each flag -> what was seen; `others` are the others' medians (s) in the group."""
+    """Return name of each flag -> finding; `others` are medians (s) of others in the group."""
     seen = {}
     if work.n and work.too_fast >= SHARE_TOO_FAST * work.n and work.too_fast:
         seen["too_fast"] = f"{work.too_fast} of {work.n} answers were too fast to have been read"
@@ -74,7 +73,7 @@ def flags(
 
 
 def is_fast_person(median: float | None, others: Sequence[float]) -> bool:
-    """Is this median time far below those of the others (all > 0), by their logarithms?"""
+    """Is this median time far below those of the others (all > 0), on the log scale?"""
     known = [math.log(other) for other in others if other > 0]
     if not median or len(known) < OTHERS:
         return False
@@ -84,7 +83,7 @@ def is_fast_person(median: float | None, others: Sequence[float]) -> bool:
 
 @dataclass(frozen=True)
 class Flagged:
-    """Of the people who completed: how many have a flag, and how many have each (by FLAGS)."""
+    """Of completed people: how many have any flag, and how many each (by FLAGS)."""
 
     completed: int
     people: int
@@ -92,14 +91,14 @@ class Flagged:
 
     @property
     def in_words(self) -> str:
-        """too fast 3, shared browser 2."""
+        """Return text such as "too fast 3, shared browser 2"."""
         return ", ".join(f"{words} {count}" for words, count in self.by_flag)
 
 
 def for_completed(study: Study) -> Flagged:
-    """Counted from what was stored when they completed: two queries, and no answer is read.
+    """Count the stored flags of completed people: two queries, without loading answers.
 
-    The others whom somebody is compared with are the people who completed the same scenario.
+    Each person is compared with people who completed the same scenario.
     """
     done = study.participations.filter(kind=Kind.PERSON, signs__isnull=False)
     people = {
@@ -115,10 +114,10 @@ def for_completed(study: Study) -> Flagged:
 
 
 def for_study(study: Study, scenario: int | None = None) -> dict[int, tuple[Signs, dict[str, str]]]:
-    """Participation -> its signs and flags, of everybody who was shown an example.
+    """Return participation -> signs and flags, for all who were shown an example.
 
-    Of the whole study, or of one scenario (its key). Only the answers of those who have not
-    completed are read.
+    `scenario` (its key) restricts this to one scenario. Answers are loaded only for participations
+    that are not completed.
     """
     people = {
         person.pk: person
@@ -131,7 +130,7 @@ def for_study(study: Study, scenario: int | None = None) -> dict[int, tuple[Sign
 
 
 def sentences(study: Study, scenario: int | None = None) -> dict[int, list[str]]:
-    """Participation -> what was seen, in sentences; of everybody who was shown an example."""
+    """Return participation -> findings as sentences, for all who were shown an example."""
     again = qualification.flagged_again(study)
     raised = {pk: theirs for pk, (_signs, theirs) in for_study(study, scenario).items()}
     return {
@@ -141,7 +140,7 @@ def sentences(study: Study, scenario: int | None = None) -> dict[int, list[str]]
 
 
 def ranked(study: Study, seen: dict[int, list[str]]) -> list[tuple[Participation, list[str]]]:
-    """The annotators with flags among `seen`, most flags first, then by scenario."""
+    """Return annotators with flags among `seen`, most flags first, then by scenario."""
     people = study.participations.select_related("scenario__task").order_by("scenario", "pk")
     people = people.defer(*ORDERS)
     flagged = [(person, seen[person.pk]) for person in people if seen.get(person.pk)]
@@ -151,7 +150,7 @@ def ranked(study: Study, seen: dict[int, list[str]]) -> list[tuple[Participation
 def _flagged(
     people: dict[int, Participation], read: dict[int, Signs], shared_browsers: set[str]
 ) -> dict[int, tuple[Signs, dict[str, str]]]:
-    """Participation -> its signs (stored or computed now) and flags, if it has any."""
+    """Yield participations with flags, with their signs (stored or computed)."""
     works = {pk: Signs(**person.signs) for pk, person in people.items() if person.signs} | read
     medians: dict[tuple[int, str], dict[int, float]] = defaultdict(dict)
     for pk, work in works.items():
@@ -164,13 +163,13 @@ def _flagged(
 
 
 def _shared_browsers(study: Study) -> set[str]:
-    """Those that came under more than one id."""
+    """Return browsers that arrived under more than one id."""
     told = study.participations.exclude(browser="").order_by().values("browser")
     counts = told.annotate(workers=Count("worker", distinct=True))
     return set(counts.filter(workers__gt=1).values_list("browser", flat=True))
 
 
 def _others(own: Participation, medians: dict[tuple[int, str], dict[int, float]]) -> list[float]:
-    """Medians of the others who did the same scenario, of the same kind."""
+    """Return the medians of others in the same scenario, of the same kind."""
     group = medians[own.scenario_id, own.kind]
     return [median for pk, median in group.items() if pk != own.pk]

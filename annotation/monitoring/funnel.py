@@ -1,4 +1,4 @@
-"""The funnel: how many people and robots of a scenario came how far, from arrival to analysis."""
+"""The funnel: how many participants of a scenario reached each stage, from arrival to analysis."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ from tasks.models import Split
 ROBOTS = Kind.SIMULATED
 
 
-# Of a Funnel.
+# Columns of a Funnel.
 FUNNEL = [
     Column("arrived", "Arrived", "Took a seat, with those who then declined."),
     Column("consented", "Consented", "Agreed to the consent text."),
@@ -92,7 +92,7 @@ FUNNEL = [
 
 @dataclass(frozen=True)
 class Funnel:
-    """How many came how far, of one kind, in one scenario or in all.
+    """How many participants of one kind reached each stage, in one scenario or in all.
 
     `arrived` = `declined` + `at_work` + `completed` + `screened_out` + `returned` + `expired` +
     `refused` + `withdrawn` + `rejected`.
@@ -115,7 +115,7 @@ class Funnel:
 
     @property
     def cells(self) -> list[str]:
-        """As text, in the order of FUNNEL."""
+        """Return the cells as text, in the order of FUNNEL."""
         return [column.text(self) for column in FUNNEL]
 
     def __add__(self, other: "Funnel") -> "Funnel":
@@ -124,9 +124,9 @@ class Funnel:
 
 
 def with_training_size(study: Study) -> QuerySet[Scenario]:
-    """The scenarios, each with the number of examples (of NER: questions) before the annotation.
+    """Annotate scenarios with the number of examples (NER: questions) before the annotation step.
 
-    These are those of its training step, or at zero shots of its screening set.
+    These are those of its training step, or at zero shots of its screening step.
     """
     sizes = Split.objects.filter(
         task=OuterRef("task"),
@@ -140,7 +140,7 @@ def with_training_size(study: Study) -> QuerySet[Scenario]:
 
 
 def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[int, str], Funnel]:
-    """(key of a scenario, kind) -> how many came how far."""
+    """Return (key of a scenario, kind) -> funnel."""
     funnels = defaultdict(
         Funnel, {(scenario, kind): Funnel(**n) for scenario, kind, n in _counts(study, scenarios)}
     )
@@ -152,9 +152,9 @@ def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[
 
 
 def stages(study: Study) -> dict[int, str]:
-    """How far each participation came: arrived, consented, trained or qualified.
+    """Return the stage of each participation: arrived, consented, trained or qualified.
 
-    Those who withdrew are left out: what is kept of them does not say it of each.
+    Withdrawn ones are left out: their stored counts are not individual.
     """
     trained, passed = _trained_and_passed(study)
     stage = Case(
@@ -170,7 +170,7 @@ def stages(study: Study) -> dict[int, str]:
 
 
 def _size(scenarios: Iterable[Scenario]) -> Case:
-    """The training size of a participation's scenario, out of these."""
+    """Return an expression for the training size of a participation's scenario."""
     sizes = (
         When(scenario=each.pk, then=Value(each.training_size))  # type: ignore[attr-defined]  # annotated
         for each in scenarios
@@ -178,7 +178,7 @@ def _size(scenarios: Iterable[Scenario]) -> Case:
     return Case(*sizes, default=Value(0))
 
 
-# Ends of a participation that are counted under their own names.
+# Ends of a participation with separate counts.
 ENDS = (
     Status.COMPLETED, Status.SCREENED_OUT, Status.RETURNED, Status.EXPIRED, Status.REFUSED,
     Status.WITHDRAWN, Status.REJECTED,
@@ -186,7 +186,7 @@ ENDS = (
 
 
 def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str, dict[str, int]]]:
-    """(key of a scenario, kind, the numbers of its Funnel)."""
+    """Yield (key of a scenario, kind, the numbers of its Funnel)."""
     trained, passed = _trained_and_passed(study)
     which = {
         "consented": Q(consented_at__isnull=False), "trained": trained, "qualified": passed,
@@ -194,7 +194,7 @@ def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str,
         **{end.value: Q(status=end) for end in ENDS},
     }  # fmt: skip
     people = study.participations.order_by().alias(training_size=_size(scenarios))
-    # Not under the plain names, which are those of columns, too.
+    # Prefixed, since the plain names are also column names.
     counts = {f"n_{name}": Count("pk", filter=condition) for name, condition in which.items()}
     rows: Iterable[Any] = people.values("scenario", "kind").annotate(
         n_arrived=Count("pk"), **counts
@@ -205,21 +205,21 @@ def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str,
 
 
 def _trained_and_passed(study: Study) -> tuple[Q, Q]:
-    """Who finished the step before the annotation step, and who was let on after it.
+    """Return conditions: finished the step before the annotation step, and passed after it.
 
-    Both take `training_size`.
+    Both need the annotation `training_size`.
     """
     turns = Turn.objects.filter(participation=OuterRef("pk"))
     last = turns.filter(
         step__in=JUDGED_STEPS, position=OuterRef("training_size") - 1, answer__isnull=False
     )
     first = turns.filter(step=Step.ANNOTATION, position=0)
-    # Who withdrew has no turns any more and is not called qualified, but their tombstone says how
-    # many there were, and a decision that there was one.
+    # Withdrawn participations have no turns and are not qualified; their tombstone has the number
+    # of turns, and a decision shows whether they qualified.
     decided = Decision.objects.filter(
         participation=OuterRef("pk"), about=Decision.About.QUALIFICATION
     )
-    # Of a cross-task study the turns of the upstream step are among those that were erased.
+    # In a cross-task study the erased turns include those of the upstream step.
     upstream = Case(
         When(
             scenario__arm__in=[Arm.UPSTREAM, Arm.SHAM],

@@ -1,4 +1,4 @@
-"""The studies of a researcher at a glance: state, seats, people at work, money."""
+"""Overview of a researcher's studies: state, seats, people at work, money."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ from tasks.columns import Column
 
 @dataclass(frozen=True)
 class Summary:
-    """One study among others: seats of people, who works now, money in cents.
+    """One study in the list: seats of people, people at work, money in cents.
 
-    No result: a mean over tasks and numbers of shots would be of nothing.
+    It has no results: a mean over tasks and numbers of shots would not be meaningful.
     """
 
     study: Study
@@ -99,7 +99,7 @@ COLUMNS = [
     ),
 ]
 
-# What the list can be reduced to: name -> (words, which rows).
+# Filters of the list: name -> (label, condition).
 FILTERS = {
     status.value: (
         status.label.capitalize(),
@@ -110,12 +110,12 @@ FILTERS = {
 
 
 def text(row: Summary) -> str:
-    """What a search of the list looks through."""
+    """Return the text that the list's search covers."""
     return f"{row.study.title} {row.study.name} {row.study.owner}"
 
 
 def for_studies(studies: QuerySet[Study]) -> list[Summary]:
-    """The overview, in three queries."""
+    """Return the overview, in three queries."""
     studies = studies.defer("consent_text", "comprehension_questions").select_related("owner")
     scenarios = Scenario.objects.filter(study=OuterRef("pk")).order_by().values("study")
     seats = Subquery(scenarios.annotate(seats=Sum("seats")).values("seats"))
@@ -141,7 +141,7 @@ def for_studies(studies: QuerySet[Study]) -> list[Summary]:
 
 
 def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
-    """Study -> people who completed, work now or wait, and when anybody last did anything."""
+    """Return study -> completed, working and waiting people, and the latest activity."""
     recent = Q(kind=Kind.PERSON, status__in=LIVE)
     recent &= Q(last_active_at__gte=database_now() - AT_WORK_WITHIN)
     rows: Iterable[Any] = (
@@ -160,7 +160,7 @@ def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
 
 
 def _money_of(studies: QuerySet[Study]) -> dict[int, dict[str, int]]:
-    """Study -> cents that are earned, paid and held back."""
+    """Return study -> cents earned, paid and held back."""
     entries = LedgerEntry.objects.filter(participation__study__in=studies.values("pk"))
     by_study = of_people(entries).order_by().values("participation__study")
     rows: Iterable[Any] = by_study.annotate(**sums_by_status())

@@ -1,4 +1,4 @@
-"""The table of a study's participations: how far each of them is."""
+"""The table of a study's participations and their progress."""
 
 import statistics
 from collections import defaultdict
@@ -26,8 +26,7 @@ from tasks.models import Example, Split
 
 PER_PAGE = 50
 
-# Of the list's own rows: it is sorted by them, and its CSV has them. How far somebody is is counted
-# for the page that is shown.
+# Columns of the list, for sorting and CSV. Progress is computed only for the page that is shown.
 COLUMNS = [
     Column("annotator", "Annotator", get=lambda person: person.pseudonym),
     Column("kind", "Kind"),
@@ -37,7 +36,7 @@ COLUMNS = [
     Column("arrived_at", "Arrived", show=lambda at: f"{at:%Y-%m-%d %H:%M}"),
 ]
 
-# What the list can be reduced to: name -> (words, which participations).
+# Filters of the list: name -> (label, condition).
 FILTERS = {
     "live": ("At work", lambda person: person.is_live),
     "waiting": ("Waiting", lambda person: person.status == Status.WAITING),
@@ -51,17 +50,17 @@ FILTERS = {
 
 
 def text(person: Participation) -> str:
-    """What a search of the list looks through."""
+    """Return the text that the list's search covers."""
     return f"{person.pseudonym} {person.scenario} {person.get_status_display()} {person.kind}"
 
 
 def text_for_payers(person: Participation) -> str:
-    """The same, with the completion code of those who have ended."""
+    """The same, with the completion codes of ended participations."""
     return text(person) if person.is_live else f"{text(person)} {person.completion_code}"
 
 
 def neighbours(annotator: Participation) -> tuple[str, str]:
-    """Pseudonyms of who stands before and after them in the list of people, "" for nobody."""
+    """Return the previous and next pseudonym in the list of people, "" at its ends."""
     people = Participation.objects.filter(study=annotator.study_id)
     at, pk = annotator.arrived_at, annotator.pk
     before = people.filter(Q(arrived_at__gt=at) | Q(arrived_at=at, pk__gt=pk))
@@ -73,7 +72,7 @@ def neighbours(annotator: Participation) -> tuple[str, str]:
 
 
 def participation_rows(study: Study, page: list[Participation]) -> list[dict]:
-    """How far each of these participations of the study is, in three queries."""
+    """Return the progress of these participations of the study, in three queries."""
     sizes = dict(
         Example.objects.filter(split__kind=Split.Kind.TEST, split__task__studies=study)
         .order_by()
@@ -117,12 +116,12 @@ def participation_rows(study: Study, page: list[Participation]) -> list[dict]:
     return rows
 
 
-FEWEST = 3  # others: below that the median is somebody's own score
+FEWEST = 3  # others: with fewer, a median would reveal individual scores
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A number of this annotator, and the median of the same of `n` others; None for none."""
+    """A number of this annotator, and the median of `n` others; None if missing."""
 
     name: str
     own: float | None
@@ -132,11 +131,11 @@ class Beside:
 
 
 def beside(annotator: Participation, hidden_steps: Collection[str]) -> list[Beside]:
-    """Scores (S1 x 100) and seconds an example, by step, in one query.
+    """Return scores (S1 x 100) and seconds an example with medians, by step, in one query.
 
-    The others are those of the scenario and kind who completed and are in the analysis: a median of
-    at least FEWEST says no more of one of them than the table does. Of `hidden_steps` the own score
-    is not told; nor that of the others at the test while the study hides it from everybody.
+    The others completed the same scenario, are of the same kind and in the analysis: a median of at
+    least FEWEST reveals no more about them than the table does. The annotator's score is omitted
+    for `hidden_steps`; the others' test score while the study hides it.
     """
     by_step = _by_step(annotator)
     rows = []
@@ -165,7 +164,7 @@ def _row(name: str, own: float | None, others: list[float], unit: str) -> Beside
 
 
 def _by_step(annotator: Participation) -> dict[str, dict[int, tuple[float, float]]]:
-    """Step -> participation -> (mean S1, mean active seconds), of the others and this one."""
+    """Return step -> participation -> (mean S1, mean active seconds), this one included."""
     group = Participation.objects.filter(scenario=annotator.scenario_id, kind=annotator.kind)
     people = group.filter(ANALYSED) | group.filter(pk=annotator.pk)
     rows: Iterable[Any] = (

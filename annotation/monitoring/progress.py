@@ -1,7 +1,7 @@
-"""How far a study is: seats, the way from arrival to analysis, who works now, time and money.
+"""The progress of a study: seats, funnel, people at work, time and money.
 
-Everything is counted in the database, in a number of queries that depends neither on how many
-people take part nor on how many answers there are; no answer is loaded.
+Everything is counted in the database, in a number of queries that depends on neither people nor
+answers; no answers are loaded.
 """
 
 import hashlib
@@ -77,7 +77,7 @@ FACTS = {
 }
 
 SHOWN_AT_WORK = 20
-MAX_DRAWN = 24  # of a cell with more seats only the numbers are shown
+MAX_DRAWN = 24  # cells with more seats show only numbers
 STAGES = ("arrived", "consented", "trained", "qualified", "completed", "analysed")
 EXITS = (
     "at_work", "declined", "screened_out", "returned", "expired", "refused", "withdrawn",
@@ -87,7 +87,7 @@ EXITS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """The seats of one scenario. `drawn` has a word for each: done, working or free."""
+    """The seats of one scenario; `drawn` labels each one: done, working or free."""
 
     row: Seats
     drawn: list[str]
@@ -103,7 +103,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class AtWork:
-    """A person who gave a sign of work lately (at_work of the QuerySet), and where they are."""
+    """A person with a recent sign of work (QuerySet.at_work), and their position."""
 
     pseudonym: str
     scenario: str
@@ -113,7 +113,7 @@ class AtWork:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Somebody who waits for a researcher's decision after the training step."""
+    """A person who waits for a researcher's decision after the training step."""
 
     pseudonym: str
     scenario: str
@@ -165,9 +165,9 @@ class Progress:
 
     @property
     def full_on(self) -> date | None:
-        """The day on which the last seat is completed, at the pace of the last days.
+        """Return the day on which the last seat is completed at the recent pace.
 
-        A closed study does not fill.
+        None for a closed study.
         """
         if self.status == StudyStatus.CLOSED:
             return None
@@ -179,7 +179,7 @@ class Progress:
 
     @property
     def stages(self) -> list[tuple[str, int, float]]:
-        """The funnel as a picture: (stage, people, their share of who arrived in %)."""
+        """Return the funnel for a chart: (stage, people, % of arrivals)."""
         people = self.people
         counts = {stage: getattr(people, stage) for stage in STAGES}
         whole = max(people.arrived, 1)
@@ -190,7 +190,7 @@ class Progress:
 
     @property
     def exits(self) -> list[tuple[str, int]]:
-        """How those ended who did not complete, and how many are at work yet: not zero alone."""
+        """Return how people ended without completing, and how many are still at work; no zeros."""
         named = {column.name: column.heading.lower() for column in FUNNEL} | {"at_work": "at work"}
         counts = [(named[name], getattr(self.people, name)) for name in EXITS]
         return [(words, number) for words, number in counts if number]
@@ -201,18 +201,18 @@ class Progress:
 
     @property
     def is_moving(self) -> bool:
-        """Can anything here still change by what annotators do?"""
+        """Can the actions of annotators still change anything here?"""
         live = self.people.at_work + self.simulated.at_work
         return self.status in (StudyStatus.OPEN, StudyStatus.PAUSED) or live > 0
 
     @property
     def version(self) -> str:
-        """Differs exactly when something else would be shown."""
+        """Return a hash that differs exactly when the page would."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
 
 
 def for_study(study: Study) -> Progress:
-    """Everything at once, in nine queries."""
+    """Return the progress of the study, in nine queries."""
     scenarios = list(with_training_size(study))
     funnels = by_scenario_and_kind(study, scenarios)
     courses = seats.courses(study)
@@ -242,7 +242,7 @@ def for_study(study: Study) -> Progress:
 
 
 def _undecided(study: Study) -> ParticipationQuerySet:
-    """Who waits after the training step, and whose completed work was rejected on a platform."""
+    """Return people waiting after the training step, and completed work rejected on a platform."""
     rejected = exclusion.rejected_elsewhere(study).order_by().values("pk")
     people = study.participations.filter(Q(status=Status.WAITING) | Q(pk__in=rejected))
     people = people.select_related("scenario__task").order_by("waiting_since")
@@ -252,12 +252,12 @@ def _undecided(study: Study) -> ParticipationQuerySet:
 
 
 def latest_at_work(active: ParticipationQuerySet) -> list[AtWork]:
-    """Those of them who gave a sign of work last, latest first."""
+    """Return the people at work with the latest signs of work, latest first."""
     return [_at_work(participation) for participation in _with_place(active)]
 
 
 def _with_place(active: ParticipationQuerySet) -> Iterable[Any]:
-    """The latest of them, each with the step and position of their latest turn."""
+    """Return the latest of them, with step and position of their latest turn."""
     latest = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk")
     rows: Iterable[Any] = (
         active.select_related("scenario__task")
@@ -272,13 +272,13 @@ def _with_place(active: ParticipationQuerySet) -> Iterable[Any]:
 
 
 def _at_work(participation: Any) -> AtWork:
-    """Of a participation as `_with_place` returns it."""
+    """Convert a participation from `_with_place`."""
     if participation.step is None:
         where = "consent" if participation.status == Status.ARRIVED else "instructions"
     elif participation.status in (Status.WAITING, Status.BETWEEN):
         where = participation.get_status_display()
     else:
-        # An attention check has its place in the order of the annotation step.
+        # Attention checks have positions in the order of the annotation step.
         is_check = participation.step == Step.CHECK
         step = Step.ANNOTATION if is_check else Step(participation.step)
         where = f"{step.label}, {participation.position + 1} of {len(participation.order_of(step))}"
@@ -288,7 +288,7 @@ def _at_work(participation: Any) -> AtWork:
 
 
 def grid(seats: Sequence[Seats]) -> Grid:
-    """The grid of these scenarios, in their order."""
+    """Return the grid of these scenarios, in their order."""
     columns: dict[tuple, str] = {}
     cells: dict[str, dict[tuple, Cell]] = {}
     ordered = sorted(seats, key=lambda row: (row.scenario.shots, row.scenario.split_number or 0))

@@ -1,4 +1,4 @@
-"""What the researcher answers in the report's short form: kept, shown, and never guessed."""
+"""The researcher's answers to the report's short form: stored, shown, and never inferred."""
 
 import hashlib
 import json
@@ -12,11 +12,11 @@ from annotation.models import AuditEntry, ReportAnswer, Study, Topic
 
 
 class StaleAnswers(ValueError):
-    """Somebody else has answered the same items since the page was made."""
+    """Another user has answered the same items since the page was loaded."""
 
 
 def versions(study: Study) -> str:
-    """A mark of each stored answer, as a field of the form: JSON, by item."""
+    """Return a hash of each stored answer, as a form field: JSON, by item."""
     stored = study.report_answers.values_list("item", "text")
     return json.dumps({item: _mark(text) for item, text in stored}, sort_keys=True)
 
@@ -26,9 +26,9 @@ def _mark(text: str) -> str:
 
 
 def touched(answers: Mapping[str, str], made_from: str) -> dict[str, str]:
-    """The answers that differ from those of the page that they were typed on.
+    """Return the answers that were edited on the page.
 
-    `made_from` is what `versions` gave for that page.
+    `made_from` is the result of `versions` for that page.
     """
     before = _read(made_from)
     sent = {item: text.replace("\r\n", "\n").strip() for item, text in answers.items()}
@@ -36,14 +36,14 @@ def touched(answers: Mapping[str, str], made_from: str) -> dict[str, str]:
 
 
 def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = "") -> int:
-    """Store the answers that were touched, all or none; an empty one takes an earlier one away.
+    """Store the edited answers, all or none; an empty one deletes the earlier one.
 
-    `made_from` is what `versions` gave for the page; without it, that of a page without answers.
-    Returns how many have changed. Raises StaleAnswers.
+    `made_from` is the result of `versions` for the page; default: a page without answers. Returns
+    the number of changes. Raises StaleAnswers.
     """
     before = _read(made_from)
     with transaction.atomic():
-        # Two owners who answer at once: the second sees what the first has stored.
+        # Of two owners who save at once, the second sees the answers of the first.
         Study.objects.locked().get(pk=study.pk)
         stored = dict(study.report_answers.values_list("item", "text"))
         sent = touched(answers, made_from).items()
@@ -71,7 +71,7 @@ def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = ""
 
 
 def _read(made_from: str) -> dict[str, str]:
-    """The marks by item; none where they cannot be read."""
+    """Return the hashes by item; none if they cannot be parsed."""
     try:
         marks = json.loads(made_from)
     except (ValueError, RecursionError):

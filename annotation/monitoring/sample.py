@@ -1,7 +1,7 @@
-"""The sample as a table: answers of people in the analysis, counted, and small cells hidden.
+"""The sample table: counted answers of people in the analysis, with small cells hidden.
 
-Two sources: the study's own questions, and Prolific's demographic export. The export is read when
-it is uploaded and never stored: what is kept is the table itself, with its small cells hidden.
+Two sources: the study's custom questions, and Prolific's demographic export. The export is read on
+upload and never stored: only its table, with small cells hidden, is.
 """
 
 import csv
@@ -22,13 +22,13 @@ from annotation.recruitment.arrivals import submission_key
 from annotation.recruitment.identities import worker_key
 from annotation.study.own_questions import CHOICE, NUMBER, OwnQuestion, parse
 
-FEWEST = 5  # people in a cell that is shown
+FEWEST = 5  # people in a shown cell
 SMALL, WITHHELD = f"<{FEWEST}", "withheld"
 OTHER = "other values"
-ITEM = "sample"  # under which the table of an export is stored, among the answers of the report
+ITEM = "sample"  # name of an export's table among the report's answers
 PLATFORM = "prolific"
 SUBMISSION, PARTICIPANT = "Submission id", "Participant id"
-# Columns of the export that describe the work, not the person.
+# Columns of the export about the submission, not the person.
 NOT_OF_THE_PERSON = frozenset(
     {
         SUBMISSION, PARTICIPANT, "Status", "Custom study tncs accepted at", "Started at",
@@ -37,20 +37,20 @@ NOT_OF_THE_PERSON = frozenset(
     }
 )  # fmt: skip
 AGE = "Age"
-NO_DATA = frozenset({"", "DATA_EXPIRED", "CONSENT_REVOKED"})  # as the export writes it
-LARGEST_EXPORT = 2_000_000  # bytes: a proxy takes it at every address
+NO_DATA = frozenset({"", "DATA_EXPIRED", "CONSENT_REVOKED"})  # as written in the export
+LARGEST_EXPORT = 2_000_000  # bytes: a proxy accepts it at every address
 
 
 class ExportError(ValueError):
-    """Why an export cannot be read: names line and column; the text is for people."""
+    """Why an export cannot be read, with line and column; the text is for people."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One answer to one question, or of numbers one row: n, share of `of`, median, quartiles.
+    """One answer to a question, or one row for numbers: n, share of `of`, median, quartiles.
 
     `of` is the number of people who answered the question, None below FEWEST. `hidden` is SMALL for
-    a cell of fewer than FEWEST people, WITHHELD where it would give such a cell away; then the
+    a cell of fewer than FEWEST people, WITHHELD for one that would reveal such a cell; then the
     numbers are None.
     """
 
@@ -68,15 +68,15 @@ class Row:
         return None if self.n is None or not self.of else self.n / self.of
 
 
-# Hiding -------------------------------------------------------------------------------------------
+# Hidden cells -------------------------------------------------------------------------------------
 
 
 def hidden(counts: Sequence[int]) -> list[str]:
-    """For each cell of a question "", SMALL or WITHHELD, such that no hidden one can be computed.
+    """Return "", SMALL or WITHHELD for each cell, so that no hidden one can be computed.
 
-    Known are the sum of all cells, those that are shown, and that a small cell has fewer than
-    FEWEST people. The smallest shown cells are withheld until every hidden cell can have more than
-    one value.
+    A reader knows the sum of all cells, the shown cells, and that a small cell has fewer than
+    FEWEST people. The smallest shown cells are withheld until every hidden cell has more than one
+    possible value.
     """
     if sum(counts) < FEWEST:
         return [WITHHELD] * len(counts)
@@ -90,10 +90,10 @@ def hidden(counts: Sequence[int]) -> list[str]:
 
 
 def _is_safe(counts: Sequence[int], marks: Sequence[str]) -> bool:
-    """Can each hidden cell have several values, for who knows the sum of the hidden ones?"""
+    """Has each hidden cell several possible values, given the sum of the hidden ones?"""
     total = sum(n for n, mark in zip(counts, marks, strict=True) if mark)
     shown = [n for n, mark in zip(counts, marks, strict=True) if not mark]
-    largest = min([total, *shown])  # of a withheld cell: it was the smallest of those shown
+    largest = min([total, *shown])  # bound of a withheld cell: it was the smallest shown one
     ends = [(0, FEWEST - 1) if mark == SMALL else (FEWEST, largest) for mark in marks if mark]
     low, high = sum(least for least, _most in ends), sum(most for _least, most in ends)
     return all(
@@ -102,7 +102,7 @@ def _is_safe(counts: Sequence[int], marks: Sequence[str]) -> bool:
 
 
 def of_choices(question: str, answers: Mapping[str, int]) -> list[Row]:
-    """A row for each answer; those without one are in no cell."""
+    """Return a row for each answer; missing answers are in no cell."""
     of, marks = sum(answers.values()), hidden(list(answers.values()))
     return [
         Row(question, answer, _of(of), None if mark else n, mark)
@@ -111,7 +111,7 @@ def of_choices(question: str, answers: Mapping[str, int]) -> list[Row]:
 
 
 def of_numbers(question: str, values: Sequence[float]) -> list[Row]:
-    """One row: median and quartiles; hidden for fewer than FEWEST people."""
+    """Return one row with median and quartiles; hidden for fewer than FEWEST people."""
     if len(values) < FEWEST:
         return [Row(question, "", None, None, SMALL)]
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -122,11 +122,11 @@ def _of(number: int) -> int | None:
     return None if number < FEWEST else number
 
 
-# The study's own questions ------------------------------------------------------------------------
+# Custom questions ---------------------------------------------------------------------------------
 
 
 def own_rows(study: Study) -> list[Row]:
-    """The choices and numbers among the own questions; texts are not tabulated."""
+    """Return rows for custom questions with choices or numbers; texts are not tabulated."""
     questions = [q for q in parse(study.own_questions) if q.kind in (CHOICE, NUMBER)]
     if not questions:
         return []
@@ -134,7 +134,7 @@ def own_rows(study: Study) -> list[Row]:
     given: dict[str, dict[int, str]] = {question.id: {} for question in questions}
     rows = OwnAnswer.objects.filter(participation__in=people).order_by("pk")
     for name, worker, answer in rows.values_list("question", "participation__worker", "answer"):
-        # With several tasks a person is asked more than once: the first answer is taken.
+        # With several tasks a person is asked more than once: use the first answer.
         if name in given and answer.strip():
             given[name].setdefault(worker, answer.strip())
     return [row for q in questions for row in _of_question(q, list(given[q.id].values()))]
@@ -159,12 +159,12 @@ def _number(text: str) -> float | None:
 
 
 def stored_rows(study: Study) -> list[Row]:
-    """The table that was made of an export, [] where none was uploaded."""
+    """Return the stored table of an export, or []."""
     return [Row(**row) for row in _stored(study).get("rows", [])]
 
 
 def about_export(study: Study) -> str:
-    """How many people that table is of and when it was made, in a sentence; "" without one."""
+    """Return a sentence with the size and date of that table; "" without one."""
     stored = _stored(study)
     if not stored:
         return ""
@@ -180,9 +180,9 @@ def _stored(study: Study) -> dict[str, Any]:
 
 
 def store_export(study: Study, text: str, by: User) -> int:
-    """Read an export and keep its table in place of an earlier one; return how many people.
+    """Read an export and replace the stored table; return the number of people.
 
-    Nothing of a single person is stored. Raises ExportError.
+    Stores nothing about single persons. Raises ExportError.
     """
     people, others, rows = read_export(study, text)
     table = {
@@ -206,7 +206,7 @@ def store_export(study: Study, text: str, by: User) -> int:
 
 
 def drop_export(study: Study, by: User) -> None:
-    """Delete that table; without one nothing happens."""
+    """Delete that table, if there is one."""
     with transaction.atomic():
         Study.objects.locked().get(pk=study.pk)
         if study.report_answers.filter(item=ITEM).delete()[0]:
@@ -217,7 +217,7 @@ def drop_export(study: Study, by: User) -> None:
 
 
 def read_export(study: Study, text: str) -> tuple[int, int, list[Row]]:
-    """(people in the analysis, other lines, rows of the table). Raises ExportError."""
+    """Return (people in the analysis, other lines, rows of the table). Raises ExportError."""
     heads, lines = _lines(text)
     described = [head for head in heads if head and head not in NOT_OF_THE_PERSON]
     if not described:
@@ -244,7 +244,7 @@ def read_export(study: Study, text: str) -> tuple[int, int, list[Row]]:
 
 
 def _lines(text: str) -> tuple[list[str], dict[int, list[str]]]:
-    """(headings, line number -> cells) of the CSV. Raises ExportError."""
+    """Return (headings, line number -> cells) of the CSV. Raises ExportError."""
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     lines: dict[int, list[str]] = {}
     heads: list[str] = []
@@ -277,7 +277,7 @@ def _lines(text: str) -> tuple[list[str], dict[int, list[str]]]:
 def _workers(
     study: Study, heads: Sequence[str], lines: Mapping[int, Sequence[str]]
 ) -> dict[int, int]:
-    """Person in the analysis (key of the worker) -> line of the file. Raises ExportError."""
+    """Return person in the analysis (worker key) -> line of the file. Raises ExportError."""
     key_column = SUBMISSION if SUBMISSION in heads else PARTICIPANT
     place = heads.index(key_column)
     line_of: dict[str, int] = {}
@@ -298,7 +298,7 @@ def _workers(
         found: Iterable[tuple[str, int]] = of_people.values_list("key", "worker")
     else:
         found = people.values_list("worker__key", "worker")
-    # A person with several submissions is one person: their first line is taken.
+    # Several submissions of one person: use the first line.
     lines_of: dict[int, int] = {}
     for key, worker in found:
         if key in line_of:
@@ -316,7 +316,7 @@ def _age(number: int, value: str) -> float:
 
 
 def _pooled(values: Iterable[str]) -> dict[str, int]:
-    """Value -> people; values of fewer than FEWEST people are one cell, by which none is named."""
+    """Return value -> people; values of fewer than FEWEST people are pooled in one unnamed cell."""
     counts = Counter(values)
     common = {value: n for value, n in sorted(counts.items()) if n >= FEWEST}
     rest = sum(counts.values()) - sum(common.values())

@@ -1,4 +1,4 @@
-"""The seats of each scenario: completed, at work, free, and the time that they still take."""
+"""The seats of each scenario: completed, at work and free, with the time still required."""
 
 import statistics
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ DAYS = 7
 
 
 class Course(NamedTuple):
-    """When a person came to which scenario, and when, how and after how much work they ended."""
+    """A person's scenario, outcome, arrival and end, and seconds of work."""
 
     scenario: int
     status: str
@@ -28,9 +28,9 @@ class Course(NamedTuple):
 
 @dataclass(frozen=True)
 class Pace:
-    """People who completed on each of the last days (UTC, the last is today), and who came last.
+    """People who completed on each of the last days (UTC, ending today), and the latest.
 
-    `per_day` is over these days, or those since the first person came; 0 where nobody completed.
+    `per_day` is the mean over these days, or since the first arrival; 0 without completions.
     """
 
     days: tuple[tuple[date, int], ...]
@@ -39,27 +39,27 @@ class Pace:
 
     @property
     def bars(self) -> list[tuple[date, int, int, int]]:
-        """(day, people, top and height of its bar in % of the best day's)."""
+        """Return (day, people, top and height of its bar in % of the best day's)."""
         most = max(1, *(count for _day, count in self.days))
         heights = [round(100 * count / most) for _day, count in self.days]
         pairs = zip(self.days, heights, strict=True)
         return [(day, count, 100 - height, height) for (day, count), height in pairs]
 
     def full_on(self, open_seats: int) -> date | None:
-        """The day on which that many more people will have completed at this pace."""
+        """Return the day on which that many more people will have completed at this pace."""
         if not self.per_day or not open_seats:
             return None
         return self.days[-1][0] + timedelta(days=min(open_seats / self.per_day, 10_000))
 
 
 def courses(study: Study) -> list[Course]:
-    """Of all people of the study, in one query."""
+    """Return the courses of all people of the study, in one query."""
     people = study.participations.filter(kind=Kind.PERSON).order_by()
     return [Course(*row) for row in people.values_list(*Course._fields)]
 
 
 def measured(rows: Iterable[tuple[datetime, datetime | None, str]], now: datetime) -> Pace:
-    """The pace of people given by when they came, when they finished, and how."""
+    """Return the pace from rows of (arrival, end, status)."""
     came, done = [], Counter[date]()
     for arrived_at, finished_at, status in rows:
         came.append(arrived_at)
@@ -68,13 +68,13 @@ def measured(rows: Iterable[tuple[datetime, datetime | None, str]], now: datetim
     today = now.date()
     days = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     counts = tuple((day, done[day]) for day in days)
-    # An arrival of later than now is one by another machine's clock.
+    # An arrival later than now has another machine's clock.
     begun = min(today, max(days[0], min(came).date())) if came else today
     number = sum(count for _day, count in counts)
     return Pace(counts, number / ((today - begun).days + 1), max(came, default=None))
 
 
-# Of Seats; the page has the task before these, and a link to the preview behind them.
+# Columns of Seats; the page shows the task before them, and a preview link after them.
 SEATS = [
     Column("shots", "Shots", get=lambda row: row.scenario.shots),
     Column("split", "Training split", get=lambda row: row.scenario.split_number or "–"),
@@ -106,10 +106,10 @@ SEATS = [
 
 @dataclass(frozen=True)
 class Seats:
-    """The seats of one scenario: those of people by state, those of robots together.
+    """The seats of one scenario: people's seats by state, and simulated annotators.
 
-    `open_seats` are still to be completed (free or at work) as long as the study gives out seats;
-    each takes `seconds_each`, the median over `median_of` people, or the study's estimate (0).
+    `open_seats` (free or at work) are still to be completed while the study assigns seats; each
+    takes `seconds_each`, the median over `median_of` people, or the study's estimate (0).
     """
 
     scenario: Scenario
@@ -125,7 +125,7 @@ class Seats:
 
     @property
     def cells(self) -> list[str]:
-        """As text, in the order of SEATS."""
+        """Return the cells as text, in the order of SEATS."""
         return [column.text(self) for column in SEATS]
 
     @property
@@ -134,7 +134,7 @@ class Seats:
 
     @property
     def time_left(self) -> str:
-        """5 x 12 min (median of 3)."""
+        """Return text such as "5 x 12 min (median of 3)"."""
         if not self.open_seats:
             return "none"
         source = f"median of {self.median_of}" if self.median_of else "the study's estimate"
@@ -147,7 +147,7 @@ def for_scenarios(
     funnels: Mapping[tuple[int, str], Funnel],
     courses: Iterable[Course],
 ) -> list[Seats]:
-    """One row per scenario of the study, with the funnels by scenario and kind."""
+    """Return one row per scenario of the study, with the funnels by scenario and kind."""
     times = _times_of_completed(courses)
     left = _left(study)
     return [
@@ -164,7 +164,7 @@ def for_scenarios(
 
 
 def _times_of_completed(courses: Iterable[Course]) -> dict[int, list[float]]:
-    """Scenario -> active seconds of each person who completed it."""
+    """Return scenario -> active seconds of each person who completed it."""
     times: dict[int, list[float]] = defaultdict(list)
     for course in courses:
         if course.status == Status.COMPLETED and course.worked_seconds is not None:
@@ -173,7 +173,7 @@ def _times_of_completed(courses: Iterable[Course]) -> dict[int, list[float]]:
 
 
 def _left(study: Study) -> Counter[int]:
-    """Scenario -> people who are idle for longer than they may be: their seats are free."""
+    """Return scenario -> people idle beyond the limit, whose seats count as free."""
     idle = study.participations.filter(kind=Kind.PERSON).idle(database_now(), study)
     return Counter(idle.order_by().values_list("scenario", flat=True))
 
@@ -186,7 +186,7 @@ def _seats(
     robots: Funnel,
     left: int,
 ) -> Seats:
-    # Who is live or analysed has a seat number, and nobody else does: the database says so.
+    # By constraint exactly the live and analysed participations have a seat number.
     completed, working = people.analysed, people.at_work - left
     free = scenario.seats - completed - working
     return Seats(
@@ -196,7 +196,7 @@ def _seats(
         working=working,
         free=free,
         simulated=robots.analysed + robots.at_work,
-        # A closed study gives out no seat again, but people at work may finish.
+        # A closed study assigns no seats, but people at work may finish.
         open_seats=working + (0 if study.status == StudyStatus.CLOSED else free),
         seconds_each=statistics.median(times) if times else 60 * scenario.estimated_minutes,
         median_of=len(times),

@@ -1,4 +1,4 @@
-"""What in a study needs a researcher now: sentences, each with the page where it is dealt with."""
+"""Actions that a study requires of researchers: sentences with the pages for them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,20 +12,19 @@ from annotation.monitoring.progress import Progress
 from annotation.wording import in_words
 
 QUIET = timedelta(hours=6)
-# From so many verdicts on, most of them against, the rule may be wrong rather than the people.
+# From this many verdicts on, mostly failures, the rule may be at fault rather than the people.
 FEWEST_SCREENED_OUT = 3
-# A median wage of fewer says nothing yet; and what is lost to rounding is none.
+# With fewer completions the median wage is not reported; rounding differences are ignored.
 FEWEST_PAID = 3
 ENOUGH = 0.95
-NAMED = 5  # annotators named in one sentence
+NAMED = 5  # annotators named in a sentence
 
 
 @dataclass(frozen=True)
 class Need:
-    """One thing to do. `name` tells it apart on the page; `address` is the name of the page.
+    """One required action. `name` identifies it on the page; `address` names the page for it.
 
-    `subject` is another when the same thing comes up again: notices (annotation/notices) tell each
-    once.
+    `subject` changes when the same action recurs: notices (annotation/notices) report each once.
     """
 
     name: str
@@ -37,18 +36,18 @@ class Need:
     subject: str = "study"
 
 
-# The right that somebody needs to be told of it; of what is not here, to see the study.
+# The right required to see it; for others, the right to see the study.
 RIGHTS = {"rejected": "own", "pay": "pay", "wage": "pay", "flags": "read", "platform": "own"}
 
 
 def needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
-    """What the reader of this page may and should look at, most urgent first."""
+    """Return what this reader may and should look at, most urgent first."""
     listed = all_needs(study, progress, now)
     return [need for need in listed if RIGHTS.get(need.name, "see") in study.rights]
 
 
 def all_needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
-    """The same for everybody in the team: where notices come from, too."""
+    """Return the same for the whole team; notices use it too."""
     return [
         *_waiting(study, progress, now),
         *_rejected(progress),
@@ -60,7 +59,7 @@ def all_needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
 
 
 def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
-    """Who goes on only when an owner says so."""
+    """Participations that continue only after an owner's decision."""
     if not progress.waiting:
         return
     number = len(progress.waiting)
@@ -80,7 +79,7 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
 
 
 def _rejected(progress: Progress) -> Iterator[Need]:
-    """Completed work that was rejected on a platform, while no researcher has decided on it."""
+    """Completed work rejected on a platform, without a researcher's decision so far."""
     if names := progress.rejected:
         them = "it" if len(names) == 1 else "each"
         yield Need(
@@ -96,7 +95,7 @@ def _rejected(progress: Progress) -> Iterator[Need]:
 
 
 def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
-    """Signs that something is wrong with the recruitment or the rule."""
+    """Signs of problems with the recruitment or the rule."""
     people = progress.people
     judged = people.screened_out + people.qualified
     if people.screened_out >= FEWEST_SCREENED_OUT and 2 * people.screened_out > judged:
@@ -107,7 +106,7 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
             "Look at the rule",
             "study_design",
             warns=True,
-            # Told again when there are twice as many.
+            # Reported again at twice the number.
             subject=f"level {(people.screened_out // FEWEST_SCREENED_OUT).bit_length()}",
         )
     free = sum(row.free for row in progress.seats)
@@ -149,7 +148,7 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
 
 
 def _elsewhere(study: Study) -> Iterator[Need]:
-    """What is paused on a platform though the study is open here."""
+    """Studies paused on a platform while open here."""
     if study.status != StudyStatus.OPEN:
         return
     for there in study.prolific_studies.filter(status="PAUSED").exclude(pause_reason=""):
@@ -165,10 +164,10 @@ def _elsewhere(study: Study) -> Iterator[Need]:
 
 
 def _wage(study: Study, progress: Progress) -> Iterator[Need]:
-    """Whether people who completed earned less an hour than the design promises.
+    """Did people who completed earn less an hour than the design promises?
 
-    Rounding aside they cannot earn less by the ledger than the rate times their active time, unless
-    the cap of paid hours is reached: so this says that the cap is too low.
+    Apart from rounding the ledger pays at least the rate times the active time, unless the cap of
+    paid hours is reached: so this means that the cap is too low.
     """
     if not study.hourly_rate or progress.people.completed < FEWEST_PAID:
         return
@@ -186,7 +185,7 @@ def _wage(study: Study, progress: Progress) -> Iterator[Need]:
 
 
 def _due(progress: Progress) -> Iterator[Need]:
-    """Money that is owed, and work that should be looked at."""
+    """Money owed, and work to review."""
     if progress.money.due > 0:
         words = progress.money.in_words
         yield Need("pay", f"{words['due']} to pay", "Earned and not yet paid.", "Pay", "pay")
@@ -197,7 +196,7 @@ def _due(progress: Progress) -> Iterator[Need]:
 
 
 def in_force(study: Study) -> list[str]:
-    """What keeps people out now, by the design and by what was set since; [] where nothing does."""
+    """Return what excludes people now, by the design or later settings; [] if nothing does."""
     sentences = [str(rule) for rule in study.access_rules.filter(ended_at=None)]
     if not study.open_link_on:
         sentences.append("the open link is off: only personal links and platforms lead here")
