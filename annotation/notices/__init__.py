@@ -1,5 +1,5 @@
-"""What is told elsewhere about a study: webhooks, signed and kept until they have arrived.
+"""Messages about a study: notices to researchers, signed webhooks, and the audit log.
 
-Begin at webhooks.py (what is told, and when), then sending.py (how, and to whom it may go). Nothing
-here runs in an annotator's request: what happened is read from the rows that the steps have stored.
+Begin with webhooks.py (events), then sending.py (delivery and allowed addresses). None of this runs
+in an annotator's request: events are read from stored rows.
 """

@@ -1,6 +1,6 @@
-"""The audit log as it is read: its columns, and what it can be reduced to.
+"""Columns and filters of the audit log.
 
-A study's is for its readers, that of the whole server for superusers. Pay is shown to payers alone.
+Readers see the log of their study, superusers that of the server. Only payers see pay.
 """
 
 import json
@@ -15,7 +15,7 @@ from tasks.columns import Column
 
 
 def in_words(value: Any) -> str:
-    """What a change was from or to, as a page shows it."""
+    """Return an old or new value as a page shows it."""
     if value is None:
         return ""
     if not isinstance(value, dict):
@@ -31,7 +31,7 @@ def _name(entry: AuditEntry) -> str:
     return entry.by.get_username() if entry.by else ""
 
 
-# Of the page's CSV and of the API alike.
+# Columns of the page's CSV and of the API.
 COLUMNS = [
     Column("at", meaning="UTC"),
     Column("by", meaning="user name; empty: the server by itself, or a command", get=_name),
@@ -45,12 +45,12 @@ COLUMNS = [
 
 
 def of_study(study: Study) -> AuditQuerySet:
-    """What the reader of that study (StudyQuerySet.visible_to) sees of its log, newest first."""
+    """Return the log of a study as its reader (StudyQuerySet.visible_to) sees it, newest first."""
     return study.events.readable_by(study.rights).select_related("by").order_by("-at", "-pk")
 
 
 def everywhere() -> AuditQuerySet:
-    """The log of the whole server, newest first."""
+    """Return the log of the whole server, newest first."""
     return AuditEntry.objects.select_related("by", "study").order_by("-at", "-pk")
 
 
@@ -63,7 +63,7 @@ def reduced(
     until: date | None = None,
     words: str = "",
 ) -> AuditQuerySet:
-    """Those that all of these allow; `until` is the last day (UTC) that is shown."""
+    """Filter by all of these; `until` is the last day (UTC) included."""
     if topic:
         entries = entries.filter(topic=topic)
     if who:

@@ -1,9 +1,9 @@
-"""Which notices there are: what a study needs now (monitoring/todo.py), and what has happened.
+"""Notices: required actions of a study (monitoring/todo.py), and past events.
 
-Read from stored rows by `manage.py tick`, never in a request. A notice is one row by a constraint,
-so the same event is told once to each researcher, however often this runs. Whoever has switched it
-off gets the row as read and without mail, so that switching on tells nothing old. Mails are plain
-text, retried with growing gaps.
+Read from stored rows by `manage.py tick`, never in a request. A constraint makes each notice one
+row, so that each researcher gets the same event once, however often this runs. Researchers who
+switched an event off get it as read and without mail, so that switching it on sends nothing old.
+Mails are plain text, retried with growing gaps.
 """
 
 import logging
@@ -28,19 +28,19 @@ from tasks import mail
 from tasks.clock import database_now
 from tasks.models import Job, PeriodicPart
 
-# What happened longer ago is not told by mail to anybody: a server that was off, or an upgrade.
+# Older events are not mailed, such as after a server's downtime or an upgrade.
 FRESH = timedelta(days=1)
-# So long before identities are deleted, owners are told.
+# How long before the deletion of identities owners are notified.
 BEFORE_DELETION = timedelta(days=7)
 # How long a notice stays after it was read.
 KEPT = timedelta(days=90)
-# A job of fewer seconds was watched by whoever started it, unless it failed.
+# The starter watched a job of fewer seconds, unless it failed.
 LONG_JOB = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Happened:
-    """An event of a study, for whoever has the right; `only` is the one person whom it concerns."""
+    """An event of a study for holders of the right; `only` restricts it to one user."""
 
     about: str
     subject: str
@@ -52,7 +52,7 @@ class Happened:
 
 
 def collect() -> str:
-    """Store the notices that nobody has been given yet; how many are new."""
+    """Store new notices; return a sentence with their number."""
     now, new = database_now(), 0
     open_studies = Study.objects.filter(status__in=(StudyStatus.OPEN, StudyStatus.PAUSED))
     recent = Job.objects.filter(touched_at__gte=now - FRESH).values_list("parameters__study")
@@ -70,9 +70,9 @@ def collect() -> str:
 
 
 def prune() -> str:
-    """Delete what was read long ago and is never told again; how many.
+    """Delete notices read long ago that cannot recur; return a sentence with their number.
 
-    Of a study that is open the rows stay, but for those of jobs: they say what was told already.
+    Those of open studies stay, except for jobs: they record which events were sent.
     """
     told_once = Q(about=NoticeAbout.JOB) | ~Q(
         study__status__in=(StudyStatus.OPEN, StudyStatus.PAUSED)
@@ -82,7 +82,7 @@ def prune() -> str:
 
 
 def of_study(study: Study, now: datetime) -> Iterator[Happened]:
-    """Everything that can be told of it at this moment, told already or not."""
+    """Yield all present events of the study, whether notified or not."""
     if study.is_running:
         for need in todo.all_needs(study, progress.for_study(study), now):
             if need.name in NoticeAbout.values:
@@ -110,7 +110,7 @@ def _arrivals(study: Study) -> Iterator[Happened]:
 
 
 def _not_synced(study: Study) -> Iterator[Happened]:
-    """Once from the last sync that succeeded on; the log of the server says why."""
+    """Reported once since the last successful sync; the server's log has the reason."""
     failing = PeriodicPart.objects.filter(name="platforms").exclude(error="").first()
     if failing and study.prolific_studies.exclude(external_id=None).exists():
         since = failing.succeeded_at
@@ -123,7 +123,7 @@ def _not_synced(study: Study) -> Iterator[Happened]:
 
 
 def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
-    """Told to owners before their day; another day is told again."""
+    """Notify owners before the day; a changed day is notified again."""
     day = study.identities_until
     if day is not None and day <= now.date() + BEFORE_DELETION:
         yield Happened(
@@ -143,7 +143,7 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
 
 
 def _webhooks(study: Study, now: datetime) -> Iterator[Happened]:
-    """Webhooks that ended with the role or the account of their makers, for the owners."""
+    """Notify owners of webhooks that ended with the role or account of their creators."""
     for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
         what = "A webhook has ended: its maker is no longer an owner of this study"
         detail = "Nothing more is sent to its address. Make another one if you still need it."
@@ -163,7 +163,7 @@ _ENDED = Q(state__in=(Job.State.DONE, Job.State.FAILED), owner__isnull=False)
 
 
 def _of_job(job: Job) -> Happened | None:
-    """What is told of a job that has ended; None where whoever started it has watched it."""
+    """Return the notice of an ended job; None if its starter watched it."""
     if not job.has_failed and job.touched_at - job.created_at < LONG_JOB:
         return None
     what = f"A job ({job.kind.replace('_', ' ')}) {'has failed' if job.has_failed else 'is done'}"
@@ -172,9 +172,9 @@ def _of_job(job: Job) -> Happened | None:
 
 
 def _imports(now: datetime) -> int:
-    """Store the notices of jobs of no study, which are imports, for who started them; how many.
+    """Store notices of imports (jobs without a study) for their starters; return the number.
 
-    On the page alone: a mail could not be switched off for a study.
+    Only on the page: mails about them could not be switched off for a study.
     """
     ended = Job.objects.filter(_ENDED, touched_at__gte=now - FRESH)
     new = [
@@ -188,12 +188,12 @@ def _imports(now: datetime) -> int:
     ]  # fmt: skip
     known = set(Notice.objects.filter(study=None).values_list("user", "subject"))
     new = [notice for notice in new if (notice.user_id, notice.subject) not in known]
-    Notice.objects.bulk_create(new, ignore_conflicts=True)  # another process may be at it
+    Notice.objects.bulk_create(new, ignore_conflicts=True)  # another process may run
     return len(new)
 
 
 def team_of(study: Study) -> list[tuple[User, frozenset[str]]]:
-    """Everybody who can sign in and belongs to the study, with their rights in it."""
+    """Return all members of the study who can sign in, with their rights in it."""
     team = [(study.owner, RIGHTS[Role.OWNER])]
     team += [
         (member.user, RIGHTS[Role(member.role)]) for member in study.members.select_related("user")
@@ -222,28 +222,28 @@ def _store(
         and event.right in rights
         and event.only in (None, user.pk)
     ]  # fmt: skip
-    Notice.objects.bulk_create(new, ignore_conflicts=True)  # another process may be at it
+    Notice.objects.bulk_create(new, ignore_conflicts=True)  # another process may run
     return len(new)
 
 
 logger = logging.getLogger(__name__)
 
 GAPS = [timedelta(minutes=m) for m in (2, 10, 60, 360, 1440)]
-AT_ONCE = 200  # mails of one run
+AT_ONCE = 200  # mails in a run
 
 
 def send_mails() -> str:
-    """Send what is due, the oldest first; how many were sent."""
+    """Send due mails, oldest first; return a sentence with their number."""
     due = Notice.objects.filter(mail=Notice.MailState.WAITING, next_at__lte=database_now())
     rows = due.select_related("user", "study").order_by("next_at", "pk")[:AT_ONCE]
     return f"{sum(send(notice) for notice in rows)} sent"
 
 
 def send(notice: Notice) -> bool:
-    """Try once, unless another process does.
+    """Try to send once, unless another process does.
 
-    The attempt is counted and the next one set before anything is sent: a process that is killed
-    leaves a mail that is tried again.
+    The attempt is counted and the next one scheduled before sending, so that a mail is retried if
+    the process is killed.
     """
     now, tried = database_now(), notice.attempts
     gap = GAPS[min(tried, len(GAPS) - 1)]
@@ -262,8 +262,8 @@ def send(notice: Notice) -> bool:
 
 
 def message(notice: Notice) -> EmailMessage:
-    """Subject: study and event; then what, its detail, and where to look."""
-    assert notice.study is not None  # what is of no study is told on the page alone
+    """Return the mail: subject with study and event; body with details and a link."""
+    assert notice.study is not None  # notices without a study are shown on the page only
     root = settings.SITE_URL
     lines = [f"{notice.what}.".replace("..", "."), notice.detail, ""]
     lines += [f"Study: {notice.study.title}", root + reverse(notice.page, args=[notice.study.name])]

@@ -1,9 +1,9 @@
-"""Sending what webhooks are told: signed, retried with growing gaps, to public addresses alone.
+"""Delivery of webhooks: signed, retried with growing gaps, only to public addresses.
 
-The signature is that of Standard Webhooks: HMAC-SHA256 over id, time and body. Whoever receives it
-checks the signature and the time, and takes each id once. The address is looked up here, checked,
-and connected to as it was checked: neither a redirect (none is followed) nor a name that resolves
-otherwise a moment later leads anywhere else.
+The signature follows Standard Webhooks: HMAC-SHA256 over id, time and body. Receivers check
+signature and time, and accept each id once. The name is resolved and checked here, and the
+connection uses the checked address: neither redirects (none is followed) nor a changed DNS reply
+can lead elsewhere.
 """
 
 import base64
@@ -30,26 +30,26 @@ from tasks.clock import database_now
 
 logger = logging.getLogger(__name__)
 
-TIMEOUT = 10  # seconds of one delivery, from connecting to the status line of the reply
-RUN = 30  # seconds of one run; what is left then is sent by the next one
+TIMEOUT = 10  # seconds of a delivery, from connecting to the status line of the reply
+RUN = 30  # seconds of a run; the next run sends the rest
 LONGEST_LINE = 1024  # bytes of a status line
-# After so many attempts without a 2xx, so long until the next; after the last it has failed.
+# Gaps after each attempt without a 2xx; after the last one the delivery has failed.
 GAPS = [timedelta(minutes=m) for m in (1, 5, 30, 120, 360, 720, 1440)]
 CARRYING = [ipaddress.ip_network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48")]  # NAT64
-# Special by the registries of IANA, though Python calls some of their addresses global.
+# Special by the registries of IANA, though Python reports some of these addresses as global.
 SPECIAL = [
     ipaddress.ip_network(text)
     for text in ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "3fff::/20", "2620:4f:8000::/48")
 ]
-AT_ONCE = 200  # deliveries of one webhook in one run
+AT_ONCE = 200  # deliveries of a webhook in a run
 
 
 class Refused(ValueError):
-    """An address that nothing is sent to; the text is for people."""
+    """An address that must not receive requests; the text is for people."""
 
 
 def check_address(url: str) -> SplitResult:
-    """The parts of an address that may be a webhook's, before its name is looked up. Refused."""
+    """Return the parts of a valid webhook address, without resolving its name. Raises Refused."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -68,14 +68,14 @@ def check_address(url: str) -> SplitResult:
 
 
 def _is_allowed(host: str, port: int | None) -> bool:
-    """Does a setting allow that host, or host:port, wherever it is?"""
+    """Does a setting allow that host, or host:port, at any address?"""
     return {host, f"{host}:{port}"} & set(settings.WEBHOOK_HOSTS) != set()
 
 
 def place_of(parts: SplitResult) -> str:
-    """The IP address to connect to: looked up now, and public unless a setting allows others.
+    """Return the IP address to connect to: resolved now, and public unless a setting allows it.
 
-    Raises Refused where any address of the name is not public, and OSError.
+    Raises Refused if any address of the name is not public, and OSError.
     """
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -89,7 +89,7 @@ def place_of(parts: SplitResult) -> str:
 
 
 def is_public(place: str) -> bool:
-    """Is it an address of the public internet, also inside the forms that carry IPv4 in IPv6?"""
+    """Is it a public internet address, also as IPv4 embedded in IPv6?"""
     try:
         ip = ipaddress.ip_address(place.partition("%")[0])
     except ValueError:
@@ -106,17 +106,17 @@ def is_public(place: str) -> bool:
 
 
 def signature(secret: str, identity: str, at: int, body: bytes) -> str:
-    """What the header webhook-signature says: v1 and the base64 of the HMAC."""
+    """Return the header webhook-signature: v1 and the base64 of the HMAC."""
     key = base64.b64decode(secret.partition("_")[2])
     signed = f"{identity}.{at}.".encode() + body
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
 
 
 def send_due() -> int:
-    """Send what is due for RUN seconds at most, one of each webhook in turn; how many arrived.
+    """Send due deliveries for at most RUN seconds, by webhook in turn; return how many arrived.
 
-    After a failure the other deliveries of that webhook wait until it is tried again. So a receiver
-    that is slow or dead delays its own deliveries, and no part of the tick.
+    After a failure the webhook's other deliveries wait for its retry. So a slow or dead receiver
+    delays only its own deliveries, and no other part of the tick.
     """
     until, arrived = time.monotonic() + RUN, 0
     turns = _due_by_webhook()
@@ -133,7 +133,7 @@ def send_due() -> int:
 
 
 def _due_by_webhook() -> deque[deque[Delivery]]:
-    """The oldest due deliveries of each webhook; those that failed before come last."""
+    """Return the oldest due deliveries by webhook; webhooks with failures come last."""
     due = Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=database_now())
     queues = []
     for webhook in Webhook.objects.of_owners().filter(pk__in=due.order_by().values("webhook")):
@@ -143,7 +143,7 @@ def _due_by_webhook() -> deque[deque[Delivery]]:
 
 
 def _still_waits(delivery: Delivery) -> bool:
-    """Did it fail, to be tried again? Then all others of its webhook wait as long."""
+    """Did it fail with a retry pending? Then all others of its webhook wait as long."""
     now = Delivery.objects.filter(pk=delivery.pk, state=Delivery.State.WAITING).first()
     if now is None:
         return False
@@ -153,10 +153,10 @@ def _still_waits(delivery: Delivery) -> bool:
 
 
 def send(delivery: Delivery) -> bool:
-    """Try once, unless somebody else does; True where it arrived. The row says what came of it.
+    """Try once, unless another process does; True if it arrived. The row stores the outcome.
 
-    The attempt is counted and the next one set before anything is sent: a process that is killed
-    while it sends leaves a delivery that is tried again, under the same id.
+    The attempt is counted and the next one scheduled before sending, so that a delivery is retried
+    under the same id if the process is killed.
     """
     now, tried = database_now(), delivery.attempts
     gap = GAPS[min(tried, len(GAPS) - 1)]
@@ -180,7 +180,7 @@ def send(delivery: Delivery) -> bool:
 
 
 def _attempt(delivery: Delivery, at: int) -> tuple[int | None, str]:
-    """The status of the reply, or why there is none."""
+    """Return the status of the reply, or why there is none."""
     webhook, identity = delivery.webhook, str(delivery.key)
     body = json.dumps({**delivery.body, "id": identity}, sort_keys=True).encode()
     try:
@@ -202,10 +202,10 @@ def _attempt(delivery: Delivery, at: int) -> tuple[int | None, str]:
 
 
 def post(url: str, body: bytes, headers: dict[str, str]) -> int:
-    """POST to the address that was checked; the status. Raises Refused, OSError.
+    """POST to the checked address and return the status. Raises Refused, OSError.
 
-    All of it ends within TIMEOUT, whatever the receiver does; looking up its name has the limits of
-    the system's resolver. A redirect is a status, and is not followed.
+    It ends within TIMEOUT, whatever the receiver does; the system's resolver has its own limits for
+    name lookups. A redirect is returned as status, not followed.
     """
     parts = check_address(url)
     place, until = place_of(parts), time.monotonic() + TIMEOUT
@@ -224,7 +224,7 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> int:
 
 
 def _connected(parts: SplitResult, place: str, until: float) -> socket.socket:
-    """A connection to that IP address; with TLS the certificate is the host's."""
+    """Connect to that IP address; with TLS the certificate must match the host."""
     is_secure = parts.scheme == "https"
     raw = socket.create_connection((place, parts.port or (443 if is_secure else 80)), _left(until))
     if not is_secure:
@@ -238,7 +238,7 @@ def _connected(parts: SplitResult, place: str, until: float) -> socket.socket:
 
 
 def _status(connection: socket.socket, until: float) -> int:
-    """The status of the reply's first line; nothing after it is read, not even after a 1xx."""
+    """Return the status of the reply's first line, and read nothing further, even after a 1xx."""
     line = b""
     while b"\n" not in line and len(line) < LONGEST_LINE:
         connection.settimeout(_left(until))
@@ -253,7 +253,7 @@ def _status(connection: socket.socket, until: float) -> int:
 
 
 def _left(until: float) -> float:
-    """The seconds that are left. Raises TimeoutError."""
+    """Return the seconds left. Raises TimeoutError."""
     left = until - time.monotonic()
     if left <= 0:
         raise TimeoutError(f"no status line after {TIMEOUT} seconds")

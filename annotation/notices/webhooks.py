@@ -1,8 +1,8 @@
-"""What webhooks are told: events read from the rows that the steps have stored.
+"""Webhook events, read from stored rows.
 
-`collect` runs in `manage.py tick`, never in an annotator's request. Each event is
-one Delivery for each webhook that asks for it, by a constraint: nothing is told twice, and nothing
-is lost by a process that was stopped. sending.py sends them.
+`collect` runs in `manage.py tick`, never in an annotator's request. A constraint allows one
+Delivery for each event and webhook, so that none is sent as two deliveries, and a stopped process
+loses none. sending.py sends them.
 """
 
 import base64
@@ -30,10 +30,10 @@ from annotation.recruitment import identities
 from tasks.clock import database_now
 from tasks.models import Job
 
-MAX_WEBHOOKS = 20  # of a study
+MAX_WEBHOOKS = 20  # in a study
 PREFIX = "whsec_"  # as Standard Webhooks writes secrets
 FINISHED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN)
-# What the log of the study says -> the event.
+# Entry of the study's log -> event.
 LOGGED = {
     "paused": Event.STUDY_PAUSED,
     "Paused automatically": Event.STUDY_PAUSED,
@@ -42,11 +42,11 @@ LOGGED = {
 
 
 class WebhookError(ValueError):
-    """Why no webhook is made; the text is for people."""
+    """Why a webhook was not created; the text is for people."""
 
 
 def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, str]:
-    """A webhook and its secret, which is shown this once. Raises WebhookError."""
+    """Create a webhook; return it with its secret, shown only once. Raises WebhookError."""
     unknown = sorted(set(events) - set(Event.values))
     if unknown or not events:
         raise WebhookError(f"Choose among these events: {', '.join(Event.values)}.")
@@ -56,7 +56,7 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
         raise WebhookError(str(error)) from None
     secret = PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
     with transaction.atomic():
-        Study.objects.locked().get(pk=study.pk)  # of two at once the second counts the first
+        Study.objects.locked().get(pk=study.pk)  # the second of two requests counts the first
         if study.webhooks.count() >= MAX_WEBHOOKS:
             raise WebhookError(f"A study has at most {MAX_WEBHOOKS} webhooks.")
         webhook = Webhook.objects.create(
@@ -75,20 +75,20 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
 
 
 def collect_and_send() -> str:
-    """Both, for `manage.py tick`; what was done."""
+    """Do both, for `manage.py tick`; return a sentence with the result."""
     end_of_former_owners()
     new = collect()
     return f"{new} new, {sending.send_due()} arrived"
 
 
 def end_of_former_owners() -> None:
-    """End the webhooks whose maker left the study, has another role there, or is closed."""
+    """End webhooks whose creator is no longer an owner of the study or has a closed account."""
     for webhook in Webhook.objects.exclude(pk__in=Webhook.objects.of_owners().values("pk")):
         webhook.end(why=WITH_MAKER)
 
 
 def collect() -> int:
-    """Store a delivery for each event that no delivery tells yet; how many are new."""
+    """Store a delivery for each new event; return their number."""
     before = Delivery.objects.count()
     for webhook in Webhook.objects.of_owners().select_related("study"):
         now = database_now()
@@ -106,13 +106,13 @@ def collect() -> int:
                 for event, subject, data in events_of(webhook)
                 if event in webhook.events and (event, subject) not in told
             ],
-            ignore_conflicts=True,  # another process may be at it
+            ignore_conflicts=True,  # another process may run
         )
     return Delivery.objects.count() - before
 
 
 def events_of(webhook: Webhook) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(event, what it is about, data) since the webhook was made, told already or not."""
+    """Yield (event, subject, data) since the webhook was created, sent or not."""
     study, since = webhook.study, webhook.created_at
     ended = study.participations.filter(status__in=FINISHED, finished_at__gte=since)
     for participation in ended.only("pseudonym", "status", "kind", "scenario_id", "finished_at"):
@@ -147,7 +147,7 @@ def _finished(participation: Participation) -> dict[str, Any]:
 
 
 def filled(study: Study) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Scenarios all of whose seats of people are taken; once for each number of seats."""
+    """Yield scenarios with all seats of people taken; once for each number of seats."""
     holding = Participation.objects.holding_seats(database_now(), study).filter(kind=Kind.PERSON)
     taken: dict[int, int] = {}
     for scenario in holding.order_by().values_list("scenario_id", flat=True):
