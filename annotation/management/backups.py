@@ -1,8 +1,8 @@
-"""A backup as one file: the database as of one moment, the files in var/, and which keys it needs.
+"""Backup in one file: a snapshot of the database, the files in var/, and fingerprints of the keys.
 
-The keys themselves are not in it: whoever has both can read the ids of workers. It is a tar
-archive, encrypted with age where a recipient is given. Its last member, backup.json, has the
-SHA-256 of all others, so that a file that is cut off or altered is not taken for a backup.
+The keys are not included: with backup and keys one can read the ids of workers. The file is a tar
+archive, encrypted with age if a recipient is given. Its last member, backup.json, has the SHA-256
+of all others, so that a truncated or altered file is detected.
 """
 
 import contextlib
@@ -33,18 +33,18 @@ WRITTEN = "last_backup.txt"  # in var/: for `manage.py check`
 DATABASES = {"sqlite": "database.sqlite3", "postgresql": "database.dump"}
 KEYS = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
 FOLDERS = ("uploads", "jobs")  # of var/
-# Tables whose rows are not in a backup: whoever reads one must not be signed in by it.
+# Rows of these tables are left out: a backup must not contain valid sessions.
 LEFT_OUT = ("django_session", "shared_cache")
-# What of our connection says where the database is; our limits of statements are not for a dump.
+# Connection options that locate the database; our statement limits must not apply to a dump.
 PLACE = ("host", "port", "user", "dbname", "service", "sslmode", "sslrootcert", "sslcert", "sslkey")
 ENCRYPTED = b"age-encryption.org/"
 
 
 def write(path: Path, recipient: str = "") -> dict[str, Any]:
-    """Write the backup while people work; what backup.json says. Raises CommandError.
+    """Write the backup while the server runs; return backup.json. Raises CommandError.
 
-    The files are read after the database, so that none is missing which the database names; the
-    path must be new, and is there as a whole or not at all.
+    Files are read after the database, so that every file that the database names is included. The
+    path must be new; it appears only when the backup is complete.
     """
     if path.exists():
         raise CommandError(f"{path} is there already: a backup never replaces another.")
@@ -61,19 +61,19 @@ def write(path: Path, recipient: str = "") -> dict[str, Any]:
             with archive.open("rb") as plain, finished.open("wb") as out:
                 age.encrypt_io(plain, out, [_recipient(age, recipient)])
         finished.chmod(0o600)
-        os.link(finished, path)  # refuses what has come there meanwhile
+        os.link(finished, path)  # fails if the path has been created meanwhile
     (Path(settings.VAR_DIR) / WRITTEN).write_text(f"{told['made_at']}\n")
     return told
 
 
 def last() -> datetime | None:
-    """When a backup was last written from this folder; None: never."""
+    """Return when a backup was last written from this folder, or None."""
     path = Path(settings.VAR_DIR) / WRITTEN
     return datetime.fromisoformat(path.read_text().strip()) if path.exists() else None
 
 
 def _add(tar: tarfile.TarFile, members: list[tuple[str, Path]], folder: Path) -> dict[str, Any]:
-    """Add the members, and last what tells of them; a file that has gone meanwhile is left out."""
+    """Add the members, then backup.json, which describes them; deleted files are left out."""
     sums = {}
     for name, path in members:
         with contextlib.suppress(FileNotFoundError):
@@ -94,7 +94,7 @@ def _add(tar: tarfile.TarFile, members: list[tuple[str, Path]], folder: Path) ->
 
 
 def _files() -> list[tuple[str, Path]]:
-    """(name in the archive, path) of every file of var/ that belongs to rows, and of its id."""
+    """Return (name in the archive, path) of the files in var/: installation id, FOLDERS."""
     root = Path(settings.VAR_DIR)
     paths = [root / installation.FILE]
     paths += [path for name in FOLDERS for path in sorted((root / name).rglob("*"))]
@@ -102,7 +102,7 @@ def _files() -> list[tuple[str, Path]]:
 
 
 def fingerprints() -> dict[str, str]:
-    """By which to tell whether a key is the same; nothing of the key can be read off them."""
+    """Return fingerprints that identify the keys without revealing them."""
     return {name: _of_key(name) for name in KEYS}
 
 
@@ -117,7 +117,7 @@ def _sha256(path: Path) -> str:
 
 
 def dump(path: Path) -> None:
-    """Write the database as of one moment to that path, without the rows of LEFT_OUT."""
+    """Write a snapshot of the database to that path, without the rows of LEFT_OUT."""
     connection.ensure_connection()
     if connection.vendor == "sqlite":
         with contextlib.closing(sqlite3.connect(path)) as copy:
@@ -132,7 +132,7 @@ def dump(path: Path) -> None:
 
 
 def _run(program: str, *options: str) -> None:
-    """A program of PostgreSQL on our database; its password is in no list of processes."""
+    """Run a PostgreSQL program on our database; its password is not visible in process lists."""
     known = connection.get_connection_params()
     place = {name: known[name] for name in PLACE if known.get(name)}
     secret = {"PGPASSWORD": known["password"]} if known.get("password") else {}
@@ -151,10 +151,10 @@ def _run(program: str, *options: str) -> None:
 
 
 def restore(path: Path, identity: Path | None = None) -> dict[str, Any]:
-    """Put a backup into an empty database and an empty var/; what backup.json says.
+    """Restore a backup into an empty database and an empty var/; return backup.json.
 
-    Raises CommandError, before anything is changed, for a file that is no whole backup, another
-    engine, other keys, or a place that is not empty.
+    Raises CommandError, before any change, for an incomplete file, another database engine, other
+    keys, or a database or var/ that is not empty.
     """
     _require_empty()
     root = Path(settings.VAR_DIR)
@@ -184,7 +184,7 @@ def _require_empty() -> None:
 
 @contextlib.contextmanager
 def _opened(path: Path, identity: Path | None, folder: Path) -> Iterator[IO[bytes]]:
-    """The archive as a plain file, decrypted where it is encrypted."""
+    """Yield the archive as a plain file, decrypted if necessary."""
     with path.open("rb") as file:
         is_encrypted = file.read(len(ENCRYPTED)) == ENCRYPTED
         file.seek(0)
@@ -211,9 +211,9 @@ def _key_line(identity: Path) -> str:
 
 
 def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
-    """Files alone, and none outside of `folder`; by hand, as Debian 12's Python has no filter.
+    """Extract regular files only, none outside `folder`; Debian 12's Python has no tar filter.
 
-    Raises CommandError for anything else; `path` names the backup in it.
+    Raises CommandError for anything else; `path` is the name of the backup in it.
     """
     try:
         with tarfile.open(fileobj=file) as tar:
@@ -231,7 +231,7 @@ def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
 
 
 def _checked(folder: Path, path: Path) -> dict[str, Any]:
-    """What backup.json says, once all of it holds. Raises CommandError."""
+    """Return backup.json after all checks. Raises CommandError."""
     try:
         told = json.loads((folder / LAST).read_text())
         sums, keys, engine = told["sha256"], told["keys"], told["database"]
@@ -261,7 +261,7 @@ def _load(dump: Path) -> None:
         connection.close()
         target = Path(connection.settings_dict["NAME"])
         for name in (target.name, f"{target.name}-wal", f"{target.name}-shm"):
-            target.with_name(name).unlink(missing_ok=True)  # empty: it was looked at
+            target.with_name(name).unlink(missing_ok=True)  # the check above found it empty
         shutil.move(dump, target)
         target.chmod(0o600)
         return
@@ -276,7 +276,7 @@ def _recipient(age: Any, text: str) -> Any:
 
 
 def _age() -> Any:
-    """The library, or a sentence."""
+    """Import age, or raise CommandError."""
     try:
         return importlib.import_module("pyrage")
     except ModuleNotFoundError:

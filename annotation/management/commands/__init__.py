@@ -1,1 +1,1 @@
-"""One module a command; `python manage.py help` lists them."""
+"""One module for each command; `python manage.py help` lists them."""

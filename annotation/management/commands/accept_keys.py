@@ -1,4 +1,4 @@
-"""Go on with other keys than the data were stored under, where those are lost for good."""
+"""Accept the current keys after the previous ones were lost."""
 
 from argparse import ArgumentParser
 from typing import Any

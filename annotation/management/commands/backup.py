@@ -1,4 +1,4 @@
-"""Write everything that an installation holds, but its keys, into one file."""
+"""Write everything that an installation holds, except its keys, into one file."""
 
 from argparse import ArgumentParser
 from pathlib import Path

@@ -18,12 +18,12 @@ from annotation.study import design, design_file, lifecycle, minutes
 from annotation.study.design_file import DesignFile
 from tasks.models import Task
 
-# Each field of a design is a flag, but for the table of the audience.
+# Each design field is a flag, except the table of the audience.
 FLAGS = [name for name in design_file.FIELDS.values() if name not in ("name", "audience")]
 
 
 def _option(field: Any) -> dict[str, Any]:
-    """How argparse reads that field; an amount is read later, from its text."""
+    """Return the argparse options of that field; amounts are parsed later, from their text."""
     words = str(field.help_text or field.verbose_name).replace("%", "%%")
     if isinstance(field, models.BooleanField):
         return {"action": BooleanOptionalAction, "default": None, "help": words}
@@ -88,7 +88,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _flags(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The fields of the study that flags set."""
+        """Return the study fields that flags set."""
         given = {name: options[name] for name in ("name", *FLAGS) if options[name] is not None}
         for name in given:
             if isinstance(Study._meta.get_field(name), models.DecimalField):
@@ -98,7 +98,7 @@ class Command(BaseCommand):
     def _save(
         self, study: Study, tasks: list[Task], upstream: list[Task], read: DesignFile | None
     ) -> None:
-        """Save the draft. An error says its field, or the file and the key that set it."""
+        """Save the draft. Errors name the field, or the file and key that set it."""
         design.suggest_limits(study, tasks)
         try:
             design.save_draft(study, tasks, upstream=upstream)

@@ -1,4 +1,4 @@
-"""What `make demo` runs: a study with simulated results and free seats for people, served."""
+"""Set up and serve the demo (`make demo`): a study with simulated results and seats for people."""
 
 import os
 import secrets
@@ -24,7 +24,7 @@ TASKS = ("sentiment", "inference", "entities", "questions")
 
 
 def _listens(host: str, port: int, server: int) -> bool:
-    """Wait until somebody listens there; False if the process of the server ends before."""
+    """Wait until the port accepts connections; False if the server process ends before."""
     while os.getppid() == server:
         try:
             socket.create_connection((host, port), timeout=1).close()
@@ -61,7 +61,7 @@ class Command(BaseCommand):
         self.stdout.flush()
         connection.close()
         server = os.getpid()
-        if os.fork() == 0:  # this process becomes the server; another tells when it listens
+        if os.fork() == 0:  # this process becomes the server; the child announces when it listens
             if _listens(host, port, server):
                 self.stdout.write(links)
                 self.stdout.flush()
@@ -78,7 +78,7 @@ class Command(BaseCommand):
         )  # fmt: skip
 
     def _check_that_free(self, host: str, port: int) -> None:
-        """The server shares a port with whoever has it, and each gets half of the requests."""
+        """Refuse a port in use: the servers would share it and each get half of the requests."""
         try:
             socket.create_server((host, port)).close()
         except OSError as error:
@@ -88,7 +88,7 @@ class Command(BaseCommand):
             ) from None
 
     def _researcher(self) -> str:
-        """The account `demo`; its password is kept in var/, to be printed again."""
+        """Return the password of the account `demo`, stored in var/ to be printed again."""
         path = settings.VAR_DIR / "demo-password.txt"
         users = get_user_model().objects
         user = users.filter(username="demo").first() or users.create_user("demo")

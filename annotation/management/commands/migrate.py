@@ -1,4 +1,4 @@
-"""Django's migrate, which the check of the guards does not stop: it is what puts them back."""
+"""Django's migrate without the check of the guards, since migrate restores them."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from annotation import guards
 
 class Command(migrate.Command):
     def check(self, *args: Any, **kwargs: Any) -> None:
-        # An upgrade that broke off, and a release that guards more, would refuse their own cure.
+        # Otherwise a failed upgrade, or a release with more guards, would block its own repair.
         checks = registry.registry.registered_checks
         checks.discard(guards.answers_are_guarded)
         try:

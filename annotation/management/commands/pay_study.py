@@ -1,4 +1,4 @@
-"""Pay what the ledger of a study says, through Prolific; by hand what cannot go that way."""
+"""Pay the due ledger entries of a study through Prolific; list the rest for manual payment."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -51,7 +51,7 @@ class Command(BaseCommand):
             raise CommandError("Not everything was paid; run it again.")
 
     def _dry_run(self, study: Study) -> None:
-        """What is in the ledger and in no batch; entries of those who may come back are missing."""
+        """Print ledger entries without a batch; those of people who may return are missing."""
         for entry in batches.unpaid(study):
             method, _study = batches.payout_route(entry)
             self.stdout.write(

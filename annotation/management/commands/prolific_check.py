@@ -1,7 +1,7 @@
-"""Find out on the real Prolific what its documents leave open, before the first paid study.
+"""Test open points of Prolific's documentation on the real service, before the first paid study.
 
-Reads, and one small draft that is never published and deleted again. What only a participant can
-show (the audience of a token, what REQUEST_RETURN does) is read from a study that has run.
+Reads, and creates one small draft that is never published and is deleted again. What only a
+participant can show (the audience of a token, effects of REQUEST_RETURN) is read from a past study.
 """
 
 import json
@@ -19,7 +19,7 @@ from annotation.platforms.prolific.client import Client, status_of
 from annotation.platforms.prolific.errors import ProlificError
 from annotation.platforms.prolific.submissions import Row
 
-ESTIMATE = 3  # minutes: the documented least for the longest time is 12
+ESTIMATE = 3  # minutes: Prolific's documented minimum for the maximum time is 12
 
 
 class Command(BaseCommand):
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{what}: {finding}")
 
     def _account(self, client: Client) -> str:
-        """Which workspace, project and currency everything happens in; the project."""
+        """Print workspace, project and currency in use; return the project."""
         workspace = client.workspace()
         project = client.project(workspace)
         currency = client.currency(workspace)
@@ -75,7 +75,7 @@ class Command(BaseCommand):
         return project
 
     def _token(self, client: Client, address: str) -> None:
-        """What a signed address really claims; only the ids' names are shown."""
+        """Print the claims of a signed address; of the ids only the names."""
         token = parse_qs(urlsplit(address).query).get("prolific_token", [""])[0]
         try:
             header = jwt.get_unverified_header(token)
@@ -100,7 +100,7 @@ class Command(BaseCommand):
         self._say("subject is the submission", claims.get("sub") == session)
 
     def _returns(self, client: Client, study: str) -> None:
-        """Outcomes of return requests."""
+        """Print outcomes of return requests."""
         outcomes: dict[str, int] = {}
         for told in client.submissions(study):
             row = Row.read(told)
@@ -111,7 +111,7 @@ class Command(BaseCommand):
         )
 
     def _draft(self, client: Client, project: str) -> None:
-        """What creation accepts: a longest time that is too short, signing, a paid screen-out."""
+        """Print what creation accepts: a too short maximum time, signing, a paid screen-out."""
         shortest = drafts.shortest_maximum(ESTIMATE)
         with self._created(client, project, maximum_allowed_time=shortest) as draft:
             self._say(f"longest time of {shortest} minutes", draft["maximum_allowed_time"])
@@ -130,7 +130,7 @@ class Command(BaseCommand):
 
     @contextmanager
     def _created(self, client: Client, project: str, **fields: Any) -> Iterator[dict[str, Any]]:
-        """A draft with these fields for a moment; what Prolific made of it, or refused."""
+        """Create a draft with these fields temporarily; yield Prolific's reply or error."""
         asked = {**_study(project), **fields}
         try:
             draft = client.create_study(asked)
@@ -148,7 +148,7 @@ class Command(BaseCommand):
 
 
 def _study(project: str) -> dict[str, Any]:
-    """The smallest draft that shows something; it leads nowhere."""
+    """Return the fields of a minimal draft; its link is a dummy."""
     return {
         "project": project,
         "name": "Handful's check (a draft, deleted at once)",

@@ -1,4 +1,4 @@
-"""Delete who somebody was, once they are paid."""
+"""Delete the identities of annotators who have been paid."""
 
 from argparse import ArgumentParser
 from typing import Any

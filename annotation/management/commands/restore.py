@@ -1,4 +1,4 @@
-"""Put a backup into an empty installation, and look at what it has become."""
+"""Restore a backup into an empty installation and check the result."""
 
 from argparse import ArgumentParser
 from pathlib import Path

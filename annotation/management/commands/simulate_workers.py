@@ -1,4 +1,4 @@
-"""Fill a study's simulated seats with robots."""
+"""Fill a study's simulated seats with simulated annotators."""
 
 import multiprocessing
 import random
@@ -62,7 +62,7 @@ class Command(BaseCommand):
                 answers += one_walk(job)
                 progress.update()
         else:
-            # A connection cannot be shared between processes: each opens its own.
+            # Processes cannot share a connection: each opens a new one.
             connections.close_all()
             with multiprocessing.get_context("fork").Pool(processes) as pool:
                 for given in pool.imap_unordered(one_walk, jobs):
@@ -72,11 +72,11 @@ class Command(BaseCommand):
         return answers
 
 
-_knowledge: dict[str, Knowledge] = {}  # by the hash of the frozen design, in each process
+_knowledge: dict[str, Knowledge] = {}  # by hash of the frozen design, in each process
 
 
 def one_walk(job: tuple[int, str, str, str | None, str]) -> int:
-    """Walk one annotator; return the number of answers given."""
+    """Run one simulated annotator; return the number of answers."""
     study_id, policy, seed, url, address = job
     study = Study.objects.get(pk=study_id)
     if study.manifest_hash not in _knowledge:

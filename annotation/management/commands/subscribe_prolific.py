@@ -1,4 +1,4 @@
-"""Set up the webhooks of Prolific for this Handful."""
+"""Set up Prolific's webhooks for this installation."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -31,7 +31,7 @@ class Command(BaseCommand):
         try:
             client = Client(patient=True)
             workspace = client.workspace()
-            # The workspace has one secret for all of its programs: the one that is there stays.
+            # A workspace has one secret for all of its programs: keep an existing one.
             secret = "" if options["replace_secret"] else client.secret(workspace)
             if secret:
                 self.stderr.write(
