@@ -1,4 +1,4 @@
 """The researcher's pages: tasks, studies, annotators, platforms, lists, links, pay, team.
 
-Begin with urls.py. Results have pages of their own in analysis/pages.
+Begin with urls.py. Pages with results are in analysis/pages.
 """

@@ -1,4 +1,4 @@
-"""Forms that make an account: of the first owner, and of somebody who was invited."""
+"""Forms that create or change accounts: first owner, invited users, time zone, address."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ from annotation.study.accounts import DELETED
 
 
 class AccountForm(UserCreationForm):
-    """A name that nobody has, a password twice, and an e-mail address if one likes."""
+    """A free user name, a password twice, and an optional e-mail address."""
 
     class Meta:
         model = User
@@ -43,19 +43,19 @@ class AccountForm(UserCreationForm):
         self.fields["password2"].help_text = ""
 
     def clean_username(self) -> str:
-        """None that a deleted account has (annotation/study/accounts.py)."""
+        """Refuse names of deleted accounts (annotation/study/accounts.py)."""
         name = str(super().clean_username())
         if name.lower().startswith(DELETED):
             raise forms.ValidationError("Choose another name: this is how deleted accounts appear.")
         return name
 
     def clean_email(self) -> str:
-        """In small letters, as mails about the account look it up."""
+        """Convert to lower case, as lookups by mail address expect."""
         return str(self.cleaned_data["email"]).lower()
 
 
 class TimeZoneForm(forms.ModelForm):
-    """The zone in which the pages show times."""
+    """The time zone of times on the pages."""
 
     time_zone = forms.ChoiceField(
         label="Time zone",
@@ -74,7 +74,7 @@ class TimeZoneForm(forms.ModelForm):
 
 
 class AddressForm(forms.Form):
-    """The address of mails about studies and passwords; empty: none."""
+    """The mail address for studies and passwords; empty: none."""
 
     email = forms.EmailField(
         label="E-mail",
@@ -84,12 +84,12 @@ class AddressForm(forms.Form):
     )
 
     def clean_email(self) -> str:
-        """In small letters, as mails about the account look it up."""
+        """Convert to lower case, as lookups by mail address expect."""
         return str(self.cleaned_data["email"]).lower()
 
 
 class FirstOwnerForm(AccountForm):
-    """The same, with the code that the server printed."""
+    """The account form with the code that the server printed."""
 
     code = forms.CharField(
         label="Code",
@@ -113,7 +113,7 @@ class FirstOwnerForm(AccountForm):
 
 
 class InvitationForm(PageForm):
-    """Whom to invite to this server."""
+    """The person to invite to this server."""
 
     key = "invitation"
     email = forms.EmailField(
@@ -124,7 +124,7 @@ class InvitationForm(PageForm):
 
 
 class UserForm(PageForm):
-    """The account whose button was pressed, and the button."""
+    """The account whose button was pressed, and the action."""
 
     key = "user"
     user = RowField(
@@ -139,7 +139,7 @@ class UserForm(PageForm):
         error_messages={"invalid_choice": "This action does not exist."},
     )
 
-    # Of "delete" alone, which nothing takes back.
+    # Only for "delete", which is irreversible.
     typed = forms.CharField(required=False)
 
     def __init__(self, by: User, *args: Any, **kwargs: Any):
@@ -158,7 +158,7 @@ class UserForm(PageForm):
 @never_cache
 @sensitive_post_parameters()
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """GET shows what one is invited to; POST accepts it. 404 once it was used or has ended."""
+    """GET shows an invitation; POST accepts it. 404 if it was used or has ended."""
     found = Invitation.objects.of(token)
     if found is None:
         return render(request, "researcher/invitation.html", status=404)

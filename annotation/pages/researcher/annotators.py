@@ -1,4 +1,4 @@
-"""The researcher's page of one annotator: answers beside the gold, in the analysis or not."""
+"""The researcher's page of one annotator: answers compared with gold, decisions, data."""
 
 from typing import Any
 
@@ -38,23 +38,23 @@ PER_PAGE = 50
 
 @signed_in("GET")
 def participation(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Everything that one annotator answered, in the order in which it was shown.
+    """Show all answers of one annotator, in the order of display.
 
-    Answers are for who may read them, money for who may pay.
+    Answers require the right to read, money the right to pay.
     """
     return _page(request, annotator_of(request, name, pseudonym, "see"))
 
 
 @signed_in("GET")
 def personal_data_file(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
-    """What this annotator may ask for, as far as the researcher may read it."""
+    """Download the annotator's personal data, as far as the researcher may read it."""
     annotator = annotator_of(request, name, pseudonym, "see")
     return own_data_file(annotator, annotator.study.rights)
 
 
 @signed_in("GET")
 def behaviour_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Annotators with quality flags and their reasons, those with most flags first."""
+    """List annotators with quality flags and reasons, most flags first."""
     return _behaviour(request, study_of(request, name, "read"))
 
 
@@ -63,7 +63,7 @@ def _behaviour(
     study: Study,
     form: decisions.TickedForm | None = None,
 ) -> HttpResponse:
-    """The list, with an exclusion of several at once that was refused, if one was."""
+    """Render the list, with the errors of a refused exclusion of several."""
     seen = flags.sentences(study)
     rows = flags.ranked(study, seen)
     context = {
@@ -80,7 +80,7 @@ def _behaviour(
 
 
 def _code(annotator: Participation) -> str:
-    """The completion code that their last page shows; "" before their end."""
+    """Return the completion code of the annotator's last page; "" before the end."""
     way_out = current_exit(annotator)
     return way_out.code if way_out else ""
 
@@ -98,7 +98,7 @@ def _page(
     told_steps = (*JUDGED_STEPS, *REVEALED) if spares_training else ()
     wrong_only = request.GET.get("show") == "wrong"
     if wrong_only:
-        # What is hidden is not told by leaving the right ones out either.
+        # Omitting only the correct answers would reveal hidden scores.
         turns = turns.filter(answer__s1__lt=1)
         turns = turns.filter(step__in=told_steps) if is_hidden else turns
     part = Paginator(turns.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
@@ -136,7 +136,7 @@ def _page(
 
 
 def _decisions(annotator: Participation, may_read: bool, may_pay: bool) -> QuerySet[Decision]:
-    """Decisions on pay for payers; the others, which reveal scores, for readers of results."""
+    """Return decisions on pay for payers; the others, which reveal scores, for readers."""
     on_pay = Q(about__in=[Decision.About.PAY, Decision.About.RELEASE])
     seen = (on_pay if may_pay else Q(pk=None)) | (~on_pay if may_read else Q(pk=None))
     return annotator.decisions.select_related("by").filter(seen)
@@ -145,7 +145,7 @@ def _decisions(annotator: Participation, may_read: bool, may_pay: bool) -> Query
 def _beside(
     annotator: Participation, is_hidden: bool, told_steps: tuple[Step, ...]
 ) -> list[participants.Beside]:
-    """This annotator beside the others, as far as scores may be seen."""
+    """Return comparisons with other annotators, as far as scores are visible."""
     untold = [step for step in Step if step not in told_steps] if is_hidden else []
     return participants.beside(annotator, untold)
 
@@ -155,9 +155,9 @@ def _flags(annotator: Participation) -> list[str]:
 
 
 def _row(annotator: Participation, turn: Turn, is_hidden: bool) -> dict:
-    """A turn with its answer beside the gold; without one it is the question they are at.
+    """Return a turn with answer and gold; without an answer it is the current question.
 
-    While the score is hidden it is the answer alone.
+    While the score is hidden only the answer is included.
     """
     card, example = turn.card, turn.example
     if turn.given is None:

@@ -1,4 +1,4 @@
-"""The fields of the audience in the form of a study: they convert, study/audience.py judges."""
+"""Audience fields of the study form: they convert values; study/audience.py validates them."""
 
 import json
 import re
@@ -59,7 +59,7 @@ READ: dict[str, Callable[[str], Any]] = {
 
 
 class AudienceForm(forms.Form):
-    """Whom Prolific shows the study to, one field for each key of the audience."""
+    """The audience on Prolific, with one field for each key."""
 
     audience_countries = forms.CharField(widget=_area(), **_said("countries"))
     audience_languages = forms.CharField(widget=_area(), **_said("languages"))
@@ -71,7 +71,7 @@ class AudienceForm(forms.Form):
     audience_content_warning = forms.CharField(widget=_area(), **_said("content_warning"))
 
     def audience(self) -> dict[str, Any]:
-        """The audience that the fields hold; what cannot be read is refused at its field."""
+        """Return the audience in the fields; unreadable values become errors of their fields."""
         held = {}
         for key in audience.FIELDS:
             value = self.cleaned_data.get(f"{PREFIX}{key}")
@@ -85,7 +85,7 @@ class AudienceForm(forms.Form):
         return held
 
     def refuse_audience(self, sentences: list[str]) -> None:
-        """Put what is wrong with the audience at its fields."""
+        """Add errors of the audience to its fields."""
         for sentence in sentences:
             key, _colon, words = sentence.partition(": ")
             name = f"{PREFIX}{key}"
@@ -95,7 +95,7 @@ class AudienceForm(forms.Form):
 
 
 def as_text(key: str, value: Any) -> Any:
-    """A value of the audience as its field shows it."""
+    """Return a value of the audience as its field shows it."""
     if key in ("countries", "languages"):
         return "\n".join(value)
     if key == "quotas":
@@ -107,12 +107,12 @@ def as_text(key: str, value: Any) -> Any:
 
 
 def shown(held: dict[str, Any]) -> list[tuple[str, Any]]:
-    """(label, value) of what an audience says."""
+    """Return (label, value) for the entries of an audience."""
     return [
         (audience.FIELDS[key][0], as_text(key, held[key])) for key in audience.FIELDS if key in held
     ]
 
 
 def initial(held: dict[str, Any]) -> dict[str, Any]:
-    """What the fields show of an audience."""
+    """Return initial values of the fields for an audience."""
     return {f"{PREFIX}{key}": as_text(key, value) for key, value in held.items()}

@@ -1,4 +1,4 @@
-"""The pages of the audit log: of a study, and of the whole server."""
+"""Pages of the audit log, for a study and for the whole server."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from tasks.downloads import csv_download
 
 
 class LogForm(PageForm):
-    """Sent by GET: what is wrong is shown at its field, and reduces nothing."""
+    """Filters in a GET request; an invalid field shows its error and has no effect."""
 
     key = "log"
     topic = forms.ChoiceField(label="What", required=False)
@@ -37,7 +37,7 @@ class LogForm(PageForm):
         ]  # fmt: skip
 
     def reduced(self) -> AuditQuerySet:
-        """The entries that fit the fields which are right."""
+        """Return the entries that match the valid fields."""
         self.is_valid()
         return audit_log.reduced(self.entries, **self.cleaned_data)
 
@@ -47,14 +47,14 @@ PER_PAGE = 50
 
 @signed_in("GET")
 def log(request: ResearcherRequest, name: str) -> HttpResponse:
-    """What was done to a study and its people, newest first; `?format=csv` is a file of it."""
+    """List actions on a study and its people, newest first; `?format=csv` downloads them."""
     study = study_of(request, name, "read")
     return _shown(request, audit_log.of_study(study), study)
 
 
 @signed_in("GET")
 def site_log(request: ResearcherRequest) -> HttpResponse:
-    """What was done on this server, for superusers."""
+    """List actions on this server, for superusers."""
     if not request.user.is_superuser:
         raise PermissionDenied("Only superusers read the log of the whole server.")
     return _shown(request, audit_log.everywhere(), None)

@@ -1,7 +1,7 @@
-"""Import a dataset: the file, its columns and card; then it goes on as an import of a task.
+"""Import a dataset: the file, its columns and card; then the import continues as for a task.
 
-After these two pages the files of the task are there: task_import shows their report and ten
-examples as annotators will see them, and confirms.
+These two pages create the files of the task; task_import then shows their report and ten examples
+as annotators will see them, and confirms.
 """
 
 import re
@@ -24,7 +24,7 @@ from tasks.datasets.making import Plan, Wanted, name_of
 from tasks.datasets.reading import READERS, Reading
 from tasks.formats import FormatError
 
-# Names by which columns are proposed; what is proposed is shown, and can be changed.
+# Column names that are recognised for proposals; users can change a proposal.
 TEXTS = ("text", "sentence", "context", "review", "tokens", "content")
 GOLDS = ("label", "labels", "gold", "answer", "answers", "target", "entities", "ner_tags", "class")
 FORMATS = [("", "As the ending of its name says")] + [
@@ -48,7 +48,7 @@ GOLD_NAMES = {
 
 
 class DatasetForm(PageForm):
-    """The file, and how it is read where its name does not say it (reading.Reading)."""
+    """The file, and its format if the name does not imply it (reading.Reading)."""
 
     key = "dataset"
     dataset = forms.FileField(
@@ -83,7 +83,7 @@ class DatasetForm(PageForm):
 
 
 class ColumnsForm(PageForm):
-    """What the columns are for, what is drawn, and the card; `wanted` is all of it."""
+    """Roles of the columns, sampling, and the card; `wanted` combines them."""
 
     key = "columns"
     name = forms.CharField(label="Name of the task", max_length=60)
@@ -157,7 +157,7 @@ class ColumnsForm(PageForm):
                       "licence")),
     )  # fmt: skip
 
-    rare = ("Options of each row", "Numbers and typed answers")  # folded up until they are used
+    rare = ("Options of each row", "Numbers and typed answers")  # folded unless used
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class ColumnsForm(PageForm):
         field.choices = choices
 
     def clean_labels(self) -> list[list[str]]:
-        """[value, name, meaning] of each line."""
+        """Return [value, name, meaning] of each line."""
         lines = [line for line in self.cleaned_data["labels"].split("\n") if line.strip()]
         parts = [[part.strip() for part in line.split("|")] for line in lines]
         if any(len(part) > 3 or not part[0] for part in parts):
@@ -200,7 +200,7 @@ class ColumnsForm(PageForm):
 
     @property
     def grouped(self) -> list[tuple[str, list[forms.BoundField], bool]]:
-        """The fields under their headings; and whether a group is folded up."""
+        """Return the fields by heading, and whether the group is folded."""
         groups = [(title, [self[name] for name in names]) for title, names in self.groups]
         return [
             (title, fields, title in self.rare and not any(f.errors or f.value() for f in fields))
@@ -208,7 +208,7 @@ class ColumnsForm(PageForm):
         ]
 
     def wanted(self, reading: Reading) -> Wanted:
-        """What was filled in. Raises FormatError for a plan that cannot be."""
+        """Return the plan in the form. Raises FormatError if it is impossible."""
         data = self.cleaned_data
         labels = data["labels"]
         columns = Columns(
@@ -230,13 +230,13 @@ class ColumnsForm(PageForm):
             columns,
             Plan(data["shots"], data["splits"], data["test"], data["seed"]),
             reading,
-            {key: data[key] for key in keys if data[key] or type(data[key]) is float},  # 0 is said
+            {key: data[key] for key in keys if data[key] or type(data[key]) is float},  # 0 is valid
             {name or value: meaning for value, name, meaning in labels if meaning},
         )
 
 
-# Sentences of tasks/datasets name the options of make_task. An option -> the field of a form, where
-# it has another name.
+# Sentences of tasks/datasets name options of make_task. Option -> form field, where the names
+# differ.
 _NAMED = {"as": "kind", "label": "labels", "define": "labels"}
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: ([a-z-]+))?")
 _FIELDS: dict[str, Any] = {**DatasetForm.base_fields, **ColumnsForm.base_fields}
@@ -248,7 +248,7 @@ def _field_of(option: str) -> str:
 
 
 def in_fields(sentence: str) -> str:
-    """A sentence of tasks/datasets with the labels of fields in place of options."""
+    """Return a sentence of tasks/datasets with field labels in place of options."""
 
     def label(match: re.Match[str]) -> str:
         name, value = _field_of(match[1]), match[2] or ""
@@ -263,7 +263,7 @@ def in_fields(sentence: str) -> str:
 
 
 def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
-    """Why a dataset was refused: at the first field that the sentence names, else at the usual."""
+    """Show a refusal at the first field that its sentence names, else at `usual`."""
     fields = (_field_of(match[1]) for match in _OPTION.finditer(sentence))
     form.add_error(
         next((name for name in fields if name in form.fields), usual), in_fields(sentence)
@@ -274,7 +274,7 @@ def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
 @never_cache
 @signed_in("GET", "POST")
 def dataset_import(request: ResearcherRequest) -> HttpResponse:
-    """GET shows the form; POST stores the file and goes on to its columns."""
+    """GET shows the form; POST stores the file and redirects to its columns."""
     form = DatasetForm(request.POST, request.FILES) if request.method == "POST" else DatasetForm()
     if form.is_bound:
         uploads.drop_old()
@@ -294,7 +294,7 @@ def dataset_import(request: ResearcherRequest) -> HttpResponse:
 @never_cache
 @signed_in("GET", "POST")
 def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """GET shows the form as last sent, or a proposal; POST makes the files of the task."""
+    """GET shows the form as last sent, or a proposal; POST creates the files of the task."""
     upload = upload_of(request, pk)
     path = dataset_uploads.path_of(upload)
     if path is None:

@@ -1,6 +1,6 @@
-"""What is decided about annotators: on the analysis, pay, admission; a bonus, the seat, the review.
+"""Decisions about annotators: analysis, pay, admission; also bonuses, seats and reviews.
 
-Each is a form and what it does, for the page and for the API.
+Each has a form and an action, shared by page and API.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ DECIDE = {
 class DecisionForm(PageForm):
     """A decision on analysis, pay, or admission to the annotation step.
 
-    Screening out and letting go on are done in a hurry: there the reason may be missing.
+    Screening out and admitting are urgent: their reason is optional.
     """
 
     about = forms.ChoiceField(choices=Decision.About.choices, widget=forms.HiddenInput)
@@ -63,7 +63,7 @@ class DecisionForm(PageForm):
 
 
 class Decide(AnnotatorPost):
-    """On the analysis, pay, or admission to the annotation step."""
+    """Decide on the analysis, pay, or admission to the annotation step."""
 
     row = "participation_decide"
     form_class = DecisionForm
@@ -85,14 +85,14 @@ class Decide(AnnotatorPost):
 
 
 class ReasonForm(PageForm):
-    """Of a decision whose address says what is decided."""
+    """The reason for a decision that the address names."""
 
     key = "reason"
     reason = _reason()
 
 
 class Exclude(AnnotatorPost):
-    """A decision on the analysis, under a name of its own; /reinstate/ takes it back."""
+    """Exclude from the analysis; /reinstate/ reverses it."""
 
     row = "participation_decide"
     form_class = ReasonForm
@@ -106,14 +106,14 @@ class Exclude(AnnotatorPost):
 
 
 class Reinstate(Exclude):
-    """The reverse of /exclude/."""
+    """Reverse /exclude/."""
 
     summary = "Take an exclusion back, with a reason"
     outcome = True
 
 
 class TickedForm(PageForm):
-    """One decision with one reason about several; which were ticked stands in the list."""
+    """One decision with one reason about several annotators, selected in the list."""
 
     key = "together"
     reason = _reason()
@@ -123,14 +123,14 @@ class TickedForm(PageForm):
 
     def __init__(self, ticked: Sequence[str] = (), *args: Any):
         super().__init__(*args)
-        # Whether it is possible for each of them is said by the step, for each.
+        # The step checks for each of them whether it is possible.
         annotators = self.fields["annotators"]
         assert isinstance(annotators, forms.MultipleChoiceField)
         annotators.choices = [(name, name) for name in ticked]
 
 
 class TogetherForm(TickedForm):
-    """On admission, about several who wait."""
+    """A decision on admission about several waiting annotators."""
 
     outcome = YesNoField()
 
@@ -140,7 +140,7 @@ class TogetherForm(TickedForm):
 
 
 def ticked(sent: Any) -> list[str]:
-    """The pseudonyms that a page or a program names."""
+    """Return the pseudonyms in a page's form or a program's body."""
     if hasattr(sent, "getlist"):
         return sent.getlist("annotators")
     names = sent.get("annotators")
@@ -148,7 +148,7 @@ def ticked(sent: Any) -> list[str]:
 
 
 class ExcludeTogether(StudyPost):
-    """Those with quality flags that are ticked."""
+    """Exclude the selected annotators with quality flags."""
 
     row = "behaviour_exclude"
     form_class = TickedForm
@@ -166,7 +166,7 @@ class ExcludeTogether(StudyPost):
 
 
 class DecideTogether(ExcludeTogether):
-    """About all who are ticked in the list, or about none of them."""
+    """Decide about all selected annotators, or about none of them."""
 
     row = "people_decide"
     form_class = TogetherForm
@@ -182,7 +182,7 @@ class DecideTogether(ExcludeTogether):
 
 
 class ShowScore(AnnotatorPost):
-    """Score and gold: what is decided later says that they could be seen."""
+    """Show score and gold; later decisions record that they could be seen."""
 
     row = "participation_score"
     summary = "Show the score before a decision; what is decided later says so"
@@ -211,7 +211,7 @@ class BonusForm(PageForm):
 
 
 class Bonus(AnnotatorPost):
-    """It is entered in the ledger."""
+    """Enter a bonus in the ledger."""
 
     row = "participation_bonus"
     form_class = BonusForm
@@ -228,7 +228,7 @@ class Bonus(AnnotatorPost):
 
 
 class SeatForm(PageForm):
-    """Why a seat is freed by hand."""
+    """The reason for freeing a seat manually."""
 
     key = "seat"
     reason = forms.CharField(
@@ -237,7 +237,7 @@ class SeatForm(PageForm):
 
 
 class FreeSeat(AnnotatorPost):
-    """For somebody else, while a person is at work."""
+    """Free the seat of a person who is at work."""
 
     row = "participation_free_seat"
     form_class = SeatForm
@@ -251,7 +251,7 @@ class FreeSeat(AnnotatorPost):
 
 
 class WithdrawForm(PageForm):
-    """Why a researcher withdraws a participant, and the confirmation."""
+    """The reason for withdrawing a participant, and the confirmation."""
 
     key = "withdraw"
     reason = forms.CharField(
@@ -266,7 +266,7 @@ class WithdrawForm(PageForm):
 
 
 class Withdraw(AnnotatorPost):
-    """As the annotator can, on the page of the study."""
+    """Withdraw a participant, as they can on the study's page."""
 
     row = "participation_withdraw"
     form_class = WithdrawForm
@@ -281,7 +281,7 @@ class Withdraw(AnnotatorPost):
 
 
 class ReviewForm(PageForm):
-    """What is asked of Prolific for one submission: its return, or its rejection."""
+    """The request to Prolific about one submission: return or rejection."""
 
     key = "review"
     action = PressedField(choices=[("return", "Ask to return"), ("reject", "Reject")])
@@ -300,7 +300,7 @@ class ReviewForm(PageForm):
 
 
 class Review(AnnotatorPost):
-    """Of one submission."""
+    """Request the return or rejection of one submission."""
 
     row = "participation_review"
     form_class = ReviewForm

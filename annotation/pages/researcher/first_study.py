@@ -1,6 +1,6 @@
-"""A first study in four steps, for who has none yet: what is done is read from the rows there are.
+"""A first study in four steps, for new researchers; progress is read from existing rows.
 
-Nothing here makes a study by itself: each step leads to the page where it is done for every study.
+Each step links to the regular page where it is done.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ NAME = "demo-sentiment"
 
 @dataclass(frozen=True)
 class Step:
-    """What to do, why, and the page where it is done; the sample is imported by a button."""
+    """A step with its reason and page; a button imports the sample task."""
 
     title: str
     text: str
@@ -36,7 +36,7 @@ class Step:
 
 
 def steps(user: User) -> list[Step]:
-    """The four steps, done or not. Of the latter those have an address that can be done now."""
+    """Return the four steps; open steps have an address if they are possible now."""
     task = Task.objects.filter(name=NAME, archived_at=None).order_by("-version").first()
     own = Study.objects.filter(owner=user).order_by("-pk")
     study = own.filter(rehearsal=False).first()
@@ -81,7 +81,7 @@ def _of(page: str, study: Study | None) -> str:
 
 
 def shown_to(user: User, studies: Iterable[Study]) -> list[Step]:
-    """The steps, for who has opened none of these studies and has not skipped them."""
+    """Return the steps for users who have opened none of these studies nor skipped the steps."""
     opened = (
         study.owner_id == user.pk and not study.rehearsal and not study.is_draft
         for study in studies

@@ -1,4 +1,4 @@
-"""Import from the Few-shot Gym: files, then how each task is answered, then the import as a job."""
+"""Import from the Few-shot Gym: files, then the answer kind of each task, then a job."""
 
 import secrets
 from typing import Any
@@ -34,7 +34,7 @@ class _FilesField(forms.FileField):
 
 
 class GymForm(PageForm):
-    """A ZIP, or the files of a folder; `files` are those of both."""
+    """A ZIP, or the files of a folder; `files` combines both."""
 
     key = "gym"
     archive = forms.FileField(
@@ -66,7 +66,7 @@ class GymForm(PageForm):
 
 
 class GymTasksForm(PageForm):
-    """For each task whether it is imported and how it is answered; the sample of the tests."""
+    """The selection and answer kind of each task; the sample of the tests."""
 
     key = "tasks"
     test = WholeNumberField(
@@ -82,7 +82,7 @@ class GymTasksForm(PageForm):
         super().__init__(*args, initial={"seed": secrets.randbelow(2**31)}, **kwargs)
         self.tasks = tasks
         for task in tasks:
-            # What cannot be chosen now is said by its name when it is shown.
+            # If its kind is not supported, the first choice says so.
             choices = [(kind, kind) for kind in task["possible"]]
             known = task["kind"] in task["possible"]
             if not known:
@@ -111,13 +111,13 @@ class GymTasksForm(PageForm):
 
     @property
     def sample(self) -> Sample | None:
-        """Of what was sent and is right."""
+        """Return the sample in the form, if valid."""
         size = self.cleaned_data["test"]
         return Sample(size, self.cleaned_data["seed"]) if size else None
 
     @property
     def rows(self) -> list[tuple[dict[str, Any], forms.BoundField, forms.BoundField]]:
-        """Each task with its two fields."""
+        """Return each task with its two fields."""
         return [
             (task, self[f"take-{task['name']}"], self[f"kind-{task['name']}"])
             for task in self.tasks
@@ -128,7 +128,7 @@ class GymTasksForm(PageForm):
 @never_cache
 @signed_in("GET", "POST")
 def gym_import(request: ResearcherRequest) -> HttpResponse:
-    """GET shows the form; POST stores the files, reads them and goes on to the tasks."""
+    """GET shows the form; POST stores and reads the files, and redirects to the tasks."""
     form = GymForm(request.POST, request.FILES) if request.method == "POST" else GymForm()
     if form.is_bound:
         uploads.drop_old()
@@ -147,7 +147,7 @@ def gym_import(request: ResearcherRequest) -> HttpResponse:
 @never_cache
 @signed_in("GET", "POST")
 def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """GET shows the tasks with their reports; POST begins to import those that are chosen."""
+    """GET shows the tasks with their reports; POST starts the import of the selected ones."""
     upload = _upload(request, pk)
     if upload.job and upload.job.is_done:
         return redirect("tasks")
@@ -170,7 +170,7 @@ def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 @signed_in("POST")
 def gym_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """A part of the import; after the last the tasks are there."""
+    """Run a part of the import; after the last part the tasks exist."""
     upload = _upload(request, pk)
     if upload.job is None:
         return go_to(request, _address(upload))
@@ -190,7 +190,7 @@ def _address(upload: TaskUpload) -> str:
 
 
 def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
-    """The way to the tasks, if all of them are imported by now; the upload is done with then."""
+    """Redirect to the tasks if all are imported, and delete the upload."""
     job = upload.job
     if job is None or not job.is_done:
         return None

@@ -1,4 +1,4 @@
-"""A study's life beside its design: cloned, archived, deleted as a draft, rehearsed by robots."""
+"""Cloning, archiving, deleting and rehearsing studies."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from tasks.polling import poll
 
 
 class CloneForm(PageForm):
-    """The name of the clone; left empty, one that is free."""
+    """The name of the clone; if empty, a free name is chosen."""
 
     key = "clone"
     name = forms.CharField(
@@ -34,7 +34,7 @@ class CloneForm(PageForm):
 
 
 class RobotsForm(PageForm):
-    """How the robots answer, how many there are, and the seed of their chance."""
+    """Answer policy, number and random seed of simulated annotators."""
 
     key = "robots"
     policy = forms.CharField(
@@ -60,9 +60,9 @@ class RobotsForm(PageForm):
 
 @signed_in("POST")
 def clone(request: ResearcherRequest, name: str) -> HttpResponse:
-    """A draft with the same design; as a rehearsal, where robots live, if that button was pressed.
+    """Create a draft with the same design; the other button makes it a rehearsal.
 
-    Without a name it gets one that is free.
+    Without a name a free one is chosen.
     """
     source = study_of(request, name, right_to("study_clone"))
     form = CloneForm(request.POST)
@@ -90,14 +90,14 @@ def clone(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _design(request: ResearcherRequest, study: Study, problem: str) -> HttpResponse:
-    """The page of the design, where the buttons stand, with what is wrong."""
+    """Render the design page, which has these buttons, with an error."""
     context = design_page(study) | {"problem": problem, "typed": request.POST.get("name", "")}
     return render(request, "researcher/study_design.html", context, status=422)
 
 
 @signed_in("POST")
 def archive(request: ResearcherRequest, name: str, is_archived: bool) -> HttpResponse:
-    """Take a study out of the list, or back into it."""
+    """Archive a study or restore it."""
     page = "study_archive" if is_archived else "study_unarchive"
     study = study_of(request, name, right_to(page))
     lifecycle.set_archived(study, is_archived, request.user)
@@ -106,7 +106,7 @@ def archive(request: ResearcherRequest, name: str, is_archived: bool) -> HttpRes
 
 @signed_in("POST")
 def delete(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Delete a draft in which nobody has taken part."""
+    """Delete a draft without participants."""
     study = study_of(request, name, right_to("study_delete"))
     try:
         lifecycle.delete_draft(study)
@@ -118,7 +118,7 @@ def delete(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("GET", "POST")
 def robots(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Send simulated annotators into a rehearsal, and see how far they are."""
+    """Start simulated annotators in a rehearsal, and show their progress."""
     study = study_of(request, name, right_to("robots"))
     sent_before = rehearsal_job.jobs_of(study)
     first = {"policy": sent_before[0].parameters["policy"]} if sent_before else {}
@@ -145,7 +145,7 @@ def robots(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("POST")
 def robots_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Let the next robot of that job walk through the pages."""
+    """Run the next simulated annotator of that job."""
     study = study_of(request, name, right_to("robots_run"))
     job = job_of(request, pk)
     if job.kind != rehearsal_job.KIND or job.parameters["study"] != study.pk:

@@ -1,4 +1,4 @@
-"""The researcher's page of personal links: make them, see their states, take them as a CSV."""
+"""The researcher's page of personal links: create them, see their states, download a CSV."""
 
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from tasks.downloads import csv_download
 
 
 class LinksForm(PageForm):
-    """Names for new links; platforms/links.py reads the lines."""
+    """Names for new links; platforms/links.py parses the lines."""
 
     key = "links"
     names = forms.CharField(
@@ -29,7 +29,7 @@ class LinksForm(PageForm):
 
 
 class Links(StudyPost):
-    """Personal links: one for each name."""
+    """Create personal links, one for each name."""
 
     row = "personal_links"
     form_class = LinksForm
@@ -57,7 +57,7 @@ def _page(request: HttpRequest, study: Study, form: LinksForm | None = None) -> 
 
 @signed_in("GET")
 def links_file(request: HttpRequest, name: str) -> HttpResponse:
-    """name, link, state: to be sent out by mail merge."""
+    """Download name, link and state, for a mail merge."""
     study = study_of(request, name, "pay")
     rows = (
         [no_formula(link.name), _address(request, link), state]
@@ -71,7 +71,7 @@ def _address(request: HttpRequest, link: PersonalLink) -> str:
 
 
 def _shown(request: HttpRequest, name: str) -> HttpResponse:
-    """For those who may see identities."""
+    """Render the links, which requires the right to see identities."""
     return _page(request, study_of(request, name, "pay"))
 
 

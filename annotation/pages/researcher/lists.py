@@ -1,4 +1,4 @@
-"""What stands outside the frozen design, by page and API: lists, switches, seats, budget."""
+"""Settings outside the frozen design, by page and API: lists, switches, seats, budget."""
 
 from typing import Any, ClassVar
 
@@ -21,7 +21,7 @@ UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
 
 
 class RuleForm(PageForm):
-    """An entry of the allow and deny lists; recruitment/eligibility.py reads its value."""
+    """An entry of the allow and deny lists; recruitment/eligibility.py parses its value."""
 
     key = "rule"
     effect = forms.ChoiceField(
@@ -61,7 +61,7 @@ class EndForm(PageForm):
 
 
 class Lists(StudyPost):
-    """Entries that allow or deny; `{"end": ID}` ends one."""
+    """Entries that allow or deny workers; `{"end": ID}` ends one."""
 
     row = "lists"
     form_class = RuleForm
@@ -83,7 +83,7 @@ class Lists(StudyPost):
 
 
 class SwitchesForm(OnPage, forms.ModelForm):
-    """What can be switched while a study runs."""
+    """Switches of a running study."""
 
     key = "switches"
 
@@ -93,7 +93,7 @@ class SwitchesForm(OnPage, forms.ModelForm):
 
 
 class Switches(StudyPost):
-    """A switch that is left out stays as it is."""
+    """Set switches; omitted ones stay unchanged."""
 
     row = "switches"
     form_class = SwitchesForm
@@ -106,7 +106,7 @@ class Switches(StudyPost):
 
 
 class SeatsForm(PageForm):
-    """More seats for a scenario of the study."""
+    """Additional seats for a scenario of the study."""
 
     key = "seats"
     scenario = RowField(Scenario.objects.none(), empty_label=None)
@@ -135,7 +135,7 @@ class SeatsForm(PageForm):
 
 
 class Seats(StudyPost):
-    """More seats for one scenario."""
+    """Add seats to one scenario."""
 
     row = "seats"
     form_class = SeatsForm
@@ -164,7 +164,7 @@ class BudgetForm(PageForm):
 
 
 class Budget(StudyPost):
-    """It covers what people can earn from then on."""
+    """Raise the budget, which limits what people can earn from then on."""
 
     row = "budget"
     form_class = BudgetForm

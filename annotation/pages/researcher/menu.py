@@ -1,9 +1,8 @@
-"""The menu beside every page of a study, and of tasks and models: what it offers to whom.
+"""The side menu of the pages of a study, and of tasks and models.
 
-An entry that the reader may not open is not shown (models.RIGHTS), so that no link leads to a
-refusal. The addresses of results belong to `analysis`, which this module knows by name alone. So
-does the table of where below /help/ each page is explained; tests/config/test_help_places.py counts
-it against the addresses that there are.
+Entries that the reader may not open are hidden (models.RIGHTS). Pages of results belong to
+`analysis`, which this module knows only by their names. It also maps each page to its explanation
+below /help/; tests/config/test_help_places.py checks that the map is complete.
 """
 
 from collections.abc import Collection
@@ -16,10 +15,10 @@ from annotation.models import Study
 
 @dataclass(frozen=True)
 class Entry:
-    """A page: its name, which is its title too, its address, and the right that it needs.
+    """A page: its name and title, its address, and the right that it needs.
 
-    `below` are the addresses of pages that have no entry of their own, such as those of one person.
-    `is_part` says that it stands one step in, under the entry before it.
+    `below` lists pages without a separate entry, such as those of one person. `is_part` indents it
+    under the entry before.
     """
 
     name: str
@@ -27,7 +26,7 @@ class Entry:
     right: str = "see"
     is_part: bool = False
     below: tuple[str, ...] = ()
-    unless: str = ""  # "draft", "no_arms" or "real": where there is no such page
+    unless: str = ""  # "draft", "no_arms" or "real": without this page
 
 
 def _part(name: str, address: str, right: str = "read", **more: str) -> Entry:
@@ -106,7 +105,7 @@ OF_THE_LIBRARY = {
 
 @dataclass(frozen=True)
 class Link:
-    """An entry as the page shows it; `current` is the value of aria-current, "" for none."""
+    """An entry as rendered; `current` is the value of aria-current, "" for none."""
 
     name: str
     url: str
@@ -122,14 +121,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Menu:
-    """What stands beside a page: whose pages these are, group by group."""
+    """The menu of a page: its title and the groups of links."""
 
     title: str
     groups: list[Group]
 
 
 def for_study(study: Study, here: str) -> Menu:
-    """The pages of that study that its reader may open; `here` is the name of the address."""
+    """Return the menu of that study for its reader; `here` names the present address."""
     missing = {"draft"} if study.is_draft else set()
     missing |= set() if study.is_cross_task else {"no_arms"}
     missing |= set() if study.rehearsal else {"real"}
@@ -137,7 +136,7 @@ def for_study(study: Study, here: str) -> Menu:
 
 
 def for_library(here: str) -> Menu | None:
-    """The pages of tasks and models, where `here` is one of them."""
+    """Return the menu of tasks and models, if `here` is one of their pages."""
     entries = [entry for group in OF_THE_LIBRARY.values() for entry in group]
     if not any(here in (entry.address, *entry.below) for entry in entries):
         return None
@@ -151,7 +150,7 @@ def _groups(
     missing: Collection[str],
     args: list[str],
 ) -> list[Group]:
-    """The groups of which anything is left."""
+    """Return the groups that are not empty."""
     groups = [
         Group(
             heading,
@@ -171,7 +170,7 @@ def _groups(
     return [group for group in groups if group.links]
 
 
-# A place below /help/ -> the names of the pages that it explains.
+# Place below /help/ -> names of the pages that it explains.
 _PAGES = {
     "researchers/tutorial/": ("studies", "home"),
     "researchers/designs/#what-to-decide": ("study_new", "study_edit", "study_design"),
@@ -226,5 +225,5 @@ PLACES = {name: place for place, names in _PAGES.items() for name in names}
 
 
 def place_of(url_name: str | None) -> str:
-    """What follows /help/ in the address where that page is explained; "" for the contents."""
+    """Return the path below /help/ that explains that page; "" for the contents."""
     return PLACES.get(url_name or "", "")

@@ -1,4 +1,4 @@
-"""The pages of notices: what one was told, and what one wants to be told of a study."""
+"""The pages of notices: a user's notices, and the settings for a study."""
 
 from django import forms
 from django.conf import settings
@@ -17,7 +17,7 @@ from tasks.clock import database_now
 
 
 class SwitchForm(PageForm):
-    """Ticked: told. What is not ticked is switched off."""
+    """Selected events are notified; the others are switched off."""
 
     key = "notices"
     page = forms.MultipleChoiceField(
@@ -35,7 +35,7 @@ class SwitchForm(PageForm):
 
     @classmethod
     def of(cls, switch: NoticeSwitch) -> "SwitchForm":
-        """The form as it is stored."""
+        """Return the form with the stored settings."""
         on = {
             name: [about for about in NoticeAbout.values if about not in off]
             for name, off in (("page", switch.page_off), ("mail", switch.mail_off))
@@ -43,7 +43,7 @@ class SwitchForm(PageForm):
         return cls(initial=on)
 
     def off(self) -> dict[str, list[str]]:
-        """What is switched off, by field of the row."""
+        """Return the events switched off, by field of the row."""
         sent = self.cleaned_data
         return {
             f"{name}_off": [about for about in NoticeAbout.values if about not in sent[name]]
@@ -56,7 +56,7 @@ PER_PAGE = 50
 
 @signed_in("GET", "POST")
 def notices(request: ResearcherRequest) -> HttpResponse:
-    """GET lists one's own, unread ones first; POST marks one as read and opens its page, or all."""
+    """GET lists the user's notices, unread first; POST marks one as read and opens it, or all."""
     visible = Study.objects.visible_to(request.user).values("pk")
     mine = request.user.notices.filter(Q(study=None) | Q(study__in=visible))
     if request.method == "POST":
@@ -79,7 +79,7 @@ def notices(request: ResearcherRequest) -> HttpResponse:
 
 @signed_in("GET", "POST")
 def switches(request: ResearcherRequest, name: str) -> HttpResponse:
-    """GET shows what one is told of this study; POST stores it."""
+    """GET shows the notice settings for this study; POST stores them."""
     study = study_of(request, name, right_to("notice_switches"))
     switch = NoticeSwitch.objects.filter(user=request.user, study=study).first() or NoticeSwitch()
     form = SwitchForm.of(switch)

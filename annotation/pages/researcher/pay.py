@@ -1,4 +1,4 @@
-"""The researcher's page of money: what was earned, what is paid, what to pay next."""
+"""The researcher's page of money: earnings, payments, and what is due."""
 
 from datetime import timedelta
 from typing import Any
@@ -23,7 +23,7 @@ from tasks.downloads import download
 
 
 class ReleaseForm(PageForm):
-    """Why an annotator's pay is no longer held."""
+    """The reason for releasing an annotator's held pay."""
 
     key = "release"
     annotator = forms.CharField(widget=forms.HiddenInput)
@@ -32,7 +32,7 @@ class ReleaseForm(PageForm):
     )
 
     def in_row(self, pseudonym: str) -> "ReleaseForm":
-        """The form as it stands in that annotator's row."""
+        """Return the form for that annotator's row."""
         self.auto_id, self.initial = f"release-{pseudonym}-%s", {"annotator": pseudonym}
         self.fields["reason"].widget.attrs["aria-label"] = f"Reason to release {pseudonym}"
         return self
@@ -67,7 +67,7 @@ def pay_page(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _prepare(request: ResearcherRequest, study: Study) -> str:
-    """Put what is due into batches; a sentence of what was done."""
+    """Put due entries into batches; return a sentence with the result."""
     if study.prolific_studies.exclude(external_id=None).exists():
         for problem in sync(study).problems[:10]:
             messages.warning(request, f"Sync with Prolific failed: {problem}")
@@ -76,9 +76,9 @@ def _prepare(request: ResearcherRequest, study: Study) -> str:
 
 
 def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
-    """Pay a batch, mark it as paid, or cancel it; a sentence of what was done.
+    """Pay a batch, mark it as paid, or cancel it; return a sentence with the result.
 
-    404 for a batch that is not the study's. Raises PaymentError, ProlificError.
+    404 for a batch of another study. Raises PaymentError, ProlificError.
     """
     form = BatchForm(study, request.POST)
     if not form.is_valid():
@@ -99,7 +99,7 @@ def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
 
 
 def _release(request: ResearcherRequest, study: Study) -> HttpResponse:
-    """Let what is held of an annotator be paid."""
+    """Release an annotator's held pay for payment."""
     form = ReleaseForm(request.POST)
     if not form.is_valid():
         return _page(request, study, form)
@@ -146,7 +146,7 @@ def _page(
 
 
 def _looked_up(study: Study, code: str) -> dict[str, Any]:
-    """The annotator whose page shows that completion code now, for a payer who was given it."""
+    """Return the annotator whose page now shows that completion code, for a payer."""
     owner = study.participations.filter(completion_code__iexact=code).first() if code else None
     way_out = current_exit(owner) if owner else None
     is_shown = way_out is not None and way_out.code.casefold() == code.casefold()
@@ -154,7 +154,7 @@ def _looked_up(study: Study, code: str) -> dict[str, Any]:
 
 
 def _wage_row(wage: ledger.Wage) -> dict:
-    """What one annotator worked, earned and was paid."""
+    """Return the time, earnings and payments of one annotator."""
     return {
         "annotator": wage.participation,
         "worked": in_words(timedelta(seconds=wage.active_seconds)),
@@ -166,7 +166,7 @@ def _wage_row(wage: ledger.Wage) -> dict:
 
 
 def _hold_row(hold: holds.Hold, sent: ReleaseForm | None) -> dict:
-    """What is held of one annotator, with the form that releases it."""
+    """Return the held pay of one annotator, with the form that releases it."""
     pseudonym = hold.participation.pseudonym
     form = ReleaseForm()
     if sent is not None and sent.data.get("annotator") == pseudonym:
@@ -187,7 +187,7 @@ def _hourly(cents: float | None) -> str:
 
 @signed_in("GET")
 def batch_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """A batch as CSV: to be paid by hand, or Prolific's own bonus format."""
+    """Download a batch as CSV: for manual payment, or in Prolific's bonus format."""
     study = study_of(request, name, "pay")
     batch = get_object_or_404(study.payment_batches, pk=pk)
     try:

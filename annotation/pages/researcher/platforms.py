@@ -65,7 +65,7 @@ class PanelForm(OnPage, forms.ModelForm):
         }
 
     def _post_clean(self) -> None:
-        """Let the rules of panels speak at the fields."""
+        """Show errors of the panel rules at their fields."""
         super()._post_clean()  # type: ignore[misc]  # no public hook is called as late
         try:
             panel.check(self.instance)
@@ -80,7 +80,7 @@ class NameTaken(ValueError):
 
 
 class NewPanel(StudyPost):
-    """Other platforms, each with an address of its own."""
+    """Add another platform, with a separate address."""
 
     row = "panel_new"
     form_class = PanelForm
@@ -101,7 +101,7 @@ class NewPanel(StudyPost):
 
 
 class PlanForm(PageForm):
-    """In how many studies on Prolific a design is done."""
+    """The number of parts: studies on Prolific for one design."""
 
     key = "plan"
     annotation_parts = forms.TypedChoiceField(
@@ -121,7 +121,7 @@ class PlanForm(PageForm):
 
 
 class Plan(StudyPost):
-    """The studies on Prolific, drafted from the design."""
+    """Draft the studies on Prolific from the design."""
 
     row = "prolific_plan"
     form_class = PlanForm
@@ -134,7 +134,7 @@ class Plan(StudyPost):
 
 
 class DraftForm(PageForm):
-    """What a draft will ask of Prolific; platforms/prolific/drafts.py holds the rules."""
+    """The values of a draft on Prolific; platforms/prolific/drafts.py has the rules."""
 
     key = "draft"
     name = forms.CharField(label="Name that people see", max_length=120)
@@ -167,7 +167,7 @@ class DraftForm(PageForm):
         self.fields["reward"].label = f"Reward in {draft.study.currency}"
 
     def values(self) -> dict[str, Any]:
-        """The fields of the draft, with amounts in cents."""
+        """Return the fields of the draft, with amounts in cents."""
         amounts = ("reward", "screen_out")
         sent = self.cleaned_data
         cents = {f"{name}_cents": ledger.cents(sent[name]) for name in amounts}
@@ -176,7 +176,7 @@ class DraftForm(PageForm):
 
 @signed_in("GET")
 def page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Where people can come from."""
+    """Show the sources of participants."""
     return _page(request, study_of(request, name, "own"))
 
 
@@ -188,7 +188,7 @@ def _page(
     problem: str = "",
     status: int = 422,
 ) -> HttpResponse:
-    """`sent` is the form to be shown with its errors: that of a `draft`, or another one."""
+    """Render the page; `sent` is a form with errors: that of `draft`, or another one."""
 
     def address(code: str) -> str:
         return request.build_absolute_uri(reverse("landing", args=[code]))
@@ -229,7 +229,7 @@ def _page(
 
 
 def _asked(request: ResearcherRequest, study: Study) -> dict[str, Any]:
-    """What Prolific says of the drafts, where the page is asked to ask it."""
+    """Return what Prolific says of the drafts, if the request asks for it."""
     if request.GET.get("ask") != "prolific":
         return {}
     try:
@@ -259,7 +259,7 @@ def _prolific_row(there: ProlificStudy, form: OnPage, asked: dict[str, Any]) -> 
 
 @signed_in("GET")
 def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """A test visit: what an address leads to, and back; it takes no seat and stores nothing."""
+    """Show where a panel's address leads, and the return addresses; stores nothing."""
     study = study_of(request, name, "own")
     platform = get_object_or_404(study.panels, pk=pk)
     context = {
@@ -273,7 +273,7 @@ def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 
 @signed_in("POST")
 def prolific_study(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Change a draft, create and publish it on Prolific, or start it again there."""
+    """Change a draft, create and publish it on Prolific, or restart it there."""
     study = study_of(request, name, right_to("prolific_study"))
     draft = get_object_or_404(study.prolific_studies, pk=pk)
     action = request.POST.get("action")
@@ -311,7 +311,7 @@ def _change(request: ResearcherRequest, study: Study, draft: ProlificStudy) -> H
 
 @signed_in("POST")
 def prolific_sync(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Sync with Prolific."""
+    """Synchronise the study with Prolific; warnings name up to ten problems."""
     study = study_of(request, name, right_to("prolific_sync"))
     try:
         done = sync(study)
@@ -334,7 +334,7 @@ prolific_plan = posts.page(Plan, _page, to="platforms")
 @csrf_exempt
 @require_POST
 def receive(request: HttpRequest) -> HttpResponse:
-    """An event. 202: stored; 200: stored before; 401: not signed by Prolific; 400: no event."""
+    """Receive an event. 202: stored; 200: known; 401: not signed by Prolific; 400: invalid."""
     signed = _signature(request)
     if not signed:
         return HttpResponse("The signature is wrong.", status=401, content_type="text/plain")
@@ -359,7 +359,7 @@ def receive(request: HttpRequest) -> HttpResponse:
 
 
 def _signature(request: HttpRequest) -> str:
-    """The signature of a request that Prolific signed lately; "" for any other."""
+    """Return the signature of a request that Prolific signed recently; "" for any other."""
     timestamp = request.headers.get("X-Prolific-Request-Timestamp", "")
     given = request.headers.get("X-Prolific-Request-Signature", "")
     secret = settings.PROLIFIC_WEBHOOK_SECRET

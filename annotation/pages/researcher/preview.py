@@ -1,10 +1,10 @@
-"""A scenario as an annotator sees it, without leaving data: nothing here is ever stored.
+"""A preview of a scenario as annotators see it; stores nothing.
 
-It goes the whole way: consent, instructions with their questions, training with reveals, the
-annotation step, the questions at the end. A bar on each page leads on, back, and out.
+It covers all pages: consent, instructions with their questions, training with reveals, the
+annotation step, the questions at the end. A bar on each page leads forward, back, and out.
 
-Only owners and analysts of the study may look, so a preview may reveal what an annotator's page
-would not yet. Each request says by itself where it stands: step and position are in the address.
+Only owners and analysts of the study may open it, so a preview may reveal what an annotator's page
+would not yet. Requests are stateless: step and position are in the address.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ from tasks.polling import go_to
 def scenario_preview(
     request: ResearcherRequest, name: str, scenario: int, step: str, position: int
 ) -> HttpResponse:
-    """GET shows an example; POST shows what its reveal (training) or the next one would be."""
+    """GET shows an example; POST shows its reveal (training) or the next example."""
     study = study_of(request, name, right_to("scenario_preview"))
     chosen = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
     if step in OUTSIDE:
@@ -47,7 +47,7 @@ def scenario_preview(
     total = len(examples)
     if position >= total:
         raise Http404
-    # As an annotator sees it, the upstream step and the training step are one.
+    # Annotators see the upstream and the training step as one.
     before = cross_task.length(study, chosen.arm)
     trained = before + chosen.training_examples
     is_trained = step in (Step.UPSTREAM, Step.TRAINING)
@@ -71,11 +71,11 @@ def scenario_preview(
 
 
 def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
-    """That question, or what a POST to it leads to; an answer is checked as the real step does."""
+    """Show that question, or the result of a POST; answers are validated as in the real step."""
     status = 200
     if request.method == "POST":
         if "turn" not in request.POST:
-            # The Continue of the reveal before: it asks for this example.
+            # The Continue button of the previous reveal requests this example.
             return go_to(request, page.answer_url)
         page, status = tried(page, request.POST)
         if page.reveal and page.step != Step.TRAINING:
@@ -86,7 +86,7 @@ def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
 
 
 def _examples(scenario: Scenario, step: str) -> Sequence[Example]:
-    """Those of the step, in the order of their file."""
+    """Return the examples of the step, in file order."""
     if step == Step.UPSTREAM:
         return cross_task.samples(scenario.study, scenario.arm)
     if step == Step.SCREENING:
@@ -105,11 +105,11 @@ def _address(scenario: Scenario, step: str, position: int) -> str:
 
 
 def _following(scenario: Scenario, step: str, position: int) -> str:
-    """The page after that one; after the last one the study's."""
+    """Return the page after that one; after the last one the study's."""
     return bar(scenario, step, position).next_url or reverse("study", args=[scenario.study.name])
 
 
-# The way through -------------------------------------------------------------------------------
+# The sequence of pages -------------------------------------------------------------------------
 
 CONSENT, OWN, INSTRUCTIONS, END = "consent", "questions", "instructions", "end"
 OUTSIDE = (CONSENT, OWN, INSTRUCTIONS, END)
@@ -123,7 +123,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Bar:
-    """Where a page of the preview stands: `parts` are (name, address, is it this one)."""
+    """The position of a preview page: `parts` are (name, address, is it this one)."""
 
     scenario: str
     parts: list[tuple[str, str, bool]]
@@ -133,7 +133,7 @@ class Bar:
 
 
 def bar(scenario: Scenario, step: str, position: int) -> Bar:
-    """The bar of that page."""
+    """Return the bar of that page."""
     sizes = _sizes(scenario)
     places = [(part, number) for part, size in sizes.items() for number in range(size)]
     here = places.index((step, position))
@@ -145,7 +145,7 @@ def bar(scenario: Scenario, step: str, position: int) -> Bar:
 
 
 def _sizes(scenario: Scenario) -> dict[str, int]:
-    """The pages of each part, in their order; parts that this scenario does not have left out."""
+    """Return the number of pages of each part, in order, without missing parts."""
     sizes = {
         CONSENT: 1,
         OWN: int(bool(of_moment(scenario.study.own_questions, BEFORE))),
@@ -160,11 +160,11 @@ def _sizes(scenario: Scenario) -> dict[str, int]:
 
 
 def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) -> HttpResponse:
-    """Consent, instructions or the end; their buttons lead to the next page."""
+    """Show consent, instructions or the end; their buttons lead to the next page."""
     if step not in _sizes(scenario):
         raise Http404
     here = bar(scenario, step, 0)
-    if request.method == "POST":  # the button of the page before
+    if request.method == "POST":  # the button of the previous page
         return go_to(request, _address(scenario, step, 0))
     study, on = scenario.study, here.next_url or here.out_url
     with in_study_language(study.interface_language):
@@ -179,18 +179,18 @@ def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) ->
 
 
 def consent_of(study: Study, on: str) -> dict[str, Any]:
-    """The consent page; its buttons lead to the address `on`."""
+    """Return the consent page; its buttons lead to the address `on`."""
     return {"stage": "consent", "consent_html": as_html(study.consent_text), "consent_url": on}
 
 
 def questions_of(study: Study, on: str) -> dict[str, Any]:
-    """The questions of the study's own that stand before the instructions."""
+    """Return the custom questions before the instructions."""
     form = OwnForm(of_moment(study.own_questions, BEFORE))
     return {"stage": "own_questions", "own_form": form, "own_url": on}
 
 
 def instructions_before(scenario: Scenario, on: str) -> dict[str, Any]:
-    """The instructions, with the questions about them where the design has some."""
+    """Return the instructions, with the comprehension questions if any."""
     study = scenario.study
     page = instructions_of(scenario)
     page["training_total"] += cross_task.length(study, scenario.arm)
@@ -203,7 +203,7 @@ def instructions_before(scenario: Scenario, on: str) -> dict[str, Any]:
 
 
 def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
-    """The end, as after the announced minutes, with the questions of the design."""
+    """Return the end page as after the estimated minutes, with the questions of the design."""
     study = scenario.study
     own = of_moment(study.own_questions, AFTER)
     asks = study.exit_questionnaire or own
@@ -211,7 +211,7 @@ def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
     earned = max(ledger.for_time(study, worked), ledger.cents(study.base_reward))
     return {
         "stage": "finished",
-        # "arrived": who looks at a preview has nothing to leave or to withdraw.
+        # "arrived": the viewer of a preview has nothing to leave or withdraw.
         "participation": {"worked_seconds": worked.total_seconds(), "status": "arrived"},
         "answered": scenario.training_examples + scenario.task.test_split.examples.count(),
         "worked": in_words(worked),

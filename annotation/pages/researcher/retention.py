@@ -1,4 +1,4 @@
-"""How long people are known, and deleting a study, by page and API; the list of deleted ones."""
+"""Retention of identities, and deletion of studies, by page and API; the list of deleted ones."""
 
 from datetime import date
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ from tasks.clock import database_now
 
 
 class RetentionForm(PageForm):
-    """The days after which identities, and the study with all answers, are deleted."""
+    """The days after which identities, or the study with all answers, are deleted."""
 
     key = "retention"
     until = forms.DateField(
@@ -40,14 +40,14 @@ class RetentionForm(PageForm):
 
     @classmethod
     def of(cls, study: Study, sent: Any = None) -> "RetentionForm":
-        """With the days that are set now."""
+        """Return the form with the stored days."""
         days = {"until": study.identities_until, "answers_until": study.answers_until}
         return cls(sent, initial=days)
 
     def clean_answers_until(self) -> date | None:
-        """A slip of the year would delete everything within the hour.
+        """Refuse a past day: a mistyped year would delete everything within the hour.
 
-        A day that has passed may stay: the study is deleted as soon as nothing holds it up.
+        A stored day that has passed may stay: the study is deleted once nothing prevents it.
         """
         day = self.cleaned_data["answers_until"]
         is_set = day == self.initial.get("answers_until")
@@ -59,7 +59,7 @@ class RetentionForm(PageForm):
 
 
 class Retention(StudyPost):
-    """Days that have passed already are refused."""
+    """Set the days of deletion; past days are refused."""
 
     row = "retention"
     form_class = RetentionForm
@@ -78,7 +78,7 @@ class Retention(StudyPost):
 
 
 class EraseForm(PageForm):
-    """The study's name once more, typed to delete it."""
+    """The study's name, typed to confirm its deletion."""
 
     key = "erase"
     typed = forms.CharField(
@@ -90,7 +90,7 @@ class EraseForm(PageForm):
 
 
 class Erase(StudyPost):
-    """For good: a tombstone stays."""
+    """Delete a study permanently; a tombstone remains."""
 
     row = "study_erase"
     form_class = EraseForm
@@ -105,7 +105,7 @@ class Erase(StudyPost):
 
 @signed_in("GET")
 def deleted(request: ResearcherRequest) -> HttpResponse:
-    """What is left of the studies that this researcher owned or deleted."""
+    """List the remaining data of studies that this researcher owned or deleted."""
     owned = StudyTombstone.objects.filter(study__owner=request.user)
     own = owned | StudyTombstone.objects.filter(by=request.user)
     rows = [

@@ -1,4 +1,4 @@
-"""The researcher's pages: studies, their design and status, tasks and their data reports."""
+"""The researcher's pages of studies: list, design, status, progress and people."""
 
 import contextlib
 from typing import Any
@@ -44,7 +44,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @signed_in("GET")
 def studies(request: ResearcherRequest) -> HttpResponse:
-    """The studies of this researcher, each with what may need them now."""
+    """List this researcher's studies with pending actions."""
     rows = overview.for_studies(Study.objects.visible_to(request.user))
     shown = listing.listing(
         request.GET,
@@ -67,10 +67,10 @@ def studies(request: ResearcherRequest) -> HttpResponse:
 
 @signed_in("GET", "POST")
 def study_new(request: ResearcherRequest) -> HttpResponse:
-    """A new draft.
+    """Create a draft.
 
-    `?task=NAME` has chosen that task already, the newest version or `@VERSION`; `?like=NAME` has
-    filled in the design of that study.
+    `?task=NAME` selects that task, in the newest version or `@VERSION`; `?like=NAME` copies the
+    design of that study.
     """
     if like := request.GET.get("like", ""):
         source = study_of(request, like, right_to("study_clone"))
@@ -87,7 +87,7 @@ def study_new(request: ResearcherRequest) -> HttpResponse:
 
 @signed_in("GET", "POST")
 def study_edit(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Change a draft; a frozen design says so instead."""
+    """Change a draft; a frozen design shows a message instead."""
     study = study_of(request, name, right_to("study_edit"))
     if not study.is_draft:
         return render(request, "researcher/frozen.html", {"study": study}, status=409)
@@ -116,7 +116,7 @@ def _edit(
         context["words"] = "Nothing was saved. Before it can be, please fix:"
         status = 200 if form.is_valid() else 422
     elif is_shown_again(request):
-        # What was sent after the session had ended: to be looked at first.
+        # Restored after the session had expired: show it before saving.
         status = 200
     elif form.is_bound and form.is_valid():
         try:
@@ -130,26 +130,26 @@ def _edit(
 
 
 def _left_out(source: Study) -> list[str]:
-    """The tasks of a design that a new study is not offered, as they are archived."""
+    """Return tasks of the source design that are archived and so not offered."""
     tasks = [*source.tasks.order_by("name"), *cross_task.trained_first(source)]
     return [str(task) for task in tasks if task.archived_at]
 
 
 def _sources(request: ResearcherRequest) -> list[Study]:
-    """The studies whose design this researcher may start from."""
+    """Return the studies whose design this researcher may copy."""
     readable = Study.objects.visible_to(request.user, right_to("study_clone"))
     return list(readable.filter(archived_at=None).only("name"))
 
 
 @signed_in("GET")
 def study(request: ResearcherRequest, name: str) -> HttpResponse:
-    """One study at a glance: the result so far, what needs somebody, seats, people, money."""
+    """Show one study: results, pending actions, seats, people, money."""
     context = _overview(request, study_of(request, name, "see"))
     return render(request, "researcher/study.html", context)
 
 
 def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
-    """What the page of a study shows, in a fixed number of queries."""
+    """Return the context of a study's page, in a fixed number of queries."""
     rule = (study.qualification, study.shots, study.screening_examples)
     sums = consequences.for_study(study) if study.is_draft else None
     return _live(study) | {
@@ -167,7 +167,7 @@ def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
 
 
 def _live(study: Study) -> dict[str, Any]:
-    """What changes on a page by what annotators do."""
+    """Return the context that the actions of annotators change."""
     current = progress.for_study(study)
     return {
         "study": study,
@@ -183,7 +183,7 @@ def _link(request: ResearcherRequest, study: Study) -> str:
 
 @signed_in("GET")
 def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Where people come from: the link, and which seats are free."""
+    """Show the recruitment link and free seats."""
     study = study_of(request, name, "see")
     link = _link(request, study)
     with in_study_language(study.interface_language):
@@ -197,7 +197,7 @@ def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("GET")
 def people(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Who took part, who waits, who works now, and how far everybody came."""
+    """List participants, waiting and working people, and their progress."""
     return people_page(request, study_of(request, name, "see"))
 
 
@@ -206,7 +206,7 @@ def people_page(
     study: Study,
     form: TogetherForm | None = None,
 ) -> HttpResponse:
-    """The list, with a decision about several at once that was refused, if one was."""
+    """Render the list, with the errors of a refused decision about several people."""
     rows = study.participations.select_related("scenario__task").defer(
         *ORDERS, "scenario__task__card_data"
     )
@@ -237,13 +237,13 @@ def people_page(
 
 @signed_in("GET")
 def study_design(request: ResearcherRequest, name: str) -> HttpResponse:
-    """What was designed, in words; of a draft the way to change it."""
+    """Show the design in words; a draft has a link to edit it."""
     study = study_of(request, name, "see")
     return render(request, "researcher/study_design.html", design_page(study))
 
 
 def design_page(study: Study) -> dict[str, Any]:
-    """What the page of a design shows."""
+    """Return the context of a design page."""
     tasks = list(study.tasks.with_reports().order_by("name"))
     return {
         "study": study, "tasks": tasks, "warnings": data_warnings.of_design(study, tasks),
@@ -254,7 +254,7 @@ def design_page(study: Study) -> dict[str, Any]:
 
 
 def _minutes(study: Study) -> list[str]:
-    """What annotators are told, in words: of all scenarios, or of each task and number of shots."""
+    """Return the announced minutes in words: of all scenarios, or by task and number of shots."""
     scenarios = study.scenarios.select_related("task")
     told = {(s.task.name, s.shots): s.estimated_minutes for s in scenarios}
     if len(set(told.values())) == 1:
@@ -262,7 +262,7 @@ def _minutes(study: Study) -> list[str]:
     return [f"{task}, {shots} shots: {number} minutes" for (task, shots), number in told.items()]
 
 
-# The parts of pages that ask for themselves again: ?part= -> template.
+# Parts of pages that reload automatically: ?part= -> template.
 LIVE_PARTS = {
     "overview": "researcher/_overview_live.html",
     "recruit": "researcher/_scenarios.html",
@@ -272,7 +272,7 @@ LIVE_PARTS = {
 
 @signed_in("GET")
 def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
-    """What a page asks for every few seconds: 204 while nothing has changed."""
+    """Return the part that a page polls every few seconds: 204 while unchanged."""
     study = study_of(request, name, "see")
     template = LIVE_PARTS.get(request.GET.get("part", "overview"))
     if not request.htmx or template is None:
@@ -285,7 +285,7 @@ def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("POST")
 def study_status(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Open, pause, reopen, close, back to draft."""
+    """Open, pause, reopen or close a study, or return it to draft."""
     study = study_of(request, name, right_to("study_status"))
     try:
         agreed = request.POST.get("agreed", "")

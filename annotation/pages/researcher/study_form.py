@@ -1,4 +1,4 @@
-"""The researcher's form of a study: it only cleans and converts; design.py holds the rules."""
+"""The researcher's form of a study: it cleans and converts values; design.py has the rules."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,13 +22,13 @@ from tasks.models import Task
 
 
 def task_label(task: Task) -> str:
-    """The task with the training sizes that it has."""
+    """Return the task's name with its training sizes."""
     sizes = ", ".join(map(str, task.training_sizes)) or "none"
     return f"{task} (training splits of {sizes})"
 
 
 def partitions() -> list[tuple[str, str]]:
-    """The published partitions; one that does not fit people says why, and is refused."""
+    """Return the published partitions; an unsuitable one says why, and is refused."""
     offers = map(catalogue.offer, catalogue.partitions().values())
     return [
         ("", "none"),
@@ -50,7 +50,7 @@ UNFOLDED = ("What is asked", "Time and pay")
 
 @dataclass(frozen=True)
 class Section:
-    """Fields under a heading that folds; `changed` are the labels of those that are no default."""
+    """Fields under a folding heading; `changed` has the labels with non-default values."""
 
     title: str
     fields: list[forms.BoundField]
@@ -59,10 +59,9 @@ class Section:
 
 
 class StudyForm(forms.ModelForm, audience.AudienceForm):
-    """Everything that opening freezes; the model says how its fields are called and explained.
+    """Everything that opening freezes; labels and help are the model's.
 
-    `version` says which draft the page was made from, so that a second tab or a second owner
-    cannot write over what the first has saved.
+    `version` identifies the loaded draft, so that newer changes cannot be overwritten.
     """
 
     tasks = RowsField(Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False)
@@ -119,16 +118,16 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         self.initial.update(audience.initial(self.instance.audience))
         for name in ("tasks", "upstream_tasks", "sham_task"):
             row_field(self, name).label_from_instance = self._task_label  # type: ignore[method-assign, assignment]  # as Django documents
-        # The same tasks once more: a list of labels that stand twice could not be told apart.
+        # The same tasks again: two fields with the same labels would be indistinguishable.
         row_field(self, "upstream_tasks").label_from_instance = self._upstream_label  # type: ignore[method-assign, assignment]  # as Django documents
         self._suggest()
 
     def sections(self) -> list[Section]:
-        """The fields under their headings; those that a first design needs are unfolded."""
+        """Return the fields by heading; headings that a first design needs are unfolded."""
         return [self._section(title, names) for title, names in design_file.GROUPS.items()]
 
     def _section(self, title: str, names: list[str]) -> Section:
-        # A tick that only leaking data ask for.
+        # A checkbox that only leaking data need.
         unasked = set() if self.leaks() else {"accepts_leakage"}
         fields = [self[name] for name in _on_page(names) if name not in unasked]
         if title in UNFOLDED:
@@ -137,7 +136,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return Section(title, fields, any(field.errors for field in fields), changed)
 
     def _differs(self, field: forms.BoundField) -> bool:
-        """Is its value not what every new study begins with? The seed differs in each anyway."""
+        """Does its value differ from the default? The seed is ignored, since it always differs."""
         if field.name in (*design_file.LISTS, *audience.NAMES):
             return bool(field.value())
         stored = Study._meta.get_field(field.name)
@@ -146,7 +145,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
     @cached_property
     def consequences(self) -> Consequences | None:
-        """What follows from the values so far; None while some of those that it needs are wrong."""
+        """Return what follows from the values; None while required ones are invalid."""
         if not self.is_bound:
             return consequences.for_study(self.instance) if self.instance.pk else None
         if self.lacking():
@@ -154,53 +153,53 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return consequences.for_design(self.instance, self.chosen_tasks())
 
     def prolific_costs(self) -> list[drafts.Cost]:
-        """What either reward on Prolific costs, where the choice makes a difference."""
+        """Return the costs of each reward on Prolific, if the choice makes a difference."""
         sums = self.consequences
         cells = [(cell.seats, cell.told) for cell in sums.cells] if sums else []
         return drafts.costs_of_design(self.instance, cells)
 
     def chosen_tasks(self) -> list[Task]:
-        """The tasks of the design so far, by name."""
+        """Return the selected tasks, by name."""
         if self.is_bound:
             return sorted(self.cleaned_data.get("tasks", ()), key=lambda task: task.name)
         return list(self.instance.tasks.order_by("name")) if self.instance.pk else []
 
     def doubts(self) -> list[str]:
-        """What is implausible about the promised minutes."""
+        """Return warnings about implausible estimated minutes."""
         return minutes.doubts(self.instance, self.chosen_tasks())
 
     def leaks(self) -> list[str]:
-        """Training examples that the chosen tasks have in their tests too."""
+        """Return training examples that also occur in tests of the selected tasks."""
         if self.is_bound and {"shots", "splits"} & self.errors.keys():
             return []
         return data_warnings.leaks(self.instance, self.chosen_tasks())
 
     def ceilings(self) -> list[str]:
-        """Chosen tasks of which 100 cannot be reached."""
+        """Return selected tasks with a maximum score below 100."""
         return data_warnings.ceilings(self.chosen_tasks())
 
     def promise(self) -> str:
-        """What annotators are told of their pay."""
+        """Return the promise of pay that annotators see."""
         return promises.promise(self.instance)
 
     def first_example(self) -> str:
-        """The text of the first test example of the first task."""
+        """Return the text of the first test example of the first task."""
         first = self.chosen_tasks()[0].test_split.examples.order_by("position").first()
         return " / ".join([*first.context, first.question]) if first else ""
 
     def lacking(self) -> list[forms.BoundField]:
-        """The fields to be fixed, or filled in, before anything can be calculated."""
+        """Return the fields to correct or fill in before calculating."""
         if not self.is_bound:
             return [] if self.instance.pk else [self["tasks"], self["shots"]]
         names = [name for name in self.errors if name in consequences.NEEDED]
         if not names and self.instance.is_cross_task and not self.instance.pk:
-            names = ["upstream_tasks"]  # what an arm reads first is known of a stored draft
+            names = ["upstream_tasks"]  # upstream examples are known only for a stored draft
         return [self[name] for name in names]
 
     def _selectable(self) -> QuerySet[Task]:
-        """Every version that is not archived: which is asked is no later import's choice.
+        """Return every version that is not archived: a later import never changes the selection.
 
-        A draft keeps those that it has, archived or not.
+        A draft's own tasks are included even if archived.
         """
         offered = Task.objects.filter(archived_at=None)
         self._newest = set(offered.latest_versions().values_list("pk", flat=True))
@@ -219,7 +218,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return f"Upstream: {self._task_label(task)}"
 
     def _suggest(self) -> None:
-        """Suggest the cap and the budget for a saved draft, where they are empty."""
+        """Suggest cap and budget for a saved draft where they are empty."""
         study, suggested = self.instance, None
         tasks = list(study.tasks.all()) if study.pk else []
         if tasks and study.hourly_rate and study.max_paid_hours is None:
@@ -252,7 +251,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return [int(word) for word in words]
 
     def _post_clean(self) -> None:
-        """Copy the values onto the study, then let the rules of the design speak at the fields."""
+        """Copy the values to the study, then show errors of the design's rules at the fields."""
         for name in self.cleaned_data:
             if name not in (*design_file.LISTS, *audience.NAMES, "version"):
                 setattr(self.instance, name, self.cleaned_data[name])
@@ -270,7 +269,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
     def save(self, commit: bool = True) -> Study:
         """Save the draft with its scenarios.
 
-        Raises design.DesignError if it is frozen by now, StaleDesign if somebody else saved it.
+        Raises design.DesignError if it is now frozen, StaleDesign if another user saved it.
         """
         tasks, upstream = (list(self.cleaned_data[name]) for name in design_file.LISTS)
         version = self.cleaned_data["version"]
@@ -278,10 +277,10 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return self.instance
 
     def overtake(self, stored: Study) -> list[tuple[forms.BoundField, str]]:
-        """The fields that differ from the draft as it is `stored` now, each with what it holds now.
+        """Return fields that differ from the `stored` draft, with their stored values.
 
-        Of those alone that were changed since this form was made. What was typed stays in the
-        form, which is then one of the stored draft: saving it again is meant.
+        Only those changed since this form was loaded. The typed values stay in the form, whose
+        version becomes that of the stored draft: saving again overwrites it.
         """
         now = design.version(stored)
         sent = self.data.get("version", "")
@@ -297,12 +296,12 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
 
 def _on_page(names: list[str]) -> list[str]:
-    """These fields of a design as the form has them: the audience has one for each of its keys."""
+    """Return these design fields as form fields; the audience has one for each key."""
     return [shown for name in names for shown in (audience.NAMES if name == "audience" else [name])]
 
 
 def _in_words(field: forms.Field, value: Any) -> str:
-    """A stored value as the form would say it."""
+    """Return a stored value as the form displays it."""
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, bool):

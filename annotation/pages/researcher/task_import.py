@@ -1,6 +1,6 @@
-"""Import in the browser: upload, see the data report and ten examples, confirm.
+"""Import in the browser: upload, review the data report and ten examples, confirm.
 
-Until it is confirmed an upload is nobody's but the researcher's who made it, and no task.
+Until it is confirmed an upload is visible only to its researcher, and is not a task.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ from tasks.polling import go_to, poll
 
 
 class CardForm(forms.Form):
-    """The card of a task that is uploaded: one that comes with Handful, or none of these."""
+    """The card of an uploaded task: one of Handful's cards, or none."""
 
     card = forms.ChoiceField(
         choices=[("", "task.toml, among the files")]
@@ -46,7 +46,7 @@ class RemoveForm(forms.Form):
 @never_cache
 @signed_in("GET", "POST")
 def task_import(request: ResearcherRequest) -> HttpResponse:
-    """GET shows the form and unfinished imports; POST stores the files and redirects to them."""
+    """GET shows the form and unfinished imports; POST stores the files and redirects."""
     if request.method == "GET":
         return _form(request, CardForm())
     uploads.drop_old()
@@ -88,7 +88,7 @@ def _address(upload: TaskUpload) -> str:
 @never_cache
 @signed_in("GET")
 def task_upload(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """The uploaded files: their errors, or the data report and the examples."""
+    """Show the uploaded files: their errors, or the data report and the examples."""
     upload = upload_of(request, pk)
     job = upload.job
     if job and job.kind == uploads.IMPORT and job.is_done:
@@ -146,7 +146,7 @@ def _page(
 @uploads.takes_files(uploads.MAX_BYTES)
 @signed_in("POST")
 def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Add or replace files, take one away, or choose another card; then all is read again."""
+    """Add, replace or remove files, or select another card; then validate everything again."""
     upload = upload_of(request, pk)
     if not upload_jobs.may_change(upload):
         messages.error(request, "It is being imported: its files can no longer be changed.")
@@ -163,7 +163,7 @@ def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 
 def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
-    """Take the files and the card that were sent; else the page that says what is wrong."""
+    """Store the sent files and card; on errors return the page that shows them."""
     form, files = CardForm(request.POST), request.FILES.getlist("files")
     if not form.is_valid():
         return _page(request, upload, form=form)
@@ -180,7 +180,7 @@ def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
 
 @signed_in("POST")
 def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """A part of the check or of the import; at the end of the import the task is there."""
+    """Run a part of the check or the import; after the last part the task exists."""
     upload = upload_of(request, pk)
     if upload.job is None:
         return go_to(request, _address(upload))
@@ -190,24 +190,24 @@ def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 @signed_in("POST")
 def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Make it a task: at once where it is small, else the page shows how far it is."""
+    """Import the task: a small one immediately; for others the page shows the progress."""
     upload = upload_of(request, pk)
     seen = upload_jobs.checked(upload)
-    # Content that is stored already changes nothing: then whose it is does not matter.
+    # Content that is already stored changes nothing, regardless of its owner.
     if seen and not Task.objects.filter(content_hash=seen["hash"]).exists():
         try:
             teams.check(upload_jobs.card_of(upload).name, request.user)
         except teams.NotInTeam as error:
             return _page(request, upload, [str(error)], status=403)
     origin = dataset_uploads.origin(upload)
-    # Files that were changed by hand since are not what was drawn.
+    # Files edited manually no longer match the sample.
     made_from = origin["made_from"] if origin and origin["hash"] == seen.get("hash") else None
     upload_jobs.confirm(upload, request.user, "rechain" in request.POST, made_from)
     return _imported(request, upload) or go_to(request, _address(upload))
 
 
 def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
-    """The way to the task, if it is one by now; the upload is done with then."""
+    """Redirect to the task if it exists, and delete the upload."""
     job = upload.job
     if job is None or job.kind != uploads.IMPORT or not job.is_done:
         return None
@@ -231,7 +231,7 @@ def task_upload_discard(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @signed_in("GET", "POST")
 def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> HttpResponse:
-    """One of the ten examples as annotators will see it, with the reveal of the training step."""
+    """Show one of the ten examples as annotators see it, with the reveal of the training step."""
     upload = upload_of(request, pk)
     shown = upload_jobs.checked(upload).get("shown", [])
     if not 1 <= number <= len(shown):

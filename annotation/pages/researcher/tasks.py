@@ -23,12 +23,12 @@ from tasks.downloads import download
 from tasks.formats import FormatError
 from tasks.models import Example, Split, Task, TaskMember
 
-# Keys of the card whose value is one text -> rows of their field.
+# Card keys with one text as value -> rows of their field.
 TEXTS = {
     "title": 1, "description": 2, "instructions": 8, "submit_hint": 1, "question": 2,
     "source": 1, "licence": 1,
 }  # fmt: skip
-# Tables of the card -> their texts, and the one that names an entry on the page.
+# Tables of the card -> their texts, and the one that labels an entry.
 TABLES = {
     "labels": (("definition", "example"), "name"),
     "question_types": (("wording", "definition", "example"), "name"),
@@ -37,7 +37,7 @@ TABLES = {
 
 
 MAX_CHECKS = 1_000_000  # bytes
-MAX_NAME = 200  # bytes; file systems take 255
+MAX_NAME = 200  # bytes: file systems take 255
 
 
 class ChecksForm(PageForm):
@@ -51,7 +51,7 @@ class ChecksForm(PageForm):
     )
 
     def clean_checks(self) -> UploadedFile:
-        """The file, with a name that a file system takes."""
+        """Return the file with a valid file name."""
         file = self.cleaned_data["checks"]
         if file.size > MAX_CHECKS:
             raise forms.ValidationError("Choose a file of at most 1 MB.")
@@ -62,7 +62,7 @@ class ChecksForm(PageForm):
 
 
 class CardTextsForm(PageForm):
-    """Each text of the card as a field; `card` is the card with what was typed."""
+    """Each text of the card as a field; `card` is the edited card."""
 
     key = "card"
 
@@ -87,7 +87,7 @@ class CardTextsForm(PageForm):
         self.fields[name] = kind(label=label, initial=value, widget=widget)
 
     def clean(self) -> dict[str, Any]:
-        """The card's own rules have the last word."""
+        """Validate with the card's own rules."""
         cleaned = super().clean() or {}
         if not self.errors:
             try:
@@ -97,7 +97,7 @@ class CardTextsForm(PageForm):
         return cleaned
 
     def card(self) -> Card:
-        """The card with what was typed, of a valid form."""
+        """Return the edited card of a valid form."""
         return self._made
 
     def _changed(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class CardTextsForm(PageForm):
 
 @signed_in("GET")
 def tasks(request: ResearcherRequest) -> HttpResponse:
-    """The newest version of each task that is not archived, and the archived ones by choice."""
+    """List the newest version of each task that is not archived; archived ones on request."""
     rows = list(Task.objects.listed().select_related("imported_by"))
     shown = listing.listing(
         request.GET,
@@ -134,7 +134,7 @@ def tasks(request: ResearcherRequest) -> HttpResponse:
     return render(request, "researcher/tasks.html", {"listing": shown if rows else None})
 
 
-# Of the list of tasks.
+# Columns of the list of tasks.
 COLUMNS = [
     Column("task", "Task", get=str),
     Column("title", "Title", get=lambda task: task.card.title),
@@ -148,13 +148,13 @@ COLUMNS = [
 
 
 def _text(task: Task) -> str:
-    """What a search of the list looks through."""
+    """Return the text that the list's search covers."""
     card = task.card
     return f"{task} {card.title} {card.description} {card.family} {card.source} {card.language}"
 
 
 def _families(tasks: list[Task]) -> listing.Filters[Task]:
-    """The families that there are, as choices of the list."""
+    """Return the existing families as choices of the list."""
     families = sorted({task.card.family for task in tasks})
     return {name: (name.replace("_", " ").capitalize(), partial(_is_of, name)) for name in families}
 
@@ -165,7 +165,7 @@ def _is_of(family: str, task: Task) -> bool:
 
 @signed_in("GET")
 def task(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """A task's card, splits and data report."""
+    """Show a task's card, splits and data report."""
     return _task_page(request, get_object_or_404(Task, name=name, version=version))
 
 
@@ -195,7 +195,7 @@ def _task_page(
     return render(request, "researcher/task.html", context, status=status)
 
 
-# Of the list of a task's examples.
+# Columns of the list of a task's examples.
 EXAMPLES = [
     Column("example", "Example", get=lambda example: example.source_id),
     Column("file", "File", get=lambda example: example.split.filename),
@@ -208,7 +208,7 @@ EXAMPLES = [
 
 @signed_in("GET")
 def task_examples(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """The texts of a task with their gold, file by file."""
+    """Show the texts of a task with their gold, file by file."""
     its = get_object_or_404(Task, name=name, version=version)
     rows = list(
         Example.objects.filter(split__task=its)
@@ -233,14 +233,14 @@ def _is_in(file: str, example: Example) -> bool:
 
 @signed_in("GET")
 def task_card(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """The card as task.toml, which an import reads again."""
+    """Download the card as task.toml, which an import accepts."""
     its = get_object_or_404(Task, name=name, version=version)
     return download(layout.toml(its.card.as_dict()), layout.CARD_FILE, "application/toml")
 
 
 @signed_in("GET")
 def task_files(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Card and files as a ZIP, which an import reads again: the same content, the same hash."""
+    """Download card and files as a ZIP, which an import accepts with the same hash."""
     its = get_object_or_404(Task, name=name, version=version)
     content = exporting.as_zip(its)
     return download(content, f"{its.name}-v{its.version}.zip", "application/zip")
@@ -248,7 +248,7 @@ def task_files(request: ResearcherRequest, name: str, version: int) -> HttpRespo
 
 @signed_in("GET", "POST")
 def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """The card as a form; what is changed is checked as an upload is, and made a new version."""
+    """Edit the card in a form; the result is validated as an upload and becomes a new version."""
     its = get_object_or_404(Task, name=name, version=version)
     form = CardTextsForm(its.card, request.POST if request.method == "POST" else None)
     context = {"task": its, "form": form}
@@ -271,7 +271,7 @@ def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpRespon
 
 @signed_in("POST")
 def task_team(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Add somebody to the team of a task."""
+    """Add a user to the team of a task."""
     its = get_object_or_404(Task, name=name, version=version)
     form = TaskMemberForm(request.POST)
     if not form.is_valid():
@@ -290,7 +290,7 @@ def task_team(request: ResearcherRequest, name: str, version: int) -> HttpRespon
 def task_archive(
     request: ResearcherRequest, name: str, version: int, is_archived: bool
 ) -> HttpResponse:
-    """Take a version out of the list, or back into it."""
+    """Archive a version or restore it."""
     its = get_object_or_404(Task, name=name, version=version)
     try:
         teams.archive_task(its, is_archived, request.user)
@@ -299,7 +299,7 @@ def task_archive(
     return redirect("task", name, version)
 
 
-@uploads.takes_files(10 * MAX_CHECKS)  # one that is a little too large gets its error
+@uploads.takes_files(10 * MAX_CHECKS)  # slightly too large files get a form error
 @signed_in("POST")
 def task_checks(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """Attach a file of attention checks to a task."""

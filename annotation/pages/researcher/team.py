@@ -40,14 +40,14 @@ def _role() -> forms.ChoiceField:
 
 
 class TaskMemberForm(PageForm):
-    """Somebody to add to a task's team."""
+    """A user to add to a task's team."""
 
     key = "team"
     username = _username()
 
 
 class MemberForm(PageForm):
-    """Somebody to add to a study's team."""
+    """A user to add to a study's team."""
 
     key = "member"
     username = _username()
@@ -55,7 +55,7 @@ class MemberForm(PageForm):
 
 
 class InviteForm(PageForm):
-    """Somebody to invite into a study's team by a link."""
+    """A person to invite into a study's team by a link."""
 
     key = "invite"
     email = forms.EmailField(
@@ -82,14 +82,14 @@ class RemovalForm(PageForm):
 
 
 class RoleForm(RemovalForm):
-    """Another role for a member than `was` theirs."""
+    """A new role for a member; `was` is the present one."""
 
     key = "role"
     was = forms.CharField(widget=forms.HiddenInput, required=False)
     role = _role()
 
     def in_row(self, member: Member) -> "RoleForm":
-        """The form as it stands in that member's row: sending it again is about the role of now."""
+        """Return the form for that member's row; a resent form refers to the present role."""
         self.auto_id = f"role-{member.pk}-%s"
         self.fields["role"].widget.attrs["aria-label"] = f"Role of {member.user}"
         self.initial = {"member": member.pk, "was": member.role, "role": member.role}
@@ -119,7 +119,7 @@ class WebhookForm(PageForm):
 
 @signed_in("GET", "POST")
 def team(request: ResearcherRequest, name: str) -> HttpResponse:
-    """GET shows who is in the team; POST adds somebody, changes a role, or removes somebody."""
+    """GET shows the team; POST adds a member, changes a role, or removes a member."""
     study = study_of(request, name, right_to("team"))
     if request.method == "GET":
         return _page(request, study)
@@ -146,7 +146,7 @@ def team(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _invite(request: ResearcherRequest, study: Study) -> HttpResponse:
-    """Make a link for somebody, and show it this once."""
+    """Create an invitation link and show it, once only."""
     form = InviteForm(request.POST)
     if not form.is_valid():
         return _page(request, study, form, status=422)
@@ -179,7 +179,7 @@ def _end_webhook(request: ResearcherRequest, study: Study) -> HttpResponse:
 
 
 def _change(form: PageForm, study: Study, by: User) -> bool:
-    """Do what was pressed; where it cannot be done the form says why."""
+    """Perform the change; if it fails, the form shows why."""
     sent, field = form.cleaned_data, None
     try:
         if isinstance(form, MemberForm):

@@ -1,4 +1,4 @@
-"""The researcher's own tokens: API tokens of ours, and those of accounts on Prolific."""
+"""The researcher's tokens: API tokens of Handful, and those of accounts on Prolific."""
 
 from datetime import timedelta
 from typing import Any
@@ -32,7 +32,7 @@ SCOPES = (
 
 
 class TokenForm(PageForm):
-    """What the token may do, where, and until when."""
+    """Scopes, study and expiry of a token."""
 
     key = "token"
     name = forms.CharField(
@@ -60,7 +60,7 @@ class TokenForm(PageForm):
         row_field(self, "study").queryset = Study.objects.visible_to(owner).order_by("name")
 
     def make(self, owner: User) -> tuple[str, ApiToken]:
-        """The token, to be shown this once, and its stored row."""
+        """Create the token; return it, to be shown only once, with its stored row."""
         sent = self.cleaned_data
         token, row = ApiToken.draw()
         row.owner, row.name, row.study = owner, sent["name"], sent["study"]
@@ -72,7 +72,7 @@ class TokenForm(PageForm):
 
 
 class ProlificTokenForm(PageForm):
-    """A token of Prolific's; it is never shown again, nor kept over a lost session."""
+    """A token of Prolific; never shown again, and not restored after a lost session."""
 
     key = "prolific"
     token = forms.CharField(
@@ -81,7 +81,7 @@ class ProlificTokenForm(PageForm):
         max_length=500,
         widget=forms.PasswordInput({"autocomplete": "off"}),
         help_text="On Prolific: Settings, Go to API token page.",
-        # Anything else in a header would be refused with the header in the error.
+        # Otherwise requests would fail with the header in the error message.
         validators=[RegexValidator(r"\A[!-~]+\Z", "Copy the token alone, without blanks.")],
     )
     workspace = forms.CharField(
@@ -102,7 +102,7 @@ class ProlificTokenForm(PageForm):
 @reauthentication_required(allow_get=True)
 @never_cache
 def tokens(request: ResearcherRequest) -> HttpResponse:
-    """GET lists the researcher's own; POST makes one, and its reply alone shows it."""
+    """GET lists the researcher's tokens; POST creates one, shown only in its reply."""
     if request.method == "GET":
         return _page(request, TokenForm(request.user))
     form = TokenForm(request.user, request.POST)
@@ -133,7 +133,7 @@ def _page(
 
 @signed_in("POST")
 def token_revoke(request: ResearcherRequest, pk: int) -> HttpResponse:
-    """End one of the researcher's own tokens."""
+    """Revoke one of the researcher's tokens."""
     token = get_object_or_404(ApiToken, pk=pk, owner=request.user)
     token.revoke()
     messages.success(request, f"The token “{token.name}” was revoked.")
@@ -144,9 +144,9 @@ def token_revoke(request: ResearcherRequest, pk: int) -> HttpResponse:
 @sensitive_post_parameters("token")
 @never_cache
 def prolific_token(request: ResearcherRequest) -> HttpResponse:
-    """GET asks for the password, and shows the researcher's own accounts; POST stores a token.
+    """GET asks for the password and lists the researcher's accounts; POST stores a token.
 
-    allauth would keep a POST that comes too late in the session, with the token in plain text.
+    allauth would store a late POST in the session, with the token in plain text.
     """
     try:
         return _prolific_token(request)
@@ -180,7 +180,7 @@ def _prolific_page(
 
 @signed_in("POST")
 def prolific_token_remove(request: ResearcherRequest, pk: int) -> HttpResponse:
-    """Remove the token of one of the researcher's own accounts on Prolific."""
+    """Remove the token of one of the researcher's accounts on Prolific."""
     account = get_object_or_404(ProlificAccount, pk=pk, owner=request.user)
     account.remove_token()
     messages.success(request, f"The token ending {account.last_characters} was removed.")
