@@ -1,5 +1,5 @@
-"""What people see in a browser, by audience. Thin: a door, a form, a step, a reply.
+"""Pages in the browser, by audience. Each one checks access, validates a form and calls a step.
 
-Begin with worker/views.py or researcher/studies.py. No other room
-imports this one; analysis/pages takes its fields.py.
+Begin with worker/views.py or researcher/studies.py. No other package imports this one, except that
+analysis/pages uses its fields.py.
 """

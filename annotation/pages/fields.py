@@ -1,7 +1,7 @@
-"""What the forms of all pages share: ids of their own, and numbers in plain digits.
+"""Form classes and fields for all pages: unique ids, and numbers in ASCII digits.
 
-Django's fields refuse U+0000 themselves, and its rendering joins a field to its help and its errors
-(aria-describedby, aria-invalid): templates/_field.html gives these the ids that it expects.
+Django's fields refuse U+0000, and Django's rendering joins a field to its help and errors
+(aria-describedby, aria-invalid): templates/_field.html provides the ids that it expects.
 """
 
 import re
@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 
 
 class OnPage(forms.BaseForm):
-    """One of several forms of a page: `key` begins its ids, and names it in the page's context."""
+    """One of several forms of a page; `key` prefixes its ids and names it in the context."""
 
     key: str
 
@@ -24,29 +24,29 @@ class OnPage(forms.BaseForm):
 
 
 class PageForm(OnPage, forms.Form):
-    """A form beside others."""
+    """A form on a page with other forms."""
 
 
 def by_key(*blank: OnPage, sent: OnPage | None = None) -> dict[str, OnPage]:
-    """The forms of a page as its context; the one that was `sent` in place of its blank one."""
+    """Return the forms of a page as context; `sent` replaces its blank form."""
     return {f"{form.key}_form": form for form in (*blank, sent) if form is not None}
 
 
 class _Pressed(forms.HiddenInput):
-    """Nothing of its own: the buttons of the form carry its name."""
+    """Renders nothing: the buttons of the form have its name."""
 
     def render(self, *_args: Any, **_kwargs: Any) -> SafeString:
         return SafeString("")
 
 
 class PressedField(forms.ChoiceField):
-    """Which button was pressed; the template writes the buttons."""
+    """The button that was pressed; the template has the buttons."""
 
     widget = _Pressed
 
 
 class YesNoField(PressedField):
-    """Which of two buttons was pressed, as a bool; a program sends true or false."""
+    """Which of two buttons was pressed, as a bool; the API takes true or false."""
 
     default_error_messages = {"required": "Press one of the buttons."}
 
@@ -59,7 +59,7 @@ class YesNoField(PressedField):
 
 
 class TextField(forms.CharField):
-    """Text of several lines: a line break counts as one character, as browsers count it."""
+    """Multi-line text: a line break counts as one character, as in browsers."""
 
     widget = forms.Textarea
 
@@ -68,19 +68,19 @@ class TextField(forms.CharField):
 
 
 def row_field(form: forms.BaseForm, name: str) -> forms.ModelChoiceField:
-    """The form's field of that name, whose choices are rows of a table."""
+    """Return the form's field of that name, whose choices are rows of a table."""
     field = form.fields[name]
     assert isinstance(field, forms.ModelChoiceField)
     return field
 
 
 def is_shown_again(request: HttpRequest) -> bool:
-    """Is this a form that was kept over a lost session: to be shown filled, and not yet stored?"""
+    """Was this form restored after a lost session: show it filled, without storing it?"""
     return "show_again" in request.POST
 
 
 class WholeNumberField(forms.IntegerField):
-    """At most 18 digits from 0 to 9: Python would read digits of every script, and 1_000."""
+    """At most 18 ASCII digits: Python would also accept other scripts' digits, and 1_000."""
 
     def to_python(self, value: Any) -> int | None:
         if value not in self.empty_values and not re.fullmatch(
@@ -91,12 +91,12 @@ class WholeNumberField(forms.IntegerField):
 
 
 def _is_row_number(value: Any) -> bool:
-    """At most 18 digits from 0 to 9: larger numbers are no number to a database."""
+    """At most 18 ASCII digits: databases refuse larger numbers."""
     return re.fullmatch(r"[0-9]{1,18}", str(value)) is not None
 
 
 class RowField(forms.ModelChoiceField):
-    """A row by its number, out of those that the form may choose from."""
+    """A row by its number, among those allowed by the form."""
 
     def to_python(self, value: Any) -> Any:
         if value not in self.empty_values and not _is_row_number(value):
@@ -109,7 +109,7 @@ class RowField(forms.ModelChoiceField):
 
 
 class RowsField(forms.ModelMultipleChoiceField):
-    """Rows by their numbers, out of those that the form may choose from."""
+    """Rows by their numbers, among those allowed by the form."""
 
     def clean(self, value: Any) -> Any:
         for number in value or ():

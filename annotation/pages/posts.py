@@ -1,7 +1,7 @@
 """A POST of a researcher, declared once for its page and for the API.
 
-Its right is in annotation/rights.py, what it takes in a form, what it does in a step function.
-`page` makes the view of the page, annotation/api/views.py that of the API.
+Its right is in annotation/rights.py, its input a form, its effect a step function. `page` builds
+the view of the page, annotation/api/views.py that of the API.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,42 +22,42 @@ About = TypeVar("About")
 class Post(Generic[About]):
     """One POST about a study, an annotator or a task.
 
-    What its step refuses is shown at the field that `faults` names for the exception. `conflicts`
-    depend on the state of things: the API answers them with 409.
+    Exceptions of the step are shown at the field that `faults` names. `conflicts` depend on the
+    present state: the API answers them with 409.
     """
 
-    row: ClassVar[str]  # of annotation/rights.py
+    row: ClassVar[str]  # name in annotation/rights.py
     form_class: ClassVar[Any] = None
     faults: ClassVar[Mapping[type[Exception], str]] = {}
     conflicts: ClassVar[tuple[type[Exception], ...]] = ()
-    summary: ClassVar[str]  # and below: for the document of the API
+    summary: ClassVar[str]  # this and those below: for the OpenAPI document
     operation_id: ClassVar[str | None] = None
     success = 200
-    tells = False  # Does the page say what was done?
+    tells = False  # Does the page show a sentence on the result?
 
     def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> About:
-        """What it is about, for who may do it. Raises Http404, PermissionDenied."""
+        """Return the subject, after the access check. Raises Http404, PermissionDenied."""
         raise NotImplementedError
 
     def form(self, about: About, sent: Any, files: Any = None) -> Any:
-        """The form with what was sent; None where nothing is asked."""
+        """Return the bound form; None if there is nothing to fill in."""
         return self.form_class(sent) if self.form_class else None
 
     def do(self, about: About, sent: dict[str, Any], by: User) -> Any:
-        """Call the step with what the form has cleaned; what was done, most often a sentence."""
+        """Call the step with the cleaned form; return the result, usually a sentence."""
         raise NotImplementedError
 
     def in_words(self, done: Any) -> str:
-        """What was done, as a sentence."""
+        """Return the result as a sentence."""
         return str(done)
 
     def fault(self, error: Exception) -> str:
-        """The field at which that exception is shown."""
+        """Return the field at which that exception is shown."""
         return next(field for kind, field in self.faults.items() if isinstance(error, kind))
 
 
 def sentences(error: Exception) -> list[str]:
-    """What a step said: one sentence, or one for each of several annotators."""
+    """Return the sentences of an exception; several if it concerns several annotators."""
     return list(getattr(error, "problems", {}).values()) or [str(error)]
 
 
@@ -77,10 +77,10 @@ def page(
     to: str | Callable[..., HttpResponse],
     get: Callable[..., HttpResponse] | None = None,
 ) -> Callable[..., HttpResponse]:
-    """The view of that POST: `show` has the form with its errors, else it leads `to` a page.
+    """Return the page's view of a POST: `show` displays errors, success redirects `to` a page.
 
-    `to` is the name of an address with the same parts, or a function of the request, what was done
-    and the names. `get` shows the page at the same address.
+    `to` is the name of an address with the same parameters, or a function of request, result and
+    parameters. `get` handles GET at the same address.
     """
 
     @signed_in(*(["GET", "POST"] if get else ["POST"]))

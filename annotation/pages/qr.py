@@ -1,4 +1,4 @@
-"""QR codes as inline SVG: no file, no script, no style of their own."""
+"""QR codes as inline SVG, without files, scripts or style sheets."""
 
 import qrcode
 from django.utils.html import format_html
@@ -6,10 +6,10 @@ from django.utils.safestring import SafeString, mark_safe
 
 
 def svg(text: str) -> SafeString:
-    """The QR code of a text, dark on light, with the quiet zone of four modules that readers need.
+    """Return the QR code of a text, dark on light, with the required quiet zone of four modules.
 
-    Its colours are those of the class `qr` (static/css/account.css), so that it stays dark on light
-    in the dark too, where many readers would not read it.
+    The class `qr` (static/css/account.css) sets its colours, so that it stays dark on light in dark
+    mode, where many readers would fail on inverted colours.
     """
     code = qrcode.QRCode(error_correction=qrcode.constants.ERROR_CORRECT_M, border=4)
     code.add_data(text)
@@ -21,5 +21,5 @@ def svg(text: str) -> SafeString:
         '<svg class="qr" viewBox="0 0 {0} {0}" role="img" aria-label="QR code"'
         ' shape-rendering="crispEdges"><rect width="{0}" height="{0}"/><path d="{1}"/></svg>',
         len(rows),
-        mark_safe(path),  # numbers and letters of our own
+        mark_safe(path),  # contains only our numbers and letters
     )

@@ -1,5 +1,5 @@
-"""What an annotator sees: landing page, consent, questions, reveals, the end.
+"""The annotator's pages: landing page, consent, questions, reveals, the end.
 
-Begin with views.py (addresses in urls.py); state.py says which page a participation shows and
-turn.py renders one question or reveal. Gold is not in the context of a question.
+Begin with views.py (addresses in urls.py); state.py selects the page of a participation and turn.py
+renders one question or reveal. The context of a question never contains gold.
 """

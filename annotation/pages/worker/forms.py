@@ -1,4 +1,4 @@
-"""The forms of the annotator's pages, besides the answer itself (tasks/spans.py reads that)."""
+"""The forms of the annotator's pages, except the answer (tasks/spans.py reads that)."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -22,13 +22,13 @@ UNASKED = {"invalid_choice": gettext_lazy("Please choose one of the answers show
 
 
 class ConsentForm(forms.Form):
-    """Yes or no; the buttons are the template's."""
+    """Yes or no; the template has the buttons."""
 
     agree = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")])
 
 
 class ComprehensionForm(PageForm):
-    """The questions about the instructions, each with its options."""
+    """The comprehension questions, each with its options."""
 
     key = "questions"
 
@@ -44,12 +44,12 @@ class ComprehensionForm(PageForm):
             )
 
     def mark(self, wrong: Iterable[int]) -> None:
-        """Say at these questions that the answer was not right."""
+        """Mark these questions as answered incorrectly."""
         for number in wrong:
             self.add_error(f"question-{number}", gettext("This was not right: please check again."))
 
     def sentence(self) -> str:
-        """Which questions have to be looked at again."""
+        """Return a sentence naming the questions to review."""
         numbers = ", ".join(name.removeprefix("question-") for name in self.errors)
         return ngettext(
             "Please check question %(numbers)s and the instructions above again.",
@@ -86,7 +86,7 @@ def _text(label: "StrPromise", rows: int) -> TextField:
 
 
 class OwnForm(PageForm):
-    """Questions of the study's own, under their ids with `own-` before."""
+    """Custom questions of the study; field names are `own-` and their id."""
 
     key = "own"
 
@@ -96,7 +96,7 @@ class OwnForm(PageForm):
             self.fields[f"own-{question.id}"] = _own_field(question)
 
     def own(self) -> dict[str, str]:
-        """Id of a question -> the answer, of a valid form."""
+        """Return id of a question -> answer, of a valid form."""
         return {
             name.removeprefix("own-"): "" if value is None else str(value)
             for name, value in self.cleaned_data.items()
@@ -105,7 +105,7 @@ class OwnForm(PageForm):
 
 
 def _own_field(question: OwnQuestion) -> forms.Field:
-    """The control of its kind; the researcher's words are shown as they are."""
+    """Return the form field for its kind, with the researcher's texts unchanged."""
     required = gettext_lazy("Please answer this question.")
     # Translators: a question that cannot be left out.
     mark = gettext(" (required)") if question.is_required else ""
@@ -134,7 +134,7 @@ def _own_field(question: OwnQuestion) -> forms.Field:
 
 
 class ExitForm(OwnForm):
-    """The questions at the end: those of this form, which are optional, and the study's own."""
+    """The questions at the end: the optional ones of this form, and the study's custom ones."""
 
     key = "exit"
     seen_before = _choice(gettext_lazy("Had you seen these texts or this task before?"))
@@ -154,7 +154,7 @@ class _TurnForm(forms.Form):
 
 
 def turn_of(sent: QueryDict) -> int:
-    """The number of the turn that a page is about; 404 for what cannot be one."""
+    """Return the turn's number in a page's form, or raise 404."""
     form = _TurnForm(sent)
     if not form.is_valid():
         raise Http404

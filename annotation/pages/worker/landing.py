@@ -1,4 +1,4 @@
-"""What the landing page of a study shows: the study, and Start, or why there is no seat."""
+"""Context of a study's landing page: the study, and Start, or why there is no seat."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -23,10 +23,10 @@ REFUSED = "refused"  # name and salt of the cookie
 def landing_page(
     arrival: Arrival, begun: Participation | None = None, code: str = ""
 ) -> dict[str, Any]:
-    """What worker/landing.html shows; `begun` is what this visitor would go on with.
+    """Return the context of worker/landing.html; `begun` is the visitor's participation.
 
-    `code` is why there is no seat, where that is known. What an id alone leads to is shown in the
-    browser that began it, and nowhere else.
+    `code` is the reason for having no seat, if known. State found by an unverified id is shown only
+    in the browser that began it.
     """
     study, door = arrival.study, arrival.door
     state = code or arrival.refusal() or "open"
@@ -46,7 +46,7 @@ def landing_page(
         "title": study.title,
         **what_it_asks(study),
         "minutes": max(minutes),
-        # Where the seat decides how long it is.
+        # Only if the duration depends on the seat.
         "minutes_range": in_range(minutes) if len(minutes) > 1 else "",
         "rate": promises.promise(study, minutes),
         "idle_limit_hours": study.idle_limit_hours,
@@ -54,11 +54,11 @@ def landing_page(
         "state": "open" if begun or may_start else state,
         "sentence": refusals.NO_SEAT.get(state, ""),
         "resume_url": reverse("work", args=[begun.token]) if begun and not has_submission else "",
-        # Another submission, or the next part, is noted by pressing Go on: GET writes nothing.
+        # Pressing Continue stores another submission, or the next part: GET writes nothing.
         "goes_on_by_post": bool(begun and has_submission),
         "ended_url": reverse("work", args=[ended.token]) if ended else "",
         "exit": way_out,
-        # The page says it again by POST, which counts it: GET writes nothing.
+        # The page repeats it by POST, which counts it: GET writes nothing.
         "refused": state if is_refused and not arrival.is_preview else "",
         "refused_url": reverse("refused", args=[arrival.code]),
         "start_url": f"{start_url}?{arrival.query}" if arrival.query else start_url,
@@ -67,9 +67,9 @@ def landing_page(
 
 
 def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse) -> None:
-    """Count that the landing page refuses this arrival: each reason once for each browser.
+    """Count a refusal of this arrival by the landing page: each reason once for each browser.
 
-    The cookie holds the reasons, for the addresses of this link alone, and says nothing of who.
+    The cookie stores the reasons, only for the addresses of this link, and no identity.
     """
     state = landing_page(arrival, arrival.begun())["refused"]
     if not state or arrival.kind != Kind.PERSON:
@@ -92,9 +92,9 @@ def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse
 
 
 def what_it_asks(study: Study) -> dict[str, Any]:
-    """How many examples, and roughly what each is: ranges, as the seat decides which task it is."""
+    """Return the number and size of examples, as ranges since the seat determines the task."""
     loads = minutes.workloads(study, list(study.tasks.all()))
-    # Which of them is the unseen task of a cross-task study is not said, nor in which arm.
+    # Neither the unseen task nor the arm of a cross-task study is revealed.
     cards = [load.task.card for load in loads]
     cards += [task.card for task in cross_task.trained_first(study)]
     trained = [load.training + more for load in loads for more in {0, load.upstream}]
@@ -114,7 +114,7 @@ def what_it_asks(study: Study) -> dict[str, Any]:
         "always_trains": all(trained),
         "by": sorted({card.answered_by for card in cards}, key=ANSWERS.index),
         **{name: in_range(numbers) for name, numbers in counts.items()},
-        # The plural form goes by the larger number: "10 to 30 examples".
+        # The larger number selects the plural form: "10 to 30 examples".
         "most": {name: max(numbers, default=0) for name, numbers in counts.items()},
     }
 
@@ -124,7 +124,7 @@ def _description(card: Card) -> str:
 
 
 def in_range(numbers: Iterable[int]) -> str:
-    """Such as "20", or "20 to 30"; empty where there are none."""
+    """Return text such as "20", or "20 to 30"; empty without numbers."""
     ordered = sorted(numbers)
     if not ordered:
         return ""
@@ -135,6 +135,6 @@ def in_range(numbers: Iterable[int]) -> str:
 
 
 def roughly(words: int) -> int:
-    """A number of words as people would say it: 23 is 25, 187 is 200."""
+    """Round a number of words: 23 is 25, 187 is 200."""
     step = 5 if words < 50 else 10 if words < 100 else 50
     return max(step * round(words / step), 5)

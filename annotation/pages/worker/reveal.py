@@ -1,7 +1,7 @@
-"""What a reveal shows: the answer beside the gold, in the words that the page needs.
+"""Context of a reveal: the answer compared with the gold.
 
-The one place where gold comes into a page; only for an answered turn of the training step, a
-preview, and researchers (docs/protocol.md#invariants).
+The only module that adds gold to a page; only for an answered turn of the training step, a preview,
+and researchers (docs/protocol.md#invariants).
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,10 +18,10 @@ MAX_DIGITS = 9  # choices with one digit each; a longer list is searched
 
 
 class RevealedPiece(NamedTuple):
-    """A stretch of a text with its marks."""
+    """A part of a text with its marks."""
 
     marks: Piece
-    # How a highlight that is not exact differs from the answer; "" everywhere else.
+    # How an inexact highlight differs from the answer; "" everywhere else.
     differs: str
 
     @property
@@ -48,7 +48,7 @@ class RevealedChoice:
 
 @dataclass(frozen=True)
 class Reveal:
-    """The answer beside the gold, in the words that the page needs."""
+    """The answer and the gold, in the texts of the page."""
 
     comparison: Comparison
     answer: GivenAnswer
@@ -57,11 +57,11 @@ class Reveal:
     choices: list[RevealedChoice]
     findings: Sequence[Finding]
     gold: Sequence[str]
-    # Is an answer right or not? A long text is only to be compared (Card.is_judged).
+    # Is the answer judged as right or wrong? Long texts are only compared (Card.is_judged).
     is_judged: bool = True
-    # Why the gold is right, in the researcher's words; "" where the file says nothing.
+    # The researcher's explanation of the gold; "" if the file has none.
     explanation: str = ""
-    # After an answer that is not right: what the right label, or the asked kind, means.
+    # After a wrong answer: the meaning of the correct label or of the kind asked for.
     rule: Help | None = None
 
     @property
@@ -70,16 +70,16 @@ class Reveal:
 
     @property
     def score(self) -> int:
-        """S1 x 100 in whole numbers; 0 and 100 are kept for nothing and all."""
+        """Return S1 x 100 rounded; 0 and 100 only for exactly none and all."""
         if self.comparison.s1 in (0, 1):
             return int(100 * self.comparison.s1)
         return min(99, max(1, round(100 * self.comparison.s1)))
 
     @property
     def verdict(self) -> str:
-        """right, partly or wrong, by the score alone: what counts 0 is not right in any part.
+        """Return right, partly or wrong, from the score alone: a score of 0 is wrong.
 
-        Or compare, where an answer is no such thing.
+        Returns "compare" for answers that are not judged, unless exact or "no answer".
         """
         if not self.is_judged and self.score < 100 and not self.chose_no_answer:
             return "compare"
@@ -87,7 +87,7 @@ class Reveal:
 
     @property
     def filling(self) -> str:
-        """The answer that a gap in the question stands for."""
+        """Return the answer that fills a gap in the question."""
         compared = [*self.comparison.right, *self.comparison.missed]
         return compared[0] if compared else ""
 
@@ -111,9 +111,9 @@ def reveal_page(
     comparison: Comparison,
     other_kinds: Mapping[str, str] | None = None,
 ) -> Reveal:
-    """Prepare a reveal. Only for an answered turn of the training step, or a preview.
+    """Build a reveal. Only for an answered turn of the training step, or a preview.
 
-    `other_kinds` as in tasks/findings.py: gold of the other questions that may be named.
+    `other_kinds` as in tasks/findings.py: gold of related questions that may be named.
     """
     names = [label.name for label in card.labels] or list(example.options)
     said = findings_on(card, example, answer, comparison, example.gold, other_kinds)
@@ -138,7 +138,7 @@ def reveal_page(
 
 
 def _only_boundaries(said: Sequence[Finding]) -> bool:
-    """Are all mistakes such that the meaning of the kind asked for would explain none of them?"""
+    """Are all mistakes boundary errors, which the meaning of the kind would not explain?"""
     mistakes = [finding for finding in said if finding.is_mistake]
     return bool(mistakes) and all(finding.is_on_boundaries for finding in mistakes)
 
@@ -146,7 +146,7 @@ def _only_boundaries(said: Sequence[Finding]) -> bool:
 def _pieces(
     comparison: Comparison, segment: int, text: str, said: Sequence[Finding]
 ) -> list[RevealedPiece]:
-    """The text in pieces; those of a highlight that is not exact with the finding on it."""
+    """Split the text into pieces; those of an inexact highlight have its finding."""
     kinds = {
         finding.start: finding.kind
         for finding in said
@@ -164,7 +164,7 @@ def _pieces(
 def _choices(
     names: Sequence[str], answer: GivenAnswer, gold: Sequence[str]
 ) -> list[RevealedChoice]:
-    """All of them; of a list so long that it is searched only what was chosen and what is right."""
+    """Return all choices; of a searched list only the chosen and the correct ones."""
     choices = [
         RevealedChoice(number, name, name in answer.texts, name in gold)
         for number, name in enumerate(names, start=1)

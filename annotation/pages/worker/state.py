@@ -1,4 +1,4 @@
-"""What a participation's page shows, whatever its state: consent, instructions, turn, wait, end."""
+"""Context of a participation's page in each state: consent, instructions, turn, wait, end."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -79,12 +79,12 @@ NOT_COMPREHENDED = gettext_lazy(
     " allows, so you cannot continue. You are paid for the time that you worked."
 )
 
-# The first and the last answers of the training step that the end page compares.
+# First and last answers of the training step that the end page compares.
 TEN, FEWEST_TO_COMPARE = 10, 3
 
 
 def page_outside_turns(participation: Participation) -> dict:
-    """What the pages before the first and after the last turn show; `stage` names the page."""
+    """Return the context of pages before the first and after the last turn, with `stage`."""
     token, study = participation.token, participation.study
     if participation.status == Status.ARRIVED:
         return {
@@ -125,7 +125,7 @@ def page_outside_turns(participation: Participation) -> dict:
 
 
 def _why_it_ended(participation: Participation) -> str:
-    """In a sentence to the annotator."""
+    """Return a sentence for the annotator."""
     is_screened_out = participation.status == Status.SCREENED_OUT
     if is_screened_out and comprehension.is_open(participation):
         return str(NOT_COMPREHENDED)
@@ -152,7 +152,7 @@ def _instructions(participation: Participation) -> dict:
 
 
 def next_instructions(participation: Participation, card: Card) -> dict:
-    """The instructions of the next task, between two tasks of a cross-task study."""
+    """Return the next task's instructions, between two tasks of a cross-task study."""
     page = instructions_of(participation.scenario, card)
     return page | {
         "stage": "instructions",
@@ -163,14 +163,14 @@ def next_instructions(participation: Participation, card: Card) -> dict:
 
 
 def card_of_visit(participation: Participation) -> Card:
-    """The card that names pages outside turns: before the end never that of a task still unseen."""
+    """Return the card for pages outside turns: before the end never that of an unseen task."""
     if participation.status == Status.COMPLETED:
         return participation.scenario.task.card
     return upstream_step.first_card(participation)
 
 
 def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
-    """What worker/_instructions.html shows to everybody of a scenario, or of that card."""
+    """Return the context of worker/_instructions.html for a scenario, or for that card."""
     card = card or scenario.task.card
     return {
         "card": card,
@@ -201,7 +201,7 @@ def _finished(participation: Participation) -> dict:
 
 
 def exit_form(participation: Participation, *sent: Any) -> ExitForm | None:
-    """The questions at the end that this worker has still to meet; None where there are none."""
+    """Return the questions at the end that this worker has not answered, or None."""
     asks = participation.study.exit_questionnaire
     asks = asks and not ExitAnswers.objects.filter(participation=participation).exists()
     own = own_questions.asked(participation, OwnAnswer.Moment.AFTER)
@@ -209,9 +209,9 @@ def exit_form(participation: Participation, *sent: Any) -> ExitForm | None:
 
 
 def _learned(participation: Participation) -> dict[str, Any]:
-    """The answers of the training step in their order, right or not; {} where there was none.
+    """Return the training answers in order, right or not; {} without a training step.
 
-    They have been revealed. Of the annotation step nothing is told, here as anywhere.
+    They were revealed before. Results of the annotation step are never shown.
     """
     answers = Answer.objects.filter(turn__participation=participation, turn__step=Step.TRAINING)
     ticks = [s1 == 1 for s1 in answers.order_by("turn").values_list("s1", flat=True)]
@@ -230,17 +230,17 @@ def _of(ticks: list[bool]) -> str:
 
 
 def earned_in_words(participation: Participation) -> str:
-    """What the ledger holds for this participation, such as 12.34 USD; "" for nothing."""
+    """Return the earnings in the ledger, such as 12.34 USD; "" for none."""
     total = sum(entry.cents for entry in participation.ledger.all())
     return money(ledger.in_currency(total), participation.study.currency) if total else ""
 
 
 def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPage:
-    """The page of a turn: its question, or (training step, answered) its reveal."""
+    """Return the page of a turn: its question, or (training step, answered) its reveal."""
     scenario = participation.scenario
     turn.participation = participation
     card, revealed = turn.card, None
-    # What an annotator sees is one training step: the upstream examples, then those of the task.
+    # Annotators see one training step: the upstream examples, then those of the task.
     before = len(participation.upstream_order)
     training = before + len(participation.training_order)
     review = training_review.shown_after(participation, turn)
@@ -289,9 +289,9 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
 
 
 def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
-    """The page of a preview or a try-out with what an answer leads to, and its status.
+    """Return the page of a preview or try-out after an answer, with its HTTP status.
 
-    The answer is checked as the real step does: a reveal, or what is wrong (422). None is stored.
+    The answer is validated as in the real step: a reveal, or the errors (422). Stores nothing.
     """
     card, example = page.card, page.example
     try:
@@ -303,7 +303,7 @@ def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
 
 
 def _ahead(participation: Participation, turn: Turn, worked: timedelta) -> Way:
-    """How far this participation is with that turn, its latest, and at what pace."""
+    """Return the progress of this participation at that turn, its latest, and its pace."""
     rate, _currency, max_hours = participation.scenario.promise
     upstream = len(participation.upstream_order)
     judged = upstream + len(participation.judged_order)
@@ -313,7 +313,7 @@ def _ahead(participation: Participation, turn: Turn, worked: timedelta) -> Way:
         answered=before + turn.position + (turn.given is not None),
         total=judged + len(participation.annotation_order),
         worked=worked.total_seconds(),
-        # The example on the page is counted once it is answered: its time is still growing.
+        # The example on the page counts once it is answered: its time is still growing.
         on_examples=(
             (worked if turn.given else turn.worked_before) - turn.first_worked_before
         ).total_seconds(),
@@ -324,7 +324,7 @@ def _ahead(participation: Participation, turn: Turn, worked: timedelta) -> Way:
 
 
 def own_data_file(participation: Participation, rights: Collection[str] = WHOLE) -> JsonResponse:
-    """JSON to download, named by the pseudonym; with what those `rights` allow to read."""
+    """Return JSON to download, named by the pseudonym, limited to those `rights`."""
     way_out = current_exit(participation)
     name = f"{participation.pseudonym}.json"
     return JsonResponse(

@@ -1,9 +1,8 @@
-"""Try the tool: three made-up sentences, so that training teaches the task and not the widget.
+"""Try the tool: three invented sentences, so that training teaches the task and not the widget.
 
-They stand before the first example, the same in all scenarios of a task, whatever it asks: never
-its labels, questions or texts, and in the language of the interface. Nothing is stored, so nothing
-is scored; the time counts as time at the instructions. Whether they are offered is declared in the
-design (Study.try_the_tool).
+They precede the first example and are the same in all scenarios of a task. They never contain its
+labels, questions or texts, and are in the language of the interface. Nothing is stored or scored;
+the time counts as time at the instructions. The design switches them on (Study.try_the_tool).
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from tasks.tokens import CHAR, WORD, has_no_spaces
 
 @dataclass(frozen=True)
 class MadeUp:
-    """One made-up example, in the language of the page: what to do stands in the question."""
+    """One invented example, in the language of the page; the question says what to do."""
 
     text: str
     question: str
@@ -32,7 +31,7 @@ class MadeUp:
 
 
 def _spans() -> tuple[MadeUp, ...]:
-    """What is to be marked stands in its sentence by construction, in every translation."""
+    """Return the sentences for highlighting; translations contain the words to highlight."""
     bicycle, company = gettext("red bicycle"), gettext("Brown & Sons Ltd.")
     kettle = gettext("kettle")
     return (
@@ -57,7 +56,7 @@ def _spans() -> tuple[MadeUp, ...]:
 
 
 def _nothing() -> MadeUp:
-    """In place of the last one, where a task knows "no answer"."""
+    """Return the last sentence for tasks that allow "no answer"."""
     return MadeUp(
         gettext("It rained all night."),
         gettext("Mark every colour. Here is none: choose “No answer”."),
@@ -160,7 +159,7 @@ BY_KIND = {
 
 
 def is_offered(participation: Participation) -> bool:
-    """Only before the first example, and where the design says so."""
+    """Is it offered: before the first example, if the design switches it on?"""
     return (
         participation.study.try_the_tool
         and participation.status == Status.WORKING
@@ -169,14 +168,14 @@ def is_offered(participation: Participation) -> bool:
 
 
 def sentences(card: Card) -> tuple[MadeUp, ...]:
-    """The three of that kind of answer."""
+    """Return the three sentences for that kind of answer."""
     if not card.is_highlighted:
         return BY_KIND[card.answered_by]()
     return (*_spans()[:2], _nothing()) if card.no_answer else _spans()
 
 
 def page(participation: Participation, number: int) -> TurnPage | None:
-    """The page of that sentence, counted from 1; None behind the last one."""
+    """Return the page of that sentence, counted from 1; None after the last one."""
     scenario = participation.scenario
     shown = sentences(scenario.task.card)
     if not 1 <= number <= len(shown):
@@ -207,7 +206,7 @@ def page(participation: Participation, number: int) -> TurnPage | None:
 
 
 def _card(card: Card) -> Card:
-    """A card with the same widget, and nothing of what the task asks."""
+    """Return a card with the same widget, without the content of the task."""
     language = get_language() or settings.LANGUAGE_CODE
     texts = " ".join(made_up.text for made_up in sentences(card))
     return Card(

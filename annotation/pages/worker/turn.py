@@ -1,8 +1,8 @@
-"""What a turn shows: the question as tokens, or the answer beside the gold.
+"""Context of a turn's page: the question as tokens, or the answer compared with the gold.
 
-The one place that prepares examples for the worker's eyes, used by real turns and by the preview. A
-question page is built from context, question, options and card alone, never from gold
-(docs/protocol.md#invariants); gold enters by reveal.py only.
+The only module that prepares examples for annotators, in turns and previews. A question page is
+built only from context, question, options and card, never from gold (docs/protocol.md#invariants);
+gold enters only through reveal.py.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ PLACES = {
     "screening": gettext_lazy("Screening step, example %(number)s of %(total)s"),
     "annotation": gettext_lazy("Annotation step, example %(number)s of %(total)s"),
 }
-# Before the place in the title of the window.
+# Precedes the position in the window's title.
 VERDICTS = {
     "right": gettext_lazy("Right: %(where)s"),
     "partly": gettext_lazy("Partly right: %(where)s"),
@@ -51,11 +51,11 @@ VERDICTS = {
 
 @lru_cache(maxsize=2048)
 def token_markup(text: str, granularity: str) -> SafeString:
-    """The text as one line of token elements; gaps are elements too.
+    """Return the text as one line of token elements; gaps are elements too.
 
-    Their texts, one after the other, are the text: so the page counts the offsets of tokens itself,
-    which would be two thirds of what is sent. Every piece of the text is escaped here; nothing else
-    is ever marked safe.
+    The texts of the elements concatenate to the text, so that the page computes token offsets,
+    which would be two thirds of the reply. Every piece of text is escaped here; nothing else is
+    ever marked safe.
     """
     parts = []
     end_of_last = 0
@@ -68,7 +68,7 @@ def token_markup(text: str, granularity: str) -> SafeString:
         end_of_last = end
     if end_of_last < len(text):
         parts.append(f"<span data-gap>{escape(text[end_of_last:])}</span>")
-    # Written plainly a carriage return would not reach the page, or as another character.
+    # Browsers would drop or replace a literal carriage return.
     return mark_safe("".join(parts).replace("\r", "&#13;"))
 
 
@@ -88,7 +88,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class TurnPage:
-    """Everything that worker/_turn.html shows."""
+    """The context of worker/_turn.html."""
 
     card: Card
     example: Example
@@ -109,32 +109,32 @@ class TurnPage:
     currency: str = ""
     max_paid_seconds: int | None = None
     reveal: Reveal | None = None
-    # At the end of the training step: what went wrong most often.
+    # At the end of the training step: the commonest mistakes.
     review: Sequence[Mistake] = ()
-    # A made-up sentence before the first example, of neither step (try_out.py).
+    # An invented sentence before the first example, outside both steps (try_out.py).
     trying: bool = False
     # In the annotation step: a label is submitted as soon as it is chosen.
     advances: bool = False
-    # Where drafts are kept, and the one that is kept for this question with its age in seconds.
+    # Address for drafts, and the stored draft of this question with its age in seconds.
     draft_url: str = ""
     draft: str = ""
     draft_age: float = 0.0
-    # How far on the whole way: examples, time left, pay expected.
+    # Progress: examples, time left, expected pay.
     ahead: Way | None = None
-    # Of the last ten examples of the training step, this one included: right or not.
+    # Results of the last ten examples of the training step, including this one.
     tally: Sequence[bool] = ()
     error: str = ""
     notice: str = ""
     sent: dict[str, str] = field(default_factory=dict)
-    # Does the page refuse text that is pasted into a typed answer?
+    # Does the page refuse pasted text in a typed answer?
     refuses_pastes: bool = False
     preview: bool = False
     back_url: str = ""
-    bar: object | None = None  # of a study's preview: its way through the pages
+    bar: object | None = None  # navigation of a study's preview
 
     @property
     def earned(self) -> str:
-        """Earned so far by the time worked, rounded down: the last cents are the ledger's."""
+        """Return earnings so far by the time worked, rounded down; exact ones are in the ledger."""
         seconds = self.worked_seconds
         if self.max_paid_seconds is not None:
             seconds = min(seconds, self.max_paid_seconds)
@@ -157,17 +157,17 @@ class TurnPage:
 
     @property
     def sentences(self) -> dict[str, str | Forms]:
-        """What the scripts of this page say, where it is not English."""
+        """Return translated texts for the scripts of this page, unless it is English."""
         return of_scripts()
 
     @cached_property
     def widget(self) -> Widget:
-        """What this kind of answer needs on the page."""
+        """Return the widget of this kind of answer."""
         return WIDGETS[self.card.answered_by]
 
     @property
     def missing(self) -> str:
-        """What the server says where nothing is given; scripts say it before anything is sent."""
+        """Return the server's error for an empty answer; scripts show it before sending."""
         try:
             answers.read(self.card, self.example, {})
         except AnswerError as error:
@@ -176,17 +176,17 @@ class TurnPage:
 
     @property
     def control(self) -> str:
-        """The fragment with the control of a kind that is answered beside the text."""
+        """Return the template with the control of a kind that is answered next to the text."""
         return f"worker/answer/{self.card.answered_by.replace(' ', '_')}.html"
 
     @property
     def template(self) -> str:
-        """The fragment that shows this state."""
+        """Return the template of this state."""
         return "worker/_review.html" if self.review else "worker/_turn.html"
 
     @property
     def review_rules(self) -> list[Help]:
-        """The rules that the mistakes of the review concern, each once."""
+        """Return the rules for the mistakes in the review, each once."""
         rules = (rule for mistake in self.review for rule in mistake.rules)
         return list(dict.fromkeys(rules))
 
@@ -200,12 +200,12 @@ class TurnPage:
 
     @property
     def place(self) -> str:
-        """Which example of which step, in full."""
+        """Return step and position of the example, in full."""
         place = PLACES.get("try-out" if self.trying else self.step, PLACES["annotation"])
         return place % {"number": self.number, "total": self.total}
 
     def where(self) -> str:
-        """Which example of which step, and the verdict once it is known: the window's title."""
+        """Return the window's title: step, position, and the verdict once known."""
         where = gettext("%(step)s, %(number)s of %(total)s") % {
             "step": self.step_name,
             "number": self.number,
@@ -219,14 +219,14 @@ class TurnPage:
 
     @property
     def before_test(self) -> int:
-        """Examples of the training or the screening step."""
+        """Return the number of examples of the training or the screening step."""
         return self.training_total or self.screening_total
 
     @property
     def way(self) -> list[dict[str, float]]:
-        """The tracks of the progress, before the test and in it: where each begins, how far done.
+        """Return start and progress of the tracks before and in the test, in % of the whole.
 
-        In percent of the whole; what is before the test has 15 at least, so that it can be seen.
+        The track before the test is at least 15 % wide, so that it is visible.
         """
         totals = [self.before_test, self.test_total]
         if self.is_before_test and not self.before_test:
@@ -246,13 +246,13 @@ class TurnPage:
 
     @property
     def answered(self) -> int:
-        """Examples of all steps that were answered before this one."""
+        """Return how many examples of all steps were answered before this one."""
         before = self.before_test if self.step == "annotation" else 0
         return before + self.number - 1
 
     @property
     def done(self) -> int:
-        """Examples of this step that are answered."""
+        """Return how many examples of this step are answered."""
         return self.number if self.state != "question" else self.number - 1
 
     @property
@@ -261,24 +261,24 @@ class TurnPage:
 
     @property
     def first_annotation(self) -> bool:
-        """The first example without a reveal, after a training step."""
+        """Is this the first example without a reveal, after a training step?"""
         return self.step == "annotation" and self.number == 1 and self.training_total > 0
 
     @property
     def is_landmark(self) -> bool:
-        """A question above which a sentence stands."""
+        """Does this question have a heading sentence?"""
         is_milestone = self.ahead is not None and self.ahead.is_milestone
         return self.state == "question" and (self.first_annotation or is_milestone)
 
     @property
     def help_windows(self) -> tuple[Help, ...]:
-        """Those of the card; that on the kind that is asked for comes first."""
+        """Return the help of the card, starting with that on the kind asked for."""
         windows = self.card.help_windows
         return tuple(sorted(windows, key=lambda help: help.title != self.asked_window))
 
     @cached_property
     def asked_window(self) -> str:
-        """The title of the window on the kind that is asked for; "" where the card has no kinds."""
+        """Return the title of the help on the kind asked for; "" without kinds."""
         rule = self.card.rule_for(self.example.question, ())
         return rule.title if rule else ""
 
@@ -288,7 +288,7 @@ class TurnPage:
 
     @cached_property
     def asked(self) -> QuestionType | None:
-        """The kind that is asked for, where the card tells kinds apart."""
+        """Return the kind asked for, if the card distinguishes kinds."""
         return asked_kind(self.card, self.example.question)
 
     @cached_property
@@ -317,7 +317,7 @@ class TurnPage:
 
     @property
     def unit(self) -> str:
-        """What a token of this task is called."""
+        """Return the name of a token in this task."""
         return "character" if self.card.granularity == CHAR else "word"
 
     @property
@@ -329,7 +329,7 @@ class TurnPage:
 
     @property
     def options(self) -> list[dict[str, str | int | bool]]:
-        """What can be chosen for this example, with the names and values of its fields."""
+        """Return the choices for this example, with the names and values of their fields."""
         several = self.card.answered_by == OPTIONS
         return [
             {
@@ -346,28 +346,27 @@ class TurnPage:
 
     @property
     def limits(self) -> dict[str, str]:
-        """Range and step of a number, in plain digits; only those that the card has."""
+        """Return range and step of a number, in plain digits, as far as the card has them."""
         card = self.card
         stated = {"lowest": card.lowest, "highest": card.highest, "step": card.step}
         return {name: written(value) for name, value in stated.items() if value is not None}
 
     @cached_property
     def digits(self) -> range:
-        """The digits that choose a label or an option; none where two would be needed."""
+        """Return the digits that select a label or option; none if two digits were needed."""
         choices = len(self.card.labels or self.example.options)
         return range(1, choices + 1 if choices <= MAX_DIGITS else 1)
 
     @property
     def has_no_answer_key(self) -> bool:
-        """Does 0 choose "no answer"? Not where it is typed as a part of the answer."""
+        """Does the key 0 select "no answer"? Not where it may be typed in an answer."""
         return self.card.no_answer and self.widget.typing in ("", "letters")
 
     @property
     def is_searched(self) -> bool:
-        """Are there so many labels that the list is searched?"""
+        """Is the list of labels so long that it has a search field?"""
         return len(self.card.labels) > MAX_DIGITS
 
 
 def paragraphs(text: str) -> list[str]:
-    """Split plain text at blank lines."""
     return [part.strip() for part in text.replace("\r\n", "\n").split("\n\n") if part.strip()]

@@ -1,7 +1,7 @@
-"""The annotator's pages: the landing page of a study, and one address for everything after Start.
+"""The annotator's pages: a study's landing page, and one address for everything after Start.
 
-GET /work/<token>/ shows the state of the participation, whatever it is; every POST moves it by one
-step and answers with the new state. With htmx the reply is the fragment, without it a redirect.
+GET /work/<token>/ shows the current state of the participation; each POST performs one step and
+returns the new state: with htmx as a fragment, else by a redirect.
 """
 
 from collections.abc import Callable
@@ -54,10 +54,10 @@ from tasks.spans import AnswerError
 
 
 def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
-    """A page for these methods, in the language of the study from its door on, never cached.
+    """Decorate a page for these methods, in the language of the study, never cached.
 
-    Back must not bring an answered question to life again. Back after "No, I do not take part"
-    leads to an address that is no participation's any more.
+    The Back button must not restore an answered question. After "No, I do not take part" it leads
+    to an address without a participation.
     """
 
     def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -82,7 +82,7 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
 
 @worker_page("GET")
 def landing(request: access.PageRequest, code: str) -> HttpResponse:
-    """What it is, how long it takes, what it pays; Start, or why there is no seat."""
+    """Show topic, duration and pay; Start, or why there is no seat."""
     arrival = access.arrival(request, code)
     return _landing(request, arrival, arrival.begun())
 
@@ -100,14 +100,14 @@ def _landing(
 
 @worker_page("POST")
 def start(request: access.PageRequest, code: str) -> HttpResponse:
-    """Take a seat; without one, say why at once."""
+    """Take a seat, or show why there is none."""
     arrival = access.arrival(request, code, request.POST.get("arrival", ""))
     try:
         participation = arrival.start()
     except refusals.RecruitmentError as refusal:
         if refusal.code == "busy":
             return _busy(request, arrival)
-        # The page of a preview says what it is.
+        # The page of a preview has an explanation.
         refused = "" if refusal.code == "preview" else refusal.code
         return _landing(request, arrival, refused=refused, status=409)
     response = redirect("work", participation.token)
@@ -117,7 +117,7 @@ def start(request: access.PageRequest, code: str) -> HttpResponse:
 
 @worker_page("POST")
 def refused(request: access.PageRequest, code: str) -> HttpResponse:
-    """Count a refusal on the landing page by its reason: once for each browser, and of nobody."""
+    """Count a refusal by the landing page by its reason, once for each browser."""
     arrival = access.arrival(request, code, request.POST.get("arrival", ""))
     response = HttpResponse(status=204)
     count_refusal(request, arrival, response)
@@ -125,7 +125,7 @@ def refused(request: access.PageRequest, code: str) -> HttpResponse:
 
 
 def _busy(request: access.PageRequest, arrival: access.Arrival) -> HttpResponse:
-    """Too many begin at once: the page says so and keeps its Start."""
+    """Show that too many start at once; the page keeps its Start button."""
     response = _landing(request, arrival, refused="busy", status=429)
     response["Retry-After"] = str(start_limit.WINDOW)
     return response
@@ -133,13 +133,13 @@ def _busy(request: access.PageRequest, arrival: access.Arrival) -> HttpResponse:
 
 @worker_page("GET")
 def work(request: access.PageRequest, token: str) -> HttpResponse:
-    """The state of the participation: consent, instructions, question, reveal or the end."""
+    """Show the state of the participation: consent, instructions, question, reveal or end."""
     return _state(request, access.participation_of(token))
 
 
 @worker_page("POST")
 def consent(request: access.PageRequest, token: str) -> HttpResponse:
-    """They agree, or leave without a trace."""
+    """Store consent, or delete the participation."""
     form = ConsentForm(request.POST)
     if not form.is_valid():
         participation = access.participation_of(token)
@@ -161,9 +161,9 @@ def consent(request: access.PageRequest, token: str) -> HttpResponse:
 @never_cache
 @require_GET
 def declined(request: access.PageRequest) -> HttpResponse:
-    """The same page for everybody of a language who did not consent: nothing of them is kept.
+    """Show the page after declining: identical for all, since nothing is stored about them.
 
-    How to leave stands signed in the address, as there is no row left that could tell it.
+    The exit is signed in the address, since no row could provide it.
     """
     try:
         way_out = Exit(*signing.loads(request.GET.get("exit", "")))
@@ -176,7 +176,7 @@ def declined(request: access.PageRequest) -> HttpResponse:
 
 @worker_page("POST")
 def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
-    """One attempt at the questions about the instructions."""
+    """Check one attempt at the comprehension questions."""
     participation = access.participation_of(token)
     if not comprehension.is_open(participation):
         return redirect("work", token)
@@ -191,7 +191,7 @@ def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def wait(request: access.PageRequest, token: str) -> HttpResponse:
-    """The waiting page asks whether it is decided; no news is 204."""
+    """Poll for the decision of a waiting participation; 204 without one."""
     participation = qualification.move_on(token)
     if request.htmx and participation.status == Status.WAITING:
         return HttpResponse(status=204)
@@ -202,14 +202,14 @@ def wait(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def ping(request: access.PageRequest, token: str) -> HttpResponse:
-    """A sign of work on the turn on the page; nothing to say to it."""
+    """Store a sign of work on the page's turn; the reply is empty."""
     active_time.ping(token, turn_of(request.POST), request.POST)
     return HttpResponse(status=204)
 
 
 @worker_page("POST")
 def draft(request: access.PageRequest, token: str) -> HttpResponse:
-    """An unsent answer of the question on the page; nothing to say to it."""
+    """Store an unsent answer to the page's question; the reply is empty."""
     try:
         active_time.keep_draft(token, turn_of(request.POST), request.POST)
     except AnswerError:
@@ -219,10 +219,10 @@ def draft(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
-    """The optional questions at the end."""
+    """Store the answers to the questions at the end."""
     participation = access.participation_of(token)
     form = exit_form(participation, request.POST)
-    if form is None:  # answered already
+    if form is None:  # already answered
         return redirect("work", token)
     if not form.is_valid():
         return _state(request, participation, form, status=422)
@@ -234,7 +234,7 @@ def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def own(request: access.PageRequest, token: str) -> HttpResponse:
-    """The study's own questions before the instructions."""
+    """Store the answers to the custom questions before the instructions."""
     participation = access.participation_of(token)
     form = OwnForm(own_questions.asked(participation, OwnAnswer.Moment.BEFORE), request.POST)
     if not form.is_valid():
@@ -245,7 +245,7 @@ def own(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def resume(request: access.PageRequest, token: str) -> HttpResponse:
-    """After the seat had expired: go on if one is free."""
+    """Resume after the seat has expired, if one is free."""
     participation = access.participation_of(token)
     try:
         seats.resume(participation)
@@ -256,7 +256,7 @@ def resume(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("GET", "POST")
 def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
-    """GET asks once more; POST erases."""
+    """GET asks for confirmation; POST erases the answers."""
     participation = access.participation_of(token)
     if request.method == "POST":
         withdrawal.withdraw(token)
@@ -268,20 +268,20 @@ def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("GET")
 def own_data(request: access.PageRequest, token: str) -> HttpResponse:
-    """What is stored about this annotator's work, as a file."""
+    """Download the data stored about this annotator's work."""
     return own_data_file(access.participation_of(token))
 
 
 @worker_page("GET", "POST")
 def try_tool(request: access.PageRequest, token: str, number: int) -> HttpResponse:
-    """A made-up sentence; POST shows whether the answer is right, and stores nothing."""
+    """Show an invented sentence; POST shows whether the answer is right, and stores nothing."""
     participation = access.participation_of(token)
     page = try_out.page(participation, number) if try_out.is_offered(participation) else None
     if page is None:
         address = reverse("work", args=[token])
         return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
     status = 200
-    if "turn" in request.POST:  # else it is the Continue of the sentence before
+    if "turn" in request.POST:  # else the Continue button of the previous sentence
         page, status = tried(page, request.POST)
     context = {"turn": page, "stage": "turn", "card": page.card, "participation": participation}
     template = page.template if request.htmx else "worker/work.html"
@@ -300,7 +300,7 @@ def begin(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def answer(request: access.PageRequest, token: str) -> HttpResponse:
-    """An answer arrives: the table of docs/protocol.md#replies."""
+    """Store an answer, as in the table of docs/protocol.md#replies."""
     try:
         participation, turn = answering.submit(token, turn_of(request.POST), request.POST)
     except answering.Conflict as conflict:
@@ -314,7 +314,7 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def go_on(request: access.PageRequest, token: str) -> HttpResponse:
-    """Continue after a reveal, and after the review at the end of the training step."""
+    """Continue after a reveal, or after the review at the end of the training step."""
     participation, turn = training_step.go_on(token, request.POST.get("leaving", ""))
     return _after_post(request, participation, turn)
 
@@ -340,7 +340,7 @@ def next_task(request: access.PageRequest, token: str) -> HttpResponse:
 def _after_post(
     request: access.PageRequest, participation: Participation, turn: Turn | None
 ) -> HttpResponse:
-    """The new state: as a fragment for htmx, else by redirect (so that reload repeats nothing)."""
+    """Return the new state: as a fragment for htmx, else by redirect, so that reload is safe."""
     access.speak_to(participation)
     if not request.htmx:
         return redirect("work", participation.token)
@@ -364,7 +364,7 @@ def _state(
     notice: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """Show where this participation stands, as a page or (htmx, at a turn) as a fragment."""
+    """Show the participation's state, as a page or (htmx, at a turn) as a fragment."""
     turn = participation.latest_turn() if _shows_turn(participation) else None
     if turn is None and request.htmx:
         return HttpResponseClientRedirect(reverse("work", args=[participation.token]))

@@ -1,14 +1,14 @@
-"""How far a participation is on its whole way: examples to come, time left, pay expected.
+"""Progress of a participation: remaining examples, time left, expected pay.
 
-The pace is the participation's own, once there are enough answers to have one; before that it is
-the study's estimate. Pure functions of what is counted anyway: nothing is stored for them.
+The pace is the participation's after enough answers, before that the study's estimate. Pure
+functions of existing counts: nothing is stored for them.
 """
 
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
 
-ENOUGH = 5  # answers that make a pace
+ENOUGH = 5  # answers required for a pace
 BREAK_EVERY = 50  # examples
 
 
@@ -18,17 +18,17 @@ class Way:
 
     answered: int
     total: int
-    # Time worked so far, and the part of it that was worked on answered examples.
+    # Time worked so far, and the part of it on answered examples.
     worked: float = 0.0
     on_examples: float = 0.0
-    # What the study says that all of it takes; None where it says nothing.
+    # The study's estimate for the whole work; None if it has none.
     estimated: float | None = None
     hourly_rate: Decimal = Decimal(0)
     max_paid_seconds: int | None = None
 
     @cached_property
     def seconds_left(self) -> float | None:
-        """At the own pace, else by the study's estimate; None where neither is known."""
+        """Return the time left at this pace, else by the study's estimate; None without either."""
         to_come = self.total - self.answered
         if self.answered >= ENOUGH:
             return self.on_examples / self.answered * to_come
@@ -38,13 +38,13 @@ class Way:
 
     @cached_property
     def minutes_left(self) -> int | None:
-        """In whole minutes, at least 1 while anything is to come."""
+        """Return whole minutes, at least 1 while examples remain."""
         left = self.seconds_left
         return None if left is None else max(int(self.answered < self.total), round(left / 60))
 
     @cached_property
     def expected_pay(self) -> Decimal | None:
-        """For all of it at this pace, with the cap; None where no rate or no time is known."""
+        """Return the pay for all work at this pace, capped; None without a rate or a time."""
         if not self.hourly_rate or self.seconds_left is None:
             return None
         seconds = self.worked + self.seconds_left
@@ -55,7 +55,7 @@ class Way:
 
     @property
     def is_milestone(self) -> bool:
-        """Every 50 examples, unless hardly any are left: a good moment for a break."""
+        """Is this a good moment for a break: every 50 examples, unless few are left?"""
         return (
             self.answered > 0
             and self.answered % BREAK_EVERY == 0
