@@ -1,10 +1,9 @@
-"""Doors of Handful's own: the open link, personal links, the robots' link, and one for models.
+"""Handful's links: the open link, personal links, and links for simulated annotators and models.
 
-Personal links are made in bulk with names of the researcher's choice. The name stays with the link:
-it is in no export, and the worker is known by the keyed hash of the link's code like any other. A
-model that has learned a task from one file is another annotator on another file, as its context is
-new. The same model on the same file again is a replicate, which is named
-(docs/protocol.md#invariants).
+Personal links are created in bulk with names chosen by the researcher. The name is stored with the
+link and never exported; the worker is identified by the keyed hash of the link's code. A model with
+another training file is a different annotator, since its context is new. The same model on the same
+file again is a numbered replicate (docs/protocol.md#invariants).
 """
 
 import json
@@ -30,11 +29,11 @@ from annotation.recruitment.doors import PERSONAL, Door, Exit, Identity
 from annotation.recruitment.identities import worker_key
 
 COOKIE_SALT = "annotation.worker"
-COOKIE_AGE = 400 * 24 * 3600  # seconds; the longest that browsers keep
+COOKIE_AGE = 400 * 24 * 3600  # seconds; the maximum in browsers
 
 
 def browser(request: HttpRequest) -> str:
-    """The random value of this browser's signed cookie; "" for an unknown browser."""
+    """Return the random value of this browser's signed cookie; "" for an unknown browser."""
     held = request.get_signed_cookie(
         settings.WORKER_COOKIE_NAME, default="", salt=COOKIE_SALT, max_age=COOKIE_AGE
     )
@@ -42,7 +41,7 @@ def browser(request: HttpRequest) -> str:
 
 
 class OpenLink(Door):
-    """One link for everybody. A worker is a browser: exclusivity holds per browser."""
+    """One link for all. A worker is a browser: each browser may take part once."""
 
     platform, anonymous = "link", True
 
@@ -66,13 +65,13 @@ class OpenLink(Door):
 
 
 class SimulatedLink(OpenLink):
-    """Another address of the same study, so that robots can never be counted as people."""
+    """A separate link of the study, so that simulated annotators never count as people."""
 
     platform, kind, anonymous = "simulated", Kind.SIMULATED, False
 
     @classmethod
     def at(cls, code: str) -> Door | None:
-        # Robots live in rehearsals alone: elsewhere their door is not there.
+        # Simulated annotators exist only in rehearsals: other studies have no such link.
         study = Study.objects.filter(simulated_link_code=code, rehearsal=True).first()
         return cls(study) if study is not None else None
 
@@ -81,7 +80,7 @@ class SimulatedLink(OpenLink):
 
 
 class ModelDoor(OpenLink):
-    """A researcher seats a model in one scenario; who it is says `Seated.identity`."""
+    """A researcher's model in one scenario; `Seated.identity` is its identity."""
 
     platform, kind, anonymous = "model", Kind.MODEL, False
 
@@ -100,7 +99,7 @@ class ModelDoor(OpenLink):
 
 
 class PersonalDoor(OpenLink):
-    """A personal link: whoever holds it is the worker, on any device."""
+    """A personal link: its holder is the worker, on any device."""
 
     platform, anonymous = PERSONAL, False
 
@@ -126,7 +125,7 @@ class PersonalDoor(OpenLink):
 MOST = 1000
 LONGEST_NAME = 200
 
-# What a link is by now, from the latest participation of its worker in the study.
+# State of a link, from the latest participation of its worker in the study.
 STATES = {
     Status.ARRIVED: "active",
     Status.WORKING: "active",
@@ -143,13 +142,13 @@ STATES = {
 
 
 class LinkError(ValueError):
-    """Why the links were not made; the text names the line."""
+    """Why the links were not created; the text names the line."""
 
 
 def make_links(study: Study, text: str) -> list[PersonalLink]:
-    """Make one link for each line of names. All or none.
+    """Create one link for each line of names. All or none.
 
-    Raises LinkError for too many, one too long, and one that the study has already.
+    Raises LinkError for too many names, too long ones, and those that the study already has.
     """
     names = [line.strip() for line in text.splitlines() if line.strip()]
     if len(names) > MOST:
@@ -171,7 +170,7 @@ def make_links(study: Study, text: str) -> list[PersonalLink]:
 
 
 def links_with_states(study: Study) -> list[tuple[PersonalLink, str]]:
-    """The links of a study, oldest first, each with its state: unused, active, done, ..."""
+    """Return the links of a study, oldest first, with states: unused, active, done, ..."""
     links: Sequence[PersonalLink] = list(study.personal_links.order_by("pk"))
     keys = {worker_key(PERSONAL, link.code): link.pk for link in links}
     participations = study.participations.filter(worker__platform=PERSONAL).order_by("pk")
@@ -185,7 +184,7 @@ def links_with_states(study: Study) -> list[tuple[PersonalLink, str]]:
 
 @dataclass(frozen=True)
 class Seated:
-    """A model that comes for one scenario."""
+    """A model joining one scenario."""
 
     name: str
     revision: str
@@ -195,13 +194,13 @@ class Seated:
 
     @property
     def identity(self) -> str:
-        """What the worker's key is the hash of. The task by name: its versions are one task."""
+        """The text hashed to the worker's key; all versions of a task have the same name."""
         place = self.scenario
         split = [place.task.name, place.shots, place.split_number, place.arm]
         return json.dumps([self.name, self.revision, self.prompt_hash, split, self.replicate])
 
     def note(self, worker: Worker) -> None:
-        """Keep with the worker what it is; a second time changes nothing."""
+        """Store the model's identity with the worker, once."""
         place = self.scenario
         ModelAnnotator.objects.get_or_create(
             worker=worker,

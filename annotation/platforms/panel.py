@@ -1,6 +1,6 @@
-"""Any platform that puts an id into the study's address and wants a code or a redirect back.
+"""Panels: platforms that add an id to the study's address and expect a code or redirect back.
 
-CloudResearch Connect and SONA are presets; parameter names and ways back are the researcher's.
+CloudResearch Connect and SONA are presets; researchers set parameter names and return addresses.
 """
 
 import re
@@ -19,7 +19,7 @@ CODES = ("completed_code", "other_code", "turned_away_code")
 URLS = ("completed_url", "other_url", "turned_away_url")
 PLACEHOLDERS = ("{id}", "{submission}", "{code}")
 HOST_OF_THEIRS = re.compile(r"https?://[^/?#]*[{}@\\]")
-# What ids are made of: nothing that an address, a spreadsheet or a log reads as more than text.
+# Characters of ids: none that addresses, spreadsheets or logs interpret.
 SAFE_ID = r"[A-Za-z0-9_.:@-]{0,200}"
 
 
@@ -28,7 +28,7 @@ PRESET_FIELDS = ("id_parameter", "submission_parameter", "completed_url")
 
 @dataclass(frozen=True)
 class Preset:
-    """What a platform is known to send and to want (docs/platforms.md#panels)."""
+    """What a platform sends and expects (docs/platforms.md#panels)."""
 
     title: str
     id_parameter: str
@@ -60,7 +60,7 @@ PRESETS = {
 
 
 def check(panel: Panel) -> None:
-    """Raise ValidationError, with the reason at each field, for a panel that cannot work."""
+    """Raise ValidationError, with reasons at the fields, for a panel that cannot work."""
     errors = {}
     for field in ("id_parameter", "submission_parameter"):
         name = getattr(panel, field)
@@ -96,7 +96,7 @@ class PanelDoor(Door):
 
     def __init__(self, panel: Panel):
         self.panel, self.study = panel, panel.study
-        # Ids are the platform's own: the same id on another platform is somebody else.
+        # Ids are specific to the platform: the same id on another one is another person.
         self.platform = f"panel:{panel.name}"
 
     @classmethod
@@ -112,7 +112,7 @@ class PanelDoor(Door):
         return self.read(request.GET)
 
     def read(self, parameters: QueryDict) -> Identity:
-        """Who these parameters of an address name. Raises NotAdmitted."""
+        """Return the identity in the parameters of an address. Raises NotAdmitted."""
         person = parameters.get(self.panel.id_parameter, "").strip()
         submission = parameters.get(self.panel.submission_parameter, "").strip()
         if not person:
@@ -137,7 +137,7 @@ class PanelDoor(Door):
         return self.is_placeholder(request.GET)
 
     def is_placeholder(self, parameters: QueryDict) -> bool:
-        """Connect and others send the placeholder itself while a researcher only looks."""
+        """Is the id a placeholder, as Connect and others send it in a researcher's preview?"""
         return bool(re.match(r"[%{\[$]", parameters.get(self.panel.id_parameter, "")))
 
     def submission_fields(self) -> dict[str, Any]:
@@ -151,9 +151,9 @@ class PanelDoor(Door):
         else:
             code, url = self.panel.turned_away_code, self.panel.turned_away_url
         if identity is None and ("{id}" in url or "{submission}" in url):
-            url = ""  # it would lead nowhere
+            url = ""  # no destination
         if HOST_OF_THEIRS.match(url):
-            url = ""  # a worker's id must not decide the host
+            url = ""  # a worker's id must not determine the host
         values = (identity.person, identity.submission, code) if identity else ("", "", code)
         for placeholder, value in zip(PLACEHOLDERS, values, strict=True):
             url = url.replace(placeholder, quote(value, safe=""))
@@ -162,7 +162,7 @@ class PanelDoor(Door):
 
 @dataclass(frozen=True)
 class Visit:
-    """What an address of a panel leads to: who it names, and the ways back, or why not."""
+    """The result of opening a panel's address: identity and exits, or the error."""
 
     query: str
     who: Identity | None = None
@@ -174,7 +174,7 @@ class Visit:
 
 
 def visit(panel: Panel, query: str | None) -> Visit:
-    """Where somebody with that query would be led; without one, an example of it."""
+    """Return the result for that query; without one, for an example."""
     if query is None:
         query = f"{panel.id_parameter}=TEST-PERSON"
         if panel.submission_parameter:

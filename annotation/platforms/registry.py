@@ -1,4 +1,4 @@
-"""By which door a participation leaves."""
+"""The platform through which a participation leaves."""
 
 import logging
 
@@ -11,9 +11,9 @@ logger = logging.getLogger(__name__)
 
 
 def exit_of(participation: Participation, outcome: str) -> Exit | None:
-    """How this participation leaves: by the door that its latest submission came through.
+    """Return the exit of this participation, on the platform of its latest submission.
 
-    With a further task, whatever becomes of it, as the submission itself ended.
+    For a further task the outcome is that of the first task, with which the submission ended.
     """
     latest = participation.latest_submission()
     if latest is None:
@@ -25,16 +25,16 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
     try:
         who = Identity(identities.decrypt(latest.person), identities.decrypt(latest.reference))
     except ValueError as error:
-        # The last page of a worker is no place for this: their code is shown, the operator told.
+        # Do not fail on a worker's last page: show the code, and log the error for the operator.
         logger.error("%s", error)
         who = None
     return door_of(latest).exit(outcome, who, participation.completion_code)
 
 
 def current_exit(participation: Participation) -> Exit | None:
-    """How this participation leaves in its present state; None before its end.
+    """Return the exit of this participation in its present state; None before its end.
 
-    The last page and the file of one's own data both ask this: neither hands out a code earlier.
+    Used by the last page and the personal data file, so that neither shows a code earlier.
     """
     status, outcome = participation.status, ""
     if status == Status.BETWEEN:
@@ -67,13 +67,13 @@ def _had_completed(participation: Participation) -> bool:
 
 
 class Agreed(Exception):
-    """They agreed in another tab meanwhile, and that counts."""
+    """The worker consented in another tab meanwhile, which takes precedence."""
 
 
 def decline(token: str) -> Exit | None:
-    """Leave nothing of somebody who does not consent; how they leave, as no row will tell it.
+    """Delete the participation of a worker who declines; return the exit, which no row stores.
 
-    A second click finds nothing any more. Raises Agreed.
+    A second click finds nothing. Raises Agreed.
     """
     way_out = None
     for participation in Participation.objects.filter(token=token).select_related("study"):

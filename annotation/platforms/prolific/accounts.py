@@ -1,6 +1,6 @@
-"""Which API token works on Prolific: the one of the account that drafted a study, or the server's.
+"""The API token used on Prolific: of the account that drafted a study, or the server's.
 
-`client_of` gives every client for a study there; nothing else reads a stored token.
+`client_of` returns the client for a study; only this module reads stored tokens.
 """
 
 from typing import NamedTuple
@@ -19,32 +19,32 @@ FINISH_THERE = "Finish the studies on Prolific itself"
 
 
 def client_of(there: ProlificStudy | None, patient: bool = False) -> Client:
-    """The client for a study on Prolific; for None the environment's.
+    """Return the client for a study on Prolific; None means the environment's.
 
-    Raises ProlificError where the token is gone.
+    Raises ProlificError if the token was removed.
     """
     return client_of_account(there.account if there else None, patient)
 
 
 def client_of_account(account: ProlificAccount | None, patient: bool = False) -> Client:
-    """The same for what is drafted with this account."""
+    """Return the same for drafts of this account."""
     return Client(_access(account) if account else None, patient)
 
 
 def account_of(user: User) -> ProlificAccount | None:
-    """The account that this user's drafts belong to: the one whose token was set last, if any."""
+    """Return the account for this user's drafts: that with the newest token, if any."""
     return ProlificAccount.objects.filter(owner=user).exclude(token="").first()
 
 
 class Token(NamedTuple):
-    """Which token is used, or the problem why none can be."""
+    """The token in use, or the problem with it."""
 
     words: str
     problem: str
 
 
 def token_of(account: ProlificAccount | None) -> Token:
-    """The token of an account, or that of the environment, for people."""
+    """Return the token of an account, or of the environment, in words."""
     try:
         client_of_account(account)
     except ProlificError as error:
@@ -56,17 +56,17 @@ def token_of(account: ProlificAccount | None) -> Token:
 
 @sensitive_variables("token")
 def set_token(owner: User, token: str, workspace: str, project: str) -> ProlificAccount:
-    """Store a token that Prolific accepts, with the workspace and the project that it works in.
+    """Store a token that Prolific accepts, with its workspace and project.
 
-    Another account on Prolific gets a row of its own: earlier studies keep theirs. Raises
-    ProlificError, and stores nothing then.
+    Another account on Prolific gets a new row: earlier studies keep theirs. Raises ProlificError,
+    and stores nothing then.
     """
     client = Client(Access(token, workspace, project))
     external_id = client.me()[:40]
     workspace = client.workspace()
     project = client.project(workspace)
     with transaction.atomic():
-        # An account that is closed meanwhile waits for this, or this finds it closed.
+        # Serialised with closing the user's account: one of the two sees the other.
         if not User.objects.select_for_update(no_key=True).filter(pk=owner.pk, is_active=True):
             raise ProlificError("Your account was closed: the token was not stored.")
         account, _created = ProlificAccount.objects.update_or_create(
@@ -86,7 +86,7 @@ def set_token(owner: User, token: str, workspace: str, project: str) -> Prolific
 
 
 def _access(account: ProlificAccount) -> Access:
-    """The access that the stored token gives. Raises ProlificError."""
+    """Return the access of the stored token. Raises ProlificError."""
     owner, gone = account.owner, "The API token of these studies on Prolific was removed"
     if not account.external_id:
         raise ProlificError(f"{gone} with the account of its owner. {FINISH_THERE}.")

@@ -1,7 +1,7 @@
-"""The audience of a design in Prolific's terms: filters with the ids that Prolific lists today.
+"""The audience of a design as Prolific's filters, with current ids.
 
-What a design declares is checked by study/audience.py. Ids of choices are Prolific's and can differ
-between workspaces, so they are looked up whenever a study is created.
+study/audience.py validates the design. Prolific's ids of choices can differ between workspaces, so
+they are looked up whenever a study is created.
 """
 
 from difflib import get_close_matches
@@ -11,7 +11,7 @@ from annotation.models import Study
 from annotation.platforms.prolific.client import Client, Json
 from annotation.platforms.prolific.drafts import PlanError
 
-# Keys of the audience -> the filter's id and title, either of which finds it.
+# Audience key -> the filter's id and title, either of which identifies it.
 CHOICES = {
     "countries": ("current-country-of-residence", "Current country of residence"),
     "languages": ("fluent-languages", "Fluent languages"),
@@ -23,7 +23,7 @@ RANGES = {
 
 
 def filters(study: Study, client: Client, workspace: str) -> list[Json]:
-    """The filters of the study's audience. Raises PlanError for what Prolific does not list."""
+    """Return the filters of the study's audience. Raises PlanError if Prolific lacks one."""
     held = study.audience
     wanted = {key: held[key] for key in (*CHOICES, "quotas") if held.get(key)}
     ranges = {
@@ -52,7 +52,7 @@ def filters(study: Study, client: Client, workspace: str) -> list[Json]:
 
 
 def _found(known: list[Json], names: tuple[str, str], key: str) -> Json:
-    """The filter of that id or title."""
+    """Return the filter with that id or title."""
     for each in known:
         if each.get("filter_id") == names[0] or _same(each.get("title"), names[1]):
             return each
@@ -63,7 +63,7 @@ def _found(known: list[Json], names: tuple[str, str], key: str) -> Json:
 
 
 def _choice(found: Json, name: str, key: str) -> str:
-    """The id of the choice of that name."""
+    """Return the id of the choice with that name."""
     choices = found.get("choices")
     named = choices if isinstance(choices, dict) else {}
     for pk, title in named.items():
@@ -76,9 +76,9 @@ def _choice(found: Json, name: str, key: str) -> str:
 
 
 def _add_quota(sent: dict[str, Json], found: Json, shares: dict[str, float]) -> None:
-    """Weigh the choices of a filter, which become those that are selected."""
+    """Add weights for the choices of a filter, which are then the selected ones."""
     named = {_choice(found, name, "quotas"): share for name, share in shares.items()}
-    weights = dict(sorted(named.items()))  # PostgreSQL's JSON keeps no order
+    weights = dict(sorted(named.items()))  # PostgreSQL's JSON has no order
     condition = sent.setdefault(found["filter_id"], {"filter_id": found["filter_id"]})
     selected = condition.get("selected_values")
     if selected is not None and set(selected) != set(weights):
@@ -99,6 +99,6 @@ def _near(name: str, known: list[str]) -> str:
 
 
 def warning(study: Study) -> Json:
-    """The fields of a content warning, none without one."""
+    """Return the fields of a content warning, if any."""
     text = study.audience.get("content_warning", "")
     return {"content_warnings": ["sensitive"], "content_warning_details": text} if text else {}

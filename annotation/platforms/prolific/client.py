@@ -1,9 +1,9 @@
-"""Calls of Prolific's API, the only module that knows its addresses.
+"""Client of Prolific's API, the only module that knows its addresses.
 
-Facts: docs/prolific.md#what-prolific-documents.
+Documented facts: docs/prolific.md#what-prolific-documents.
 
-Units: a reward is in cents, the amounts of a bonus CSV are in currency. Statuses are spelt in
-several ways there and in one way here: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
+Units: a reward is in cents, the amounts of a bonus CSV are in currency. Prolific spells statuses in
+several forms, this module in one: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
 """
 
 import logging
@@ -30,21 +30,21 @@ from annotation.platforms.prolific.errors import (
 
 logger = logging.getLogger(__name__)
 
-# Seconds until a connection stands, and between two pieces of a reply.
-HURRIED = (3, 10)  # somebody waits for a page
+# Timeouts in seconds: to connect, and between two parts of a reply.
+HURRIED = (3, 10)  # a user waits for a page
 PATIENT = (10, 30)  # a command of the server
 PAGE_SIZE = 100
 MAX_STATUS = 20  # characters; the longest documented one has 18
-# POST requests that change nothing.
+# POST requests without effects.
 READ_ONLY = {"eligibility-count/", "study-cost-calculator/"}
-# One call at a time: a slow Prolific holds up one thread of this process, not all of them.
+# One call at a time: a slow Prolific blocks one thread of this process, not all of them.
 _TURN = threading.Lock()
 
 Json = dict[str, Any]
 
 
 def status_of(text: object) -> str:
-    """One spelling for every status, never longer than is stored. Raises ProlificError."""
+    """Return a uniform, length-checked spelling of a status. Raises ProlificError."""
     if not isinstance(text, str) or not text.strip():
         raise undocumented("status", text)
     return text.strip().upper().replace(" ", "_").replace("-", "_")[:MAX_STATUS]
@@ -52,26 +52,26 @@ def status_of(text: object) -> str:
 
 @dataclass(frozen=True)
 class Access:
-    """An API token, and the workspace and project that it works in ("": the only one there is)."""
+    """An API token with its workspace and project ("": the only one)."""
 
     token: str = field(repr=False)
     workspace: str = ""
     project: str = ""
-    names: tuple[str, str] = ("Workspace", "Project")  # what people know these two by
+    names: tuple[str, str] = ("Workspace", "Project")  # names of the settings for people
 
 
 class Client:
-    """The calls with one token. Reads are tried again when Prolific stumbles, writes are not."""
+    """The calls with one token. Failed reads are retried, writes are not."""
 
     def __init__(self, access: Access | None = None, patient: bool = False) -> None:
-        """Without `access` the token is the environment's; accounts.py has those of accounts.
+        """Use the environment's token without `access`; accounts.py has those of accounts.
 
         `patient` is for commands; without it a page waits for the reply. Raises ProlificError.
         """
         self.access = access or environment()
         self.root = f"{settings.PROLIFIC_URL}/api/v1"
         self.timeout = PATIENT if patient else HURRIED
-        # Prolific may have done something for this client, or for an earlier one of the same work.
+        # Prolific may have acted for this client, or for an earlier one of the same work.
         self.has_acted = False
         self.session = requests.Session()
         self.session.headers["Authorization"] = f"Token {self.access.token}"
@@ -89,7 +89,7 @@ class Client:
     def _call(
         self, method: str, path: str, json: Any = None, shape: type = dict, **parameters: Any
     ) -> Any:
-        """The JSON of a reply, which is of that shape. Raises ProlificError for all else."""
+        """Return the JSON of a reply, which must be `shape`. Raises ProlificError otherwise."""
         reply = self._send(method, path, json, parameters)
         try:
             told = reply.json()
@@ -115,7 +115,7 @@ class Client:
                 json=json,
                 params=parameters or None,
                 timeout=self.timeout,
-                allow_redirects=False,  # what would become of a POST, and of the token?
+                allow_redirects=False,  # a redirect could repeat the POST, or leak the token
             )
         except (requests.RequestException, ValueError) as error:
             logger.warning("Prolific could not be reached: %s", error)
@@ -132,31 +132,31 @@ class Client:
     # Account -------------------------------------------------------------------------------------
 
     def me(self) -> str:
-        """Prolific's id of the account that the token belongs to."""
+        """Return Prolific's id of the token's account."""
         return _text(self._call("GET", "users/me/"), "id")
 
     def workspace(self) -> str:
-        """The workspace to work in: as the access says, or the only one. Raises ProlificError."""
+        """Return the workspace of the access, or the only one. Raises ProlificError."""
         known = self._listed("workspaces/")
         return _chosen(self.access.names[0], self.access.workspace, known)
 
     def project(self, workspace: str) -> str:
-        """The project that studies belong to, as `workspace` chooses it. Raises ProlificError."""
+        """Return the project of the access, or the only one. Raises ProlificError."""
         known = self._listed(f"workspaces/{workspace}/projects/")
         return _chosen(self.access.names[1], self.access.project, known)
 
     def _listed(self, path: str) -> dict[str, str]:
-        """Ids and titles of a list of Prolific's."""
+        """Return ids and titles of one of Prolific's lists."""
         rows = _rows(self._call("GET", path), path)
         return {str(row["id"]): str(row.get("title", "")) for row in rows if row.get("id")}
 
     def currency(self, workspace: str) -> str:
-        """The currency that everything is paid in there, such as GBP. Raises ProlificError."""
+        """Return the currency of payments, such as GBP. Raises ProlificError."""
         told = self._call("GET", f"workspaces/{workspace}/balance/")
         return _text(told, "currency_code").upper()
 
     def minimum_hourly(self, workspace: str, currency: str) -> int | None:
-        """The lowest hourly reward that Prolific recommends, in cents; None where it says none."""
+        """Return Prolific's lowest recommended hourly reward in cents, or None."""
         told = self._call(
             "GET",
             "reward-recommendations/",
@@ -171,23 +171,23 @@ class Client:
         return None
 
     def signing_keys(self) -> Json:
-        """The public keys of signed addresses, as they are published."""
+        """Return the published public keys of signed addresses."""
         return self._call("GET", ".well-known/study/jwks.json")
 
     # Audience ------------------------------------------------------------------------------------
 
     def filters(self, workspace: str) -> list[Json]:
-        """Every filter, with the choices that it has there."""
+        """Return every filter with its choices."""
         path = "filters/"
         return _rows(self._call("GET", path, workspace_id=workspace), path)
 
     def eligible(self, filters: list[Json], workspace: str) -> int:
-        """How many people pass all filters; fewer than 25 are told as 0."""
+        """Return how many people pass all filters; fewer than 25 are reported as 0."""
         body = {"filters": filters, "workspace_id": workspace}
         return _number(self._call("POST", "eligibility-count/", body), "count")
 
     def cost(self, reward: int, places: int) -> int:
-        """What so many places at that reward cost with fees and VAT, in cents."""
+        """Return the cost of that many places at that reward, with fees and VAT, in cents."""
         body = {"reward": reward, "total_available_places": places}
         return _number(self._call("POST", "study-cost-calculator/", body), "total_cost")
 
@@ -204,7 +204,7 @@ class Client:
         return shown
 
     def delete_study(self, study: str) -> None:
-        """Delete a draft; what was published cannot be deleted."""
+        """Delete a draft; published studies cannot be deleted."""
         self._send("DELETE", f"studies/{study}/")
 
     def transition(self, study: str, action: str) -> Json:
@@ -212,15 +212,15 @@ class Client:
         return self._call("POST", f"studies/{study}/transition/", {"action": action})
 
     def set_places(self, study: str, places: int) -> None:
-        """Places can only grow once a study is published."""
+        """Set the number of places, which can only grow after publication."""
         self._send("PATCH", f"studies/{study}/", {"total_available_places": places})
 
     # Submissions ---------------------------------------------------------------------------------
 
     def submissions(self, study: str) -> Iterator[Any]:
-        """All submissions of a study. A page past the end is 404 there: the list has ended.
+        """Yield all submissions of a study; a page past the end is 404 and ends the list.
 
-        Rows are as they came: what a row says is checked by whoever uses it.
+        Rows are unchecked: callers validate what they use.
         """
         parameters: Json = {
             "study": study, "ordering": "started_at", "page": 1, "page_size": PAGE_SIZE,
@@ -249,11 +249,11 @@ class Client:
         return shown
 
     def approve(self, submission: str) -> None:
-        """Approve and so pay the reward. Asking again changes nothing."""
+        """Approve and so pay the reward. Repeating has no effect."""
         self._send("POST", f"submissions/{submission}/transition/", {"action": "APPROVE"})
 
     def approve_all(self, submissions: list[str]) -> None:
-        """Approve up to 1000 submissions; Prolific does so later, so check their statuses."""
+        """Approve up to 1000 submissions, which takes effect later: check their statuses."""
         self._send("POST", "submissions/bulk-approve/", {"submission_ids": submissions})
 
     def ask_to_return(self, submission: str, reason: str) -> None:
@@ -261,14 +261,14 @@ class Client:
         self._send("POST", f"submissions/{submission}/request-return/", body)
 
     def reject(self, submission: str, message: str, category: str) -> None:
-        """Reject: no pay. Prolific wants a message of 100 characters or more, and a category."""
+        """Reject without pay; needs a message of at least 100 characters and a category."""
         body = {"action": "REJECT", "message": message, "rejection_category": category}
         self._send("POST", f"submissions/{submission}/transition/", body)
 
     # Money ---------------------------------------------------------------------------------------
 
     def prepare_bonuses(self, study: str, lines: Iterable[tuple[str, str]]) -> str:
-        """Set up bonuses of (participant, amount such as "1.50"); nothing is paid. Its id."""
+        """Set up bonuses of (participant, amount such as "1.50") without paying; return the id."""
         text = "\n".join(f"{person},{amount}" for person, amount in lines)
         body = {"study_id": study, "csv_bonuses": text}
         return _text(self._call("POST", "submissions/bonus-payments/", body), "id")
@@ -276,7 +276,7 @@ class Client:
     def pay_bonuses(self, batch: str) -> None:
         """Pay bonuses that were set up. NOT safe to repeat: a second call pays again.
 
-        A ProlificError that is no refusal leaves open whether they are paid.
+        After a ProlificError without `refused` it is unknown whether they are paid.
         """
         self._call("POST", f"bulk-bonus-payments/{batch}/pay/", shape=object)
 
@@ -295,7 +295,7 @@ class Client:
         return {str(row.get("participant_id")) for row in _rows(self._call("GET", path), path)}
 
     def secret(self, workspace: str) -> str:
-        """What signs the webhooks of that workspace; "" where nobody has asked for any."""
+        """Return the secret that signs the workspace's webhooks; "" if there is none."""
         path = "hooks/secrets/"
         for row in _rows(self._call("GET", path, workspace_id=workspace), path):
             if row.get("workspace_id", workspace) == workspace and row.get("value"):
@@ -303,7 +303,7 @@ class Client:
         return ""
 
     def replace_secret(self, workspace: str) -> str:
-        """A new secret. The old one is deleted, for every program of the workspace."""
+        """Return a new secret; the old one is deleted for all programs of the workspace."""
         return _text(self._call("POST", "hooks/secrets/", {"workspace_id": workspace}), "value")
 
     def is_subscribed(self, workspace: str, event: str, target: str) -> bool:
@@ -317,7 +317,7 @@ class Client:
         )
 
     def subscribe(self, workspace: str, event: str, target: str) -> None:
-        """Have events sent to an address, and confirm it."""
+        """Subscribe an address to events, and confirm it."""
         body = {"workspace_id": workspace, "event_type": event, "target_url": target}
         reply = self._send("POST", "hooks/subscriptions/", body)
         try:
@@ -331,7 +331,7 @@ class Client:
 
 
 def environment() -> Access:
-    """The access that the server's environment gives. Raises ProlificError without one."""
+    """Return the access of the server's environment. Raises ProlificError without one."""
     if not settings.PROLIFIC_TOKEN:
         raise ProlificError(NO_TOKEN)
     return Access(
@@ -343,7 +343,7 @@ def environment() -> Access:
 
 
 def _rows(page: Json, path: str) -> list[Json]:
-    """The rows of a list of Prolific's. Raises ProlificError."""
+    """Return the rows of a list. Raises ProlificError."""
     rows = page.get("results")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise undocumented(f"list {path}", page)
@@ -351,7 +351,7 @@ def _rows(page: Json, path: str) -> list[Json]:
 
 
 def _text(told: Json, name: str) -> str:
-    """A text that must be there. Raises ProlificError."""
+    """Return a required text. Raises ProlificError."""
     value = told.get(name)
     if not isinstance(value, str) or not value:
         raise undocumented(f"{name} in its reply", told)
@@ -359,7 +359,7 @@ def _text(told: Json, name: str) -> str:
 
 
 def _number(told: Json, name: str) -> int:
-    """A number that must be there. Raises ProlificError."""
+    """Return a required number. Raises ProlificError."""
     value = told.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
         raise undocumented(f"{name} in its reply", told)
@@ -367,9 +367,9 @@ def _number(told: Json, name: str) -> int:
 
 
 def _next_page(page: Json) -> str:
-    """Path and query of the next page on our own root, wherever the link says it is; "" for none.
+    """Return path and query of the next page, always on our API root; "" for none.
 
-    The token goes to no other host.
+    The token is never sent to another host.
     """
     link: Any = page.get("_links")
     for name in ("next", "href"):
@@ -382,7 +382,7 @@ def _next_page(page: Json) -> str:
 
 
 def _chosen(setting: str, wanted: str, known: dict[str, str]) -> str:
-    """The wanted id if it is among the known ones, or the only one there is."""
+    """Return the wanted id if known, or the only known one."""
     if wanted in known:
         return wanted
     if not wanted and len(known) == 1:

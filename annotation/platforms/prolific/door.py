@@ -1,8 +1,8 @@
-"""Arrivals from Prolific: the ids in the address, signed or plain, and the ways back.
+"""Arrivals from Prolific: the ids in the address, signed or plain, and the exits.
 
-SESSION_ID is what Prolific calls the submission: the same one resumes, another one of the same
-person finds their stored state, as a worker is the keyed hash of PROLIFIC_PID. Plain ids are
-believed for the moment: `sync.verify` asks Prolific afterwards whether there is such a submission.
+SESSION_ID is Prolific's submission: the same one resumes; with another one the same person finds
+their stored state, since a worker is the keyed hash of PROLIFIC_PID. Plain ids are accepted
+provisionally: `sync.verify` then asks Prolific whether there is such a submission.
 """
 
 import re
@@ -31,7 +31,7 @@ class ProlificDoor(Door):
     def __init__(self, prolific_study: ProlificStudy):
         self.prolific_study, self.study = prolific_study, prolific_study.study
         self.part = prolific_study.part
-        # Without the platform's signature anybody can invent an id.
+        # Without the platform's signature, visitors can invent ids.
         self.anonymous = not prolific_study.signed
 
     @classmethod
@@ -45,7 +45,7 @@ class ProlificDoor(Door):
         return cls(there) if there is not None else None
 
     def identity(self, request: HttpRequest) -> Identity | None:
-        # One spelling for each id, or a person who writes it otherwise would be somebody else.
+        # Normalise spellings: another one would make the same person a new worker.
         ids = {name: request.GET.get(name, "").lower() for name in PARAMETERS}
         if not all(ID.fullmatch(value) for value in ids.values()) or len({*ids.values()}) < 3:
             raise NotAdmitted(
@@ -66,12 +66,12 @@ class ProlificDoor(Door):
         return Identity(ids["PROLIFIC_PID"], ids["SESSION_ID"], verified=self.prolific_study.signed)
 
     def _check_signature(self, request: HttpRequest, ids: dict[str, str]) -> None:
-        """Raise NotAdmitted unless Prolific signed exactly these ids for this server, just now."""
+        """Raise NotAdmitted unless Prolific has just signed exactly these ids for this server."""
         token = request.GET.get("prolific_token", "")
         claims = verified(token, self.prolific_study.signing_keys, request)
         claim = claims["prolific"]
         for name, value in ids.items():
-            # By its name, and once: a value that stands for another one would be a new person.
+            # Exactly once by its name: an ambiguous value could create a new person.
             claimed = [held for key, held in claim.items() if key.upper() == name]
             if len(claimed) != 1 or str(claimed[0]).lower() != value:
                 raise NotAdmitted(
@@ -89,7 +89,7 @@ class ProlificDoor(Door):
             )
 
     def is_preview(self, request: HttpRequest) -> bool:
-        # A researcher's preview leaves Prolific's placeholders as they are.
+        # A researcher's preview leaves Prolific's placeholders unchanged.
         return "{{%" in request.GET.get("PROLIFIC_PID", "")
 
     def scenarios(self) -> list[int] | None:
@@ -107,7 +107,7 @@ class ProlificDoor(Door):
 
 
 def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str, Any]:
-    """The claims of a signed address. Raises NotAdmitted for a forged, foreign or stale one."""
+    """Return the claims of a signed address. Raises NotAdmitted if forged, foreign or stale."""
     try:
         claims = jwt.decode(
             token,
@@ -153,7 +153,7 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
 
 
 def _is_for(audience: object, own: str) -> bool:
-    """Does the audience name this server? It is an address, or a list of them."""
+    """Does the audience (an address, or a list of them) name this server?"""
     for value in audience if isinstance(audience, list) else [audience]:
         try:
             address = urlsplit(value) if isinstance(value, str) else None
@@ -165,11 +165,11 @@ def _is_for(audience: object, own: str) -> bool:
 
 
 class UnknownKey(Exception):
-    """The token names a key that was not there when the keys were last fetched."""
+    """The token names a key that was missing when the keys were last fetched."""
 
 
 def signing_key(token: str, published: dict[str, Any]) -> Any:
-    """The public key that this token names. Raises jwt.PyJWTError, UnknownKey."""
+    """Return the public key that this token names. Raises jwt.PyJWTError, UnknownKey."""
     wanted = jwt.get_unverified_header(token).get("kid")
     for key in published.get("keys", []):
         if isinstance(key, dict) and key.get("kid") == wanted:

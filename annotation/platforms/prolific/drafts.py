@@ -1,12 +1,12 @@
-"""Drafts of studies on Prolific, made from Handful's design, within what Prolific allows.
+"""Drafts of studies on Prolific, derived from the design within Prolific's limits.
 
-One study there holds all scenarios: each arrival is assigned to one of them here, so reward and
-times are one for all, and its public name says nothing of tasks and shots. Where the design lets
-participants choose their scenario, each scenario has a study of its own. Either is done in one
-sitting or in parts (docs/prolific.md#what-prolific-allows). In one sitting the code "not qualified"
-pays a fixed smaller reward. In parts the training step is one study whose code "completed" puts
-people into a participant group, and the annotation step is one or more further studies that only
-this group may enter; each lasts less than a day.
+One study there contains all scenarios: each arrival is assigned to one of them here, so reward and
+times are the same for all, and its public name mentions neither tasks nor shots. Where the design
+lets participants choose their scenario, each scenario has a separate study. Either is done in one
+session or in parts (docs/prolific.md#what-prolific-allows). In one session the code "not qualified"
+pays a fixed smaller reward. In parts the training step is one study whose code "completed" adds
+people to a participant group, and the annotation step is one or more further studies that only this
+group may enter; each lasts less than a day.
 """
 
 import math
@@ -39,19 +39,19 @@ from tasks.models import Example
 
 LONGEST_SITTING = 24 * 60 - 1  # minutes: "under a day"
 MAX_PARTS = 10
-# What Prolific allows at least, in cents of the currencies that it pays in: an hour, a screen-out.
+# Prolific's minimum in cents of the currencies that it pays in: per hour, and per screen-out.
 LEAST_HOURLY = {"GBP": 600, "USD": 800}
 LEAST_SCREEN_OUT = {"GBP": 10, "USD": 14}
-# What the public name and description say of every study, so that nobody chooses by them.
+# Public name and description of every study, so that people cannot select by them.
 NEUTRAL_NAME = "Read short texts and answer questions about them"
 SHOTS = re.compile(r"\bshots?\b")
 NOT_CREATED, CREATING = "not created", "being created"
 
 
 class PlanError(ValueError):
-    """Why no such studies can be drafted; the text is for people.
+    """Why such studies cannot be drafted; the text is for people.
 
-    `field` is the one of the draft's form that it is about, if it is about one.
+    `field` is the field of the draft's form concerned, if any.
     """
 
     def __init__(self, sentence: str, field: str | None = None):
@@ -60,31 +60,31 @@ class PlanError(ValueError):
 
 
 def shortest_maximum(minutes: int) -> int:
-    """The least that Prolific takes as the longest time, in minutes, for an estimate in minutes."""
+    """Return Prolific's minimum for the maximum time, in minutes, given the estimate."""
     return math.ceil(2 + 2 * minutes + 2 * math.sqrt(minutes))
 
 
-# A longer estimate would need a longest time of a day or more.
+# A longer estimate would require a maximum time of a day or more.
 LONGEST_ESTIMATE = max(
     e for e in range(1, LONGEST_SITTING) if shortest_maximum(e) <= LONGEST_SITTING
 )
 
 
 def least_reward(hourly: int, minutes: int) -> int:
-    """The least reward in cents for so many minutes at that hourly rate in cents, rounded up."""
+    """Return the minimum reward in cents for these minutes at this hourly rate, rounded up."""
     return -(-hourly * minutes // 60)
 
 
 def new_codes() -> dict[str, str]:
-    """An unguessable completion code for each outcome."""
+    """Return an unguessable completion code for each outcome."""
     return {outcome: new_code() for outcome in OUTCOMES}
 
 
 def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
     """Draft the studies: one for all scenarios, or (`annotation_parts` > 0) one for each part.
 
-    Where participants choose their scenario, the same for each scenario. Drafts of which none was
-    created are drafted again. Nothing is created on Prolific. Raises PlanError.
+    Where participants choose their scenario, the same for each scenario. Replaces drafts if none
+    was created yet. Creates nothing on Prolific. Raises PlanError.
     """
     if study.status != StudyStatus.OPEN:
         raise PlanError(f"Open the study first: it is {study.status}.")
@@ -94,7 +94,7 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
             " a new one in the currency of your workspace."
         )
     account = account_of(by)
-    # Without a token or an answer, it is compared when the study is created.
+    # Without a token or a reply, currencies are compared when the study is created.
     with suppress(ProlificError):
         client = client_of_account(account)
         check_currency(study, client.currency(client.workspace()))
@@ -116,7 +116,7 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
 
 
 def check_currency(study: Study, currency: str) -> None:
-    """Raise PlanError where the account pays in another currency than the study promises."""
+    """Raise PlanError if the account pays in another currency than the study promises."""
     if study.currency != currency:
         raise PlanError(
             f"Your workspace on Prolific pays in {currency}, this study in {study.currency}: choose"
@@ -130,9 +130,9 @@ def check_currency(study: Study, currency: str) -> None:
 def planned(
     study: Study, annotation_parts: int, reward: str = ""
 ) -> list[tuple[ProlificStudy, list[Scenario]]]:
-    """The drafts of such a plan, not stored, each with the scenarios that it leads to.
+    """Return the drafts of a plan, unsaved, with their scenarios.
 
-    `reward` takes the place of the design's choice (ProlificReward). Raises PlanError.
+    `reward` replaces the design's choice (ProlificReward). Raises PlanError.
     """
     if not 0 <= annotation_parts <= MAX_PARTS:
         raise PlanError(f"The annotation step can have 1 to {MAX_PARTS} parts.")
@@ -152,7 +152,7 @@ def planned(
 
 
 def public_name(study: Study) -> str:
-    """The title of the study, or a neutral one where it would tell people of tasks or shots."""
+    """Return the study's title, or a neutral one if it would reveal tasks or shots."""
     title = study.title.casefold()
     named = {
         word.casefold()
@@ -168,10 +168,10 @@ def public_name(study: Study) -> str:
 def _drafts(
     study: Study, name: str, scenarios: list[Scenario], annotation_parts: int, reward: str
 ) -> Iterator[ProlificStudy]:
-    """The drafts of a group of scenarios: one, or one for each part."""
+    """Return the drafts of a group of scenarios: one, or one for each part."""
     firsts = [before_annotation(scenario) for scenario in scenarios]
     if not any(firsts):
-        annotation_parts = 0  # without a step to be judged by, nothing is split off
+        annotation_parts = 0  # without a judged step there is nothing to separate
     minutes = [
         _minutes_of_parts(scenario, first, annotation_parts)
         for scenario, first in zip(scenarios, firsts, strict=True)
@@ -207,22 +207,22 @@ def _drafts(
 
 
 def before_annotation(scenario: Scenario) -> int:
-    """How many examples come before the annotation step."""
+    """Return how many examples come before the annotation step."""
     upstream = cross_task.length(scenario.study, scenario.arm) if scenario.arm else 0
     return upstream + scenario.training_examples + scenario.screening_examples
 
 
 def _share_of_first(scenario: Scenario) -> float:
-    """How much of a scenario's examples comes before its annotation step."""
+    """Return the share of a scenario's examples before its annotation step."""
     first = before_annotation(scenario)
     test = Example.objects.filter(split__task=scenario.task, split__kind="test").count()
     return first / (first + test)
 
 
 def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> list[int]:
-    """How long each part of a scenario takes; as one, where there are no parts.
+    """Return the minutes of each part of a scenario; without parts, of the whole.
 
-    A scenario that begins with the annotation step has a share of it in each part, the first too.
+    A scenario without a step before the annotation step has an equal share of it in each part.
     """
     whole = scenario.estimated_minutes
     if not annotation_parts:
@@ -235,10 +235,10 @@ def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> 
 
 
 def _reward(study: Study, minutes: Sequence[int], choice: str) -> int:
-    """The reward of scenarios that take so many minutes, in cents: see ProlificReward.
+    """Return the reward in cents of scenarios with these minutes: see ProlificReward.
 
-    Prolific judges it by the time of the longest: what it takes for that at least is never
-    undercut where the design's own rate is above it.
+    Prolific judges it by the longest time: the reward never falls below Prolific's minimum for that
+    time if the design's rate is higher.
     """
     longest = _at_rate(study, max(minutes))
     if choice == ProlificReward.LONGEST:
@@ -248,7 +248,7 @@ def _reward(study: Study, minutes: Sequence[int], choice: str) -> int:
 
 
 def _reward_of_one(study: Study, minutes: Sequence[int], choice: str) -> int:
-    """The same where one study holds everything: it pays the base reward, too."""
+    """Return the same for one study with everything, which also pays the base reward."""
     return max(_reward(study, minutes, choice), cents(study.base_reward))
 
 
@@ -258,9 +258,9 @@ def _at_rate(study: Study, minutes: int) -> int:
 
 @dataclass(frozen=True)
 class Cost:
-    """What drafts cost if all seats are filled in the time announced; Prolific's fees are extra.
+    """The cost of drafts if all seats are filled in the announced time, without Prolific's fees.
 
-    Amounts in currency; `reward` is that of one participant, of all parts together.
+    Amounts in currency; `reward` is for one participant, over all parts.
     """
 
     choice: str
@@ -272,9 +272,9 @@ class Cost:
 
 
 def costs(study: Study) -> list[Cost]:
-    """The cost of the studies on Prolific as they are stored, and of each choice of the reward.
+    """Return the cost of the stored studies on Prolific, and of each choice of the reward.
 
-    Only the first once one was created there; [] without drafts.
+    Only the first once a study was created there; [] without drafts.
     """
     stored = list(study.prolific_studies.prefetch_related("scenarios"))
     if not stored:
@@ -292,9 +292,9 @@ def costs(study: Study) -> list[Cost]:
 
 
 def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[Cost]:
-    """The cost of each choice of the reward in one sitting; `cells` are (seats, minutes).
+    """Return the cost of each reward in one session; `cells` are (seats, minutes).
 
-    [] where the choice makes no difference, or Prolific does not pay in that currency.
+    [] if the choice makes no difference, or Prolific does not pay in that currency.
     """
     told = [minutes for _seats, minutes in cells]
     one_each = study.participants_choose_scenario or len(set(told)) < 2
@@ -324,7 +324,7 @@ def _cost(
 
 
 def _sum(choice: str, what: str, study: Study, cells: list[tuple[int, int, int]]) -> Cost:
-    """The cost of cells, each its seats, minutes and reward in cents."""
+    """Return the cost of cells, each with seats, minutes and reward in cents."""
     rewards = bonuses = 0
     for seats, minutes, reward in cells:
         by_time = for_time(study, timedelta(minutes=minutes))
@@ -336,7 +336,7 @@ def _sum(choice: str, what: str, study: Study, cells: list[tuple[int, int, int]]
 
 
 def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
-    """Change what a draft will ask of Prolific. Raises PlanError; an existing study stays."""
+    """Change the values of a draft. Raises PlanError; a study on Prolific stays as it is."""
     if draft.external_id:
         raise PlanError("It already exists on Prolific: change it there.")
     before = {name: getattr(draft, name) for name in fields}
@@ -367,7 +367,7 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
 
 
 def check_pay(draft: ProlificStudy, hourly: int) -> None:
-    """Raise PlanError for less than that hourly rate (cents), or a screen-out out of bounds."""
+    """Raise PlanError below that hourly rate (cents), or for a screen-out out of bounds."""
     currency = draft.study.currency
     least = least_reward(hourly, draft.minutes)
     if draft.reward_cents < least:

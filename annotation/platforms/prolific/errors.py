@@ -1,7 +1,7 @@
-"""Errors of Prolific in plain words. The server's log has the details.
+"""Errors of Prolific in plain language. The server's log has the details.
 
-Refusals, time-outs and replies that differ from Prolific's documentation are all ProlificError.
-Only after a refusal is it certain that nothing was done.
+Refusals, time-outs and undocumented replies are all ProlificError. Only a refusal guarantees that
+nothing was done.
 """
 
 import logging
@@ -11,7 +11,7 @@ from urllib3.exceptions import NewConnectionError
 
 logger = logging.getLogger(__name__)
 
-# What Prolific documents as "no", with its own body. Anything else may have been done all the same.
+# Prolific's documented refusals. After anything else the action may have been done.
 REFUSALS = {400, 402, 403, 404, 422}
 NOT_REACHED = (
     "Prolific could not be reached: nothing was published, nothing was paid. Try again in a few"
@@ -31,7 +31,7 @@ UNKNOWN_TOKEN = (
 
 
 class ProlificError(Exception):
-    """Prolific refused, sent an undocumented reply or could not be reached; the text says which.
+    """Prolific refused, sent an undocumented reply or was unreachable, as the text says.
 
     `status` is the HTTP status, 0 without a reply. `refused`: Prolific gave a reason, and nothing
     was done. `unreachable`: there was no reply, and further requests would get none.
@@ -45,7 +45,7 @@ class ProlificError(Exception):
 
 
 def undocumented(what: str, received: object, status: int = 0) -> ProlificError:
-    """The error for a reply whose part `what` differs from the documentation; logs `received`."""
+    """Return the error for a reply with an undocumented part `what`; logs `received`."""
     logger.warning("Prolific's %s is undocumented (status %s): %.200r", what, status, received)
     return ProlificError(
         f"Prolific's {what} differs from its documentation. Try again in a few minutes.", status
@@ -59,7 +59,7 @@ def was_not_sent(error: Exception) -> bool:
 
 
 def complaint(reply: requests.Response) -> ProlificError:
-    """The error for a reply with an error status: Prolific's reason where it gives one."""
+    """Return the error for a reply with an error status, with Prolific's reason if given."""
     status = reply.status_code
     try:
         error = reply.json()["error"]

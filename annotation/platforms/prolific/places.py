@@ -22,10 +22,10 @@ NOT_OPEN = "Handful paused it: the study does not assign seats"
 
 
 def fit_places(study: Study, states: list[Found], client: Client, done: Synced) -> None:
-    """Places there for the seats that are free here and that the budget has room for.
+    """Set places on Prolific for free seats here, within the budget.
 
-    The room is one for all studies on Prolific. People with a place there and no seat yet are on
-    the way to a free seat, and to a part of the room.
+    All studies on Prolific share the budget. People with a place there and no seat yet already use
+    a free seat and a part of the budget.
     """
     study = Study.objects.get(pk=study.pk)
     room = budget.room(study)
@@ -41,7 +41,7 @@ def fit_places(study: Study, states: list[Found], client: Client, done: Synced) 
 
 
 def _share_out(wanted: list[int], room: int | None) -> list[int]:
-    """To each what it wants, as long as there is room: always one more to who lacks most."""
+    """Distribute `room`: always one more to the study that lacks most."""
     if room is None:
         return wanted
     shares = [0] * len(wanted)
@@ -56,7 +56,7 @@ def _fit(
 ) -> None:
     """Add places there, pause or restart, so that this many new arrivals are admitted.
 
-    A place whose return was asked for is not bought again: it comes back, or it is approved.
+    A place with a requested return is not replaced: it is returned or approved.
     """
     prolific_study, reason = state.study, "" if wanted else if_none
     needed = state.kept + wanted
@@ -66,7 +66,7 @@ def _fit(
             client.set_places(prolific_study.id_there, prolific_study.places + more)
             done.places_added += more
             _store(prolific_study, places=prolific_study.places + more)
-            # That alone sets a study that had ended going again.
+            # Adding a place also restarts a study that had ended.
             status = str(client.study(prolific_study.id_there)["status"])[:20]
             _store(prolific_study, status=status)
         elif state.open_places <= 0:
@@ -83,13 +83,13 @@ def _fit(
 
 
 def _pause(prolific_study: ProlificStudy, client: Client, reason: str) -> None:
-    """Admit no arrival without a free seat: they would have to return the study, unpaid."""
+    """Pause the study: arrivals without a free seat would have to return it, unpaid."""
     client.transition(prolific_study.id_there, "PAUSE")
     _store(prolific_study, status="PAUSED", pause_reason=reason, paused_here=True)
 
 
 def start(prolific_study: ProlificStudy, client: Client) -> None:
-    """Set a paused study going again. Raises ProlificError."""
+    """Restart a paused study. Raises ProlificError."""
     client.transition(prolific_study.id_there, "START")
     _store(prolific_study, status="ACTIVE", pause_reason="", paused_here=False)
 
@@ -101,9 +101,9 @@ def _store(prolific_study: ProlificStudy, **changes: Any) -> None:
 
 
 def start_by_hand(prolific_study: ProlificStudy) -> None:
-    """Start a paused study because a researcher asks for it.
+    """Restart a paused study at a researcher's request.
 
-    Raises PlanError for one that is not paused, and ProlificError.
+    Raises PlanError if it is not paused, and ProlificError.
     """
     if not prolific_study.external_id or prolific_study.status != "PAUSED":
         raise PlanError(f"{prolific_study.name} is not paused on Prolific.")
@@ -115,7 +115,7 @@ def start_by_hand(prolific_study: ProlificStudy) -> None:
 
 
 def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, there: dict) -> None:
-    """Why it is paused though Handful did not ask for it."""
+    """Store why it is paused if Handful did not pause it."""
     slots = _slots(there)
     screened_out = sum(row.status == "SCREENED_OUT" for row in rows)
     paused_here = prolific_study.paused_here
@@ -125,7 +125,7 @@ def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, ther
             " completion code there, then start it"
         )
     elif before == "AWAITING_REVIEW":
-        # Prolific does so when a place is freed after all of them were filled.
+        # Prolific pauses when a place is freed after all of them were filled.
         reason, paused_here = "Prolific paused it: a place was freed", True
     else:
         reason = "It was paused on Prolific, not by Handful"
@@ -133,7 +133,7 @@ def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, ther
 
 
 def _slots(there: dict) -> int | None:
-    """How many paid screen-outs the study allows; None where it has none, or says nothing."""
+    """Return how many paid screen-outs the study allows; None without any, or if unknown."""
     codes = there.get("completion_codes")
     for code in codes if isinstance(codes, list) else []:
         actions = code.get("actions") if isinstance(code, dict) else None

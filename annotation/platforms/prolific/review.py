@@ -1,10 +1,9 @@
-"""What a researcher can do about one submission beside approving it: ask for its return, reject it.
+"""A researcher's requests about one submission apart from approval: return and rejection.
 
-Prolific's rules (docs/prolific.md#what-prolific-allows), kept here and not only told of: low
-accuracy is no ground to reject, nor is being screened out. Valid are failed attention checks (one
-where the study takes less than five minutes, else two), work that is far faster than that of
-others, no work at all, and clear low effort. Rejected is not paid; what counts in the analysis is
-another matter.
+Enforces Prolific's rules (docs/prolific.md#what-prolific-allows): neither low accuracy nor a
+screen-out justifies a rejection. Valid grounds are failed attention checks (one in studies of less
+than five minutes, else two), work far faster than that of others, no work at all, and clear low
+effort. Rejected work is not paid; inclusion in the analysis is independent.
 """
 
 import statistics
@@ -33,26 +32,26 @@ CATEGORIES = {
 }
 SHORT_STUDY = 5  # minutes: from here on one failed check is not enough
 SDS_TOO_FAST = 3
-OTHERS_NEEDED = 5  # whose times a mean and a standard deviation are taken of
-# Prolific has dealt with these.
+OTHERS_NEEDED = 5  # minimum for a mean and standard deviation of times
+# Prolific has finished these.
 OVER = {
     "APPROVED", "PARTIALLY_APPROVED", "REJECTED", "RETURNED", "TIMED_OUT", "SCREENED_OUT",
 }  # fmt: skip
 
 
 class ReviewError(ValueError):
-    """Why it was not sent; the text is for people."""
+    """Why the request was not sent; the text is for people."""
 
 
 def reviewable(participation: Participation) -> Submission | None:
-    """The submission on Prolific that can still be rejected or returned, or None."""
+    """Return the submission on Prolific that can still be rejected or returned, or None."""
     latest = participation.submissions.exclude(prolific_study=None).order_by("-pk").first()
     open_yet = latest is not None and latest.person and latest.status not in OVER
     return latest if open_yet else None
 
 
 def ask_to_return(participation: Participation, reason: str, client: Client | None = None) -> None:
-    """Ask somebody on Prolific to give the submission back; whether they do is theirs to say.
+    """Ask a participant on Prolific to return the submission, which they may refuse.
 
     Raises ReviewError, ProlificError.
     """
@@ -75,9 +74,9 @@ def reject(
     by: User,
     client: Client | None = None,
 ) -> None:
-    """Reject a submission on Prolific, and take over what follows.
+    """Reject a submission on Prolific, and apply the consequences here.
 
-    Raises ReviewError, also where Prolific's rules do not allow it, and ProlificError.
+    Raises ReviewError, also if Prolific's rules do not allow it, and ProlificError.
     """
     submission = _one(participation)
     message = message.strip()
@@ -108,10 +107,10 @@ def reject(
 
 
 def _no_ground(participation: Participation, submission: Submission, category: str) -> str:
-    """Why Prolific's rules do not allow this ground here; "" where they do."""
+    """Return why Prolific's rules do not allow this ground here; "" if they do."""
     if category == "FAILED_CHECK":
         passed, answered = attention_checks.results(participation)
-        assert submission.prolific_study is not None  # as `_on_prolific` chose it
+        assert submission.prolific_study is not None  # chosen so by `_on_prolific`
         needed = 1 if submission.prolific_study.minutes < SHORT_STUDY else 2
         if answered - passed < needed:
             return (
@@ -127,7 +126,7 @@ def _no_ground(participation: Participation, submission: Submission, category: s
 
 
 def _not_too_fast(participation: Participation) -> str:
-    """Why this is not exceptionally fast: the active time beside that of the scenario's others."""
+    """Return why the active time is not exceptionally fast among the scenario's others."""
     theirs = participation.study.participations.filter(
         scenario=participation.scenario_id,
         kind=participation.kind,
@@ -164,7 +163,7 @@ def _one(participation: Participation) -> Submission:
 
 
 def _reference(submission: Submission) -> str:
-    """Its id on Prolific. Raises ReviewError where nobody can read it."""
+    """Return its id on Prolific. Raises ReviewError if it is not available."""
     try:
         return identities.decrypt(submission.reference)
     except identities.LostKey as error:

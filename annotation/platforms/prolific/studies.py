@@ -1,6 +1,6 @@
 """Studies on Prolific: created from their drafts (drafts.py) and published, each once.
 
-Creating costs money there, so only one of two requests at once goes on; what is sent is `payload`.
+Creating them costs money, so only one of two concurrent requests continues; `payload` is sent.
 """
 
 import secrets
@@ -46,14 +46,14 @@ LONGEST_CREATION = timedelta(minutes=2)
 
 
 def create(draft: ProlificStudy, root: str, client: Client | None = None) -> None:
-    """Create the study on Prolific and publish it. `root` is Handful's own address.
+    """Create the study on Prolific and publish it. `root` is Handful's address.
 
-    Asked again it goes on where it stopped. Raises ProlificError, and PlanError where pay or
-    currency are not Prolific's, or while somebody else is creating it.
+    A repeated call continues where the first stopped. Raises ProlificError, and PlanError if pay or
+    currency do not fit Prolific, or while another request creates it.
     """
     client = client or client_of(draft)
     if draft.external_id:
-        client.has_acted = True  # whether an earlier request published it is not known
+        client.has_acted = True  # an earlier request may have published it
     else:
         creation = _claim(draft)
         try:
@@ -81,7 +81,7 @@ def create(draft: ProlificStudy, root: str, client: Client | None = None) -> Non
 
 
 def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
-    """Create it, once everything is as Prolific wants it; what Prolific says of the new study."""
+    """Create the study after all checks; return Prolific's reply."""
     workspace = client.workspace()
     project = client.project(workspace)
     currency = client.currency(workspace)
@@ -95,7 +95,7 @@ def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
     try:
         return client.create_study(payload(draft, root, project, who))
     except ProlificError as error:
-        # Both exist in certain workspaces only, and Prolific's words for it are not documented.
+        # Only certain workspaces have these two features, with undocumented error messages.
         advice = ""
         if error.refused and draft.screen_out_cents and draft.part == 0:
             advice += (
@@ -110,7 +110,7 @@ def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
 
 
 def _least_hourly(client: Client, workspace: str, currency: str) -> int:
-    """The lowest hourly rate in cents: what Prolific says today, never below what it documents."""
+    """Return the minimum hourly rate in cents: Prolific's current one, at least the documented."""
     with suppress(ProlificError):
         return max(client.minimum_hourly(workspace, currency) or 0, LEAST_HOURLY[currency])
     return LEAST_HOURLY[currency]
@@ -119,10 +119,10 @@ def _least_hourly(client: Client, workspace: str, currency: str) -> int:
 def _claim(draft: ProlificStudy) -> str:
     """Let only one of two simultaneous Publish requests continue: a study there costs money.
 
-    Returns the name of this creation, which holds for LONGEST_CREATION. Raises PlanError.
+    Returns the name of this creation, valid for LONGEST_CREATION. Raises PlanError.
     """
     now, creation = database_now(), secrets.token_hex(16)
-    # A conditional update decides: of two at once the second finds the first one's claim.
+    # A conditional update: of two requests the second finds the claim of the first.
     free = ProlificStudy.objects.filter(free_to_create(now), pk=draft.pk, external_id=None)
     claimed = free.update(status=CREATING, creation=creation, creation_until=now + LONGEST_CREATION)
     if not claimed:
@@ -131,18 +131,18 @@ def _claim(draft: ProlificStudy) -> str:
 
 
 def free_to_create(now: datetime) -> Q:
-    """Nobody is creating it, or whoever was has not ended in time."""
+    """Return a filter: not being created, or the creation has timed out."""
     return Q(creation_until=None) | Q(creation_until__lte=now)
 
 
 def _release(draft: ProlificStudy, creation: str, **fields: Any) -> bool:
-    """End this creation and store what came of it, unless another one has begun meanwhile."""
+    """End this creation and store its result, unless another one has started meanwhile."""
     ours = ProlificStudy.objects.filter(pk=draft.pk, creation=creation)
     return bool(ours.update(creation="", creation_until=None, **fields))
 
 
 def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
-    """The participant groups that decide who may enter."""
+    """Create the participant groups that restrict entry."""
     family = draft.study.prolific_studies.filter(scenarios__in=draft.scenarios.all())
     if draft.part == 1 and not draft.qualified_group:
         group = client.create_group(f"{draft.study.name} {draft.pk} qualified", workspace)
@@ -160,10 +160,9 @@ def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
 
 @dataclass(frozen=True)
 class Asked:
-    """What Prolific says of a draft: how many people fit, and what its places cost in cents.
+    """Prolific's reply on a draft: eligible people, and the cost of its places in cents.
 
-    `eligible` counts those whom the audience lets in, before anybody is blocked; 0 is fewer than
-    25.
+    `eligible` counts the audience before anyone is blocked; 0 means fewer than 25.
     """
 
     draft: ProlificStudy
@@ -176,7 +175,7 @@ class Asked:
 
 
 def ask(study: Study, client: Client | None = None) -> list[Asked]:
-    """Ask about the drafts that are not created yet. Raises ProlificError, and PlanError."""
+    """Ask about drafts that were not created yet. Raises ProlificError, and PlanError."""
     client = client or client_of(study.prolific_studies.first())
     workspace = client.workspace()
     eligible = client.eligible(audience.filters(study, client, workspace), workspace)
@@ -189,7 +188,7 @@ def ask(study: Study, client: Client | None = None) -> list[Asked]:
 def payload(
     draft: ProlificStudy, root: str, project: str, who: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
-    """What is sent to Prolific to create the study in that project, for `who` (filters)."""
+    """Return the request that creates the study in that project, for `who` (filters)."""
     address = root.rstrip("/") + reverse("landing", args=[draft.code])
     ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
     filters = []
@@ -228,10 +227,10 @@ def payload(
 
 
 def description(draft: ProlificStudy) -> str:
-    """What people read on Prolific before they begin.
+    """Return the description that people read on Prolific before they begin.
 
-    Where all scenarios are one study, it names neither tasks nor shots: what decides who comes is
-    then the same for all arms.
+    Where all scenarios are one study, it names neither tasks nor shots, so that self-selection is
+    the same for all arms.
     """
     scenarios = list(draft.scenarios.select_related("task"))
     if draft.study.participants_choose_scenario:
@@ -252,7 +251,7 @@ def description(draft: ProlificStudy) -> str:
 
 
 def _screening(draft: ProlificStudy) -> list[str]:
-    """Prolific requires a notice that not everybody continues."""
+    """Return the notice, required by Prolific, that some participants cannot continue."""
     screens = draft.study.qualification != Qualification.NONE
     if draft.part > 1 or not screens or not (draft.part or draft.screen_out_cents):
         return []
@@ -262,7 +261,7 @@ def _screening(draft: ProlificStudy) -> list[str]:
 
 
 def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
-    """A completion code and what it does. Nobody is ever rejected by a code."""
+    """Return a completion code with its action, which is never a rejection."""
     actions: list[dict[str, Any]]
     if outcome == "completed":
         actions = [{"action": "MANUALLY_REVIEW"}]
@@ -294,12 +293,12 @@ def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
 
 
 def sum_in_words(draft: ProlificStudy) -> str:
-    """What all places of a draft cost in rewards; Prolific's fees are extra."""
+    """Return the rewards of all places of a draft, in words; Prolific's fees are extra."""
     return f"{ledger.in_currency(draft.places * draft.reward_cents)} {draft.study.currency}"
 
 
 def check_agreed(draft: ProlificStudy, agreed: str) -> None:
-    """Raise PlanError unless these rewards (`sum_in_words`) are what a person has agreed to."""
+    """Raise PlanError unless the user agreed to these rewards (`sum_in_words`)."""
     now = sum_in_words(draft)
     if not agreed:
         raise PlanError(f"Not published: confirm the rewards first, {now}.")
@@ -311,13 +310,13 @@ def check_agreed(draft: ProlificStudy, agreed: str) -> None:
 
 
 def rewards(draft: ProlificStudy) -> int:
-    """What Prolific pays for one whole participation: this study, and the other parts of it."""
+    """Return what Prolific pays for one whole participation, over all parts."""
     family = draft.study.prolific_studies.filter(scenarios__in=draft.scenarios.all()).distinct()
     return sum(each.reward_cents for each in family)
 
 
 def free_seats(draft: ProlificStudy) -> int:
-    """Seats of people that are free in the scenarios this study leads to."""
+    """Return how many seats of people are free in this study's scenarios."""
     scenarios = draft.scenarios.all()
     held = Participation.objects.holding_seats(database_now(), draft.study)
     taken = held.filter(kind=Kind.PERSON, scenario__in=scenarios)

@@ -1,4 +1,4 @@
-"""Submissions as Prolific shows them, and what follows: seats freed, pay decided, who is real."""
+"""Submissions on Prolific and their effects: free seats, pay decisions, confirmed people."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ RECRUITING = {"ACTIVE", "PAUSED", "AWAITING_REVIEW", "COMPLETED"}
 
 @dataclass
 class Synced:
-    """What one run did, and what it could not do."""
+    """The results and problems of one run."""
 
     submissions: int = 0
     changed: int = 0
@@ -58,9 +58,9 @@ class Synced:
 
     @contextmanager
     def noting(self, what: object) -> Iterator[None]:
-        """Whatever is odd about this one is told of, and the others go on.
+        """Collect problems with this item, so that the run continues with the others.
 
-        Raises ProlificError only where Prolific cannot be reached at all.
+        Raises ProlificError only if Prolific is unreachable.
         """
         try:
             yield
@@ -74,7 +74,7 @@ class Synced:
 
 @dataclass(frozen=True)
 class Row:
-    """A submission as Prolific tells of it, checked."""
+    """A submission from Prolific, validated."""
 
     session: str
     status: str
@@ -83,7 +83,7 @@ class Row:
 
     @classmethod
     def read(cls, told: Any) -> "Row":
-        """Raises ProlificError if this is not a submission."""
+        """Raise ProlificError if this is not a submission."""
         if not isinstance(told, dict) or not isinstance(told.get("id"), str):
             raise undocumented("submission without an id", told)
         return cls(
@@ -99,12 +99,12 @@ class Row:
 
     @property
     def return_is_open(self) -> bool:
-        """The return was asked for, and the participant has not returned it."""
+        """Was the return requested, and the submission not returned?"""
         return self.status == "AWAITING_REVIEW" and self.return_requested_at is not None
 
 
 def _moment(text: Any) -> datetime | None:
-    """A time of Prolific's; None if missing or invalid."""
+    """Return one of Prolific's times; None if missing or invalid."""
     try:
         time = parse_datetime(text) if isinstance(text, str) else None
     except ValueError:
@@ -117,7 +117,7 @@ class Found:
     """A study on Prolific as this run found it."""
 
     study: ProlificStudy
-    # Submissions that hold a place; how many of them wait for no return, or are on the way here.
+    # Submissions that hold a place; of these, how many await no return, or are not here yet.
     held: int
     kept: int
     coming: int
@@ -128,21 +128,21 @@ class Found:
 
     @property
     def may_let_in(self) -> bool:
-        """Is it open to new arrivals, and was it not paused by somebody else?"""
+        """Is it open to new arrivals, and not paused by others?"""
         is_ours = self.study.status != "PAUSED" or self.study.paused_here
         return status_of(self.study.status) in RECRUITING and self.study.part <= 1 and is_ours
 
 
-# For so long Prolific's API may not know yet of somebody whom it sent here.
+# How long Prolific's API may lag behind an arrival.
 MAY_BE_LATE = timedelta(hours=1)
 REJECTED = "rejected on Prolific"
 NOT_CONFIRMED = "Prolific does not confirm that this submission belongs to this person"
 
 
 def sync_submission(session: str, client: Client | None = None) -> bool:
-    """Sync one submission; False where it is not of a study here. Raises ProlificError.
+    """Sync one submission; False if its study is not one of ours. Raises ProlificError.
 
-    `client` is for a page that waits; without it the study's own one is patient.
+    `client` is for a page that waits; without it the study's patient client is used.
     """
     key = arrivals.submission_key(ProlificDoor.platform, session.lower())
     known = Submission.objects.select_related("prolific_study__account__owner")
@@ -151,17 +151,17 @@ def sync_submission(session: str, client: Client | None = None) -> bool:
         return False
     client = client or client_of(submission.prolific_study, patient=True)
     told = client.submission(session)
-    # It is the one that was asked for, whatever it calls itself.
+    # The requested submission, whatever id its row has.
     return take_over(Row.read({**told, "id": session}), Synced())
 
 
 def take_over(row: Row, done: Synced) -> bool:
-    """Store a submission's status and do what follows from it, once: both or neither."""
+    """Store a submission's status and apply its effects, once; both or neither."""
     with transaction.atomic():
         submission = Submission.objects.filter(key=row.key).first()
         if submission is None or not _is_news(submission, row):
             return submission is not None
-        # The order of all locks: study, participation, and its submission last.
+        # The order of all locks: study, participation, submission.
         Study.objects.locked().get(pk=submission.study_id)
         locked = Participation.objects.select_for_update(no_key=True)
         participation = locked.filter(pk=submission.participation_id).first()  # type: ignore[misc]  # none: no row
@@ -187,9 +187,9 @@ def _is_news(submission: Submission, row: Row) -> bool:
 def _follow(
     submission: Submission, before: str, participation: Participation | None, done: Synced
 ) -> None:
-    """What a new status leads to; the caller holds the locks."""
+    """Apply the effects of a new status; the caller holds the locks."""
     if participation is None or participation.submissions.order_by("-pk").first() != submission:
-        return  # a later submission of the same person speaks for their work
+        return  # a later submission of the same person represents their work
     if before == "REJECTED":
         _rejection_taken_back(submission, participation)
     if submission.status == "RETURNED":
@@ -202,10 +202,10 @@ def _follow(
 
 
 def _was_rejected(submission: Submission, participation: Participation) -> None:
-    """Rejected on Prolific: no more work, and not paid.
+    """Rejected on Prolific: the work ends, and is not paid.
 
-    A participation that has ended keeps its status, and one that is completed stays in the analysis
-    until a researcher excludes it (exclusion.rejected_elsewhere).
+    An ended participation keeps its status, and a completed one stays in the analysis until a
+    researcher excludes it (exclusion.rejected_elsewhere).
     """
     submission.status_before_rejection = participation.status
     submission.save(update_fields=["status_before_rejection"])
@@ -217,11 +217,11 @@ def _was_rejected(submission: Submission, participation: Participation) -> None:
 
 
 def _rejection_taken_back(submission: Submission, participation: Participation) -> None:
-    """Undo the consequences of the rejection, unless somebody has decided otherwise since."""
+    """Undo the effects of the rejection, unless a user has decided otherwise since."""
     reason = "the rejection on Prolific was taken back"
     if participation.status == Status.REJECTED:
         ended = submission.status_before_rejection
-        # Their seat was free from then on: they go on if one still is, by the page that offers it.
+        # Their seat was freed: if another is free, their page offers to continue.
         back = ended if ended in MAY_RESUME else Status.RETURNED
         participation.status = back
         participation.save(update_fields=["status"])
@@ -238,10 +238,10 @@ def _was_ours(participation: Participation) -> bool:
 
 
 def verify(study: Study, client: Client, done: Synced) -> None:
-    """Ask Prolific about each arrival with plain ids: is this submission this person's, here?
+    """Verify each arrival with plain ids: is this submission this person's, in this study?
 
-    Unconfirmed people are not paid until a payer says so; the study's pages name them. Prolific is
-    asked about them again until then: it may be late, and so may its confirmation.
+    Unconfirmed people are named on the study's pages, and not paid without a payer's decision.
+    Until then Prolific is asked again, since its data may lag.
     """
     asked = study.submissions.filter(prolific_study__external_id__isnull=False)
     asked = asked.exclude(verified=True).exclude(reference="")
@@ -275,7 +275,7 @@ def _settle(submission: Submission, is_confirmed: bool) -> None:
 
 
 def _has_payers_word(participation: Participation | None) -> bool:
-    """Did somebody decide about the pay of it since Handful itself did?"""
+    """Did a user decide about its pay after Handful's automatic decision?"""
     if participation is None:
         return False
     decided = participation.decisions.filter(about=Decision.About.PAY).exists()
@@ -283,7 +283,7 @@ def _has_payers_word(participation: Participation | None) -> bool:
 
 
 def _pay_again(participation: Participation, reason: str) -> None:
-    """Pay those who were unpaid only because of a status on Prolific that no longer holds."""
+    """Pay people who were unpaid only because of a status on Prolific that no longer holds."""
     latest = participation.submissions.order_by("-pk").first()
     holds = participation.submissions.filter(verified=False).exists() or (
         latest is not None and latest.status == "REJECTED"
@@ -293,7 +293,7 @@ def _pay_again(participation: Participation, reason: str) -> None:
 
 
 def _is_confirmed(submission: Submission, client: Client) -> bool | None:
-    """Does Prolific know this submission, of this person and this study? None: not yet, perhaps."""
+    """Does Prolific know this submission for this person and study? None: perhaps not yet."""
     try:
         told = client.submission(identities.decrypt(submission.reference))
     except ProlificError as error:

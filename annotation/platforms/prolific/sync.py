@@ -1,10 +1,9 @@
 """Sync with Prolific: statuses, freed seats, places, blocklists, confirmed arrivals.
 
-Run by `manage.py tick`, by a button, and for one submission by its webhook.
-The API is the truth: an event only says where to look, so events may come late, twice or in any
-order: they are signed, stored once by the request that brings them, and looked up here, so that no
-thread that serves annotators waits for Prolific. One odd row holds up nobody else: it is told of in
-`Synced.problems`.
+Run by `manage.py tick`, by a button, and for one submission by its webhook. The API is
+authoritative: an event only says what to look up, so events may be late, repeated or unordered. The
+request that delivers a signed event stores it once; it is processed here, so that no thread for
+annotators waits for Prolific. A malformed row does not block others: `Synced.problems` reports it.
 """
 
 import base64
@@ -45,15 +44,15 @@ from annotation.platforms.prolific.submissions import (
 from annotation.recruitment import eligibility, expiry, identities
 from annotation.steps import qualification
 
-# What waits for review is approved by itself, in full, after so long.
+# Submissions awaiting review are approved automatically, in full, after this long.
 AUTO_APPROVAL = timedelta(days=21)
 
 
 def sync(study: Study, client: Client | None = None, patient: bool = False) -> Synced:
-    """Sync everything of a study, whose studies there all belong to one account.
+    """Sync a study, whose studies on Prolific all belong to one account.
 
-    What is odd is in `problems`. Raises ProlificError where Prolific cannot be reached; what
-    was done stays done.
+    Problems are in `problems`. Raises ProlificError if Prolific is unreachable; completed parts
+    remain.
     """
     client, done = client or client_of(study.prolific_studies.first(), patient), Synced()
     expiry.expire_idle(study)
@@ -99,7 +98,7 @@ def _sync_one(prolific_study: ProlificStudy, client: Client, done: Synced) -> Fo
 
 
 def _note_what_costs(prolific_study: ProlificStudy, rows: list[Row]) -> None:
-    """What Prolific will pay, or has paid, without there being work here."""
+    """Store the payments on Prolific without work here."""
     open_yet = [row for row in rows if row.return_is_open]
     ends = [row.completed_at or row.return_requested_at for row in open_yet]
     since = [end for end in ends if end is not None]
@@ -111,10 +110,10 @@ def _note_what_costs(prolific_study: ProlificStudy, rows: list[Row]) -> None:
 
 
 def _bar(study: Study, client: Client, done: Synced) -> None:
-    """Put those who may not take part on the blocklist, so that they never arrive.
+    """Block on Prolific those who may not take part, so that they never arrive.
 
-    Known by id are only those whose id is neither purged nor lost; the others are refused at the
-    door, by hash.
+    Only workers whose id is neither purged nor lost can be blocked; the others are refused on
+    arrival, by hash.
     """
     group = (
         study.prolific_studies.exclude(blocklist_id="").values_list("blocklist_id", flat=True)
@@ -123,7 +122,7 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
         return
     tasks = study.tasks.values_list("name", flat=True)
     met = Exposure.objects.filter(task_name__in=tasks).values("worker_key")
-    # Whoever expired or returned may come back to what they began.
+    # People who expired or returned may resume their participation.
     back = study.participations.filter(status__in=MAY_RESUME).values("worker")
     workers = Worker.objects.filter(platform=ProlificDoor.platform, key__in=met)
     workers = workers.exclude(pk__in=back)
@@ -145,22 +144,22 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
 
 
 class NotSynced(Exception):
-    """What could not be synced, one sentence for each."""
+    """What could not be synced, one sentence for each problem."""
 
 
 def handle_waiting_events() -> str:
-    """What Prolific's webhooks have reported. Raises NotSynced."""
+    """Process the events from Prolific's webhooks. Raises NotSynced."""
     return _told([("events", handle_events)])
 
 
 def to_sync() -> QuerySet[Study]:
-    """The studies on Prolific, but those whose token was removed: their pages say so."""
+    """Return the studies on Prolific, except those with a removed token: their pages say so."""
     there = ProlificStudy.objects.exclude(external_id=None).exclude(account__token="")
     return Study.objects.filter(prolific_studies__in=there).distinct()
 
 
 def sync_all() -> str:
-    """The statuses of all studies on Prolific, each for itself. Raises NotSynced after the last."""
+    """Sync all studies on Prolific, each separately. Raises NotSynced after the last."""
 
     def work(study: Study) -> Callable[[], Synced]:
         return lambda: sync(study, patient=True)
@@ -180,20 +179,20 @@ def _told(works: list[tuple[str, Callable[[], Any]]]) -> str:
     return f"{len(works)} synced"
 
 
-# Prolific tries again for a day; an older request is a replay.
+# Prolific retries for a day; an older request is a replay.
 OLDEST = 25 * 3600  # seconds
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """base64(HMAC-SHA256(secret, timestamp + body)), as Prolific documents it."""
+    """Return base64(HMAC-SHA256(secret, timestamp + body)), as Prolific documents it."""
     digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
     return base64.b64encode(digest).decode()
 
 
 def handle_events() -> Synced:
-    """Look up what the stored events tell of, and drop those that no replay can bring again.
+    """Process stored events, and delete those too old to be replayed.
 
-    Raises ProlificError where Prolific cannot be reached; the rest waits for the next run.
+    Raises ProlificError if Prolific is unreachable; the rest waits for the next run.
     """
     done = Synced()
     waiting = WebhookEvent.objects.filter(handled_at=None).order_by("pk")
@@ -202,7 +201,7 @@ def handle_events() -> Synced:
         with done.noting(f"event about {resource}"):
             done.submissions += 1
             done.changed += sync_submission(resource)
-            # Those that came meanwhile tell of something newer.
+            # Events that arrived meanwhile report newer changes.
             WebhookEvent.objects.filter(pk__in=events).update(handled_at=timezone.now())
     old = timezone.now() - timedelta(seconds=2 * OLDEST)
     WebhookEvent.objects.filter(received_at__lt=old).delete()
