@@ -1,4 +1,4 @@
-"""From arrival to consent: who may take part, their seat and their identity.
+"""From arrival to consent: access lists, seats and identities.
 
-Begin with seats.py. Platforms are known only by the types in doors.py.
+Begin with seats.py. This package knows platforms only through the types in doors.py.
 """

@@ -1,4 +1,4 @@
-"""Arrivals: whoever stands at a door gets a seat, and the record of their work is noted."""
+"""Arrivals: assign a seat, and store the platform's record of the work."""
 
 from django.db import transaction
 
@@ -15,11 +15,11 @@ from annotation.recruitment.identities import worker_key
 
 
 def arrive(door: Door, who: Identity, browser: str) -> Participation:
-    """Assign a seat to the arrival at that door, and store the platform's record of their work.
+    """Assign a seat to the arrival, and store the platform's record of their work.
 
     `browser` is the random value of the browser's cookie. Raises RecruitmentError.
     """
-    # Also where this arrival is refused in the end: what is swept up here stays so.
+    # Swept even if this arrival is refused in the end.
     expiry.expire_idle(door.study)
     budget.settle_left_in_turn(door.study)
     with transaction.atomic():
@@ -35,17 +35,17 @@ def arrive(door: Door, who: Identity, browser: str) -> Participation:
             verified=who.verified,
             refused=door.refusal(),
         )
-        # A panel such as SONA has no id for the work: then the person's own leads back and is paid.
+        # Panels such as SONA have no submission id: then the person's id leads back and is paid.
         if who.submission or door.submission_fields():
             _note_submission(door, who, participation.worker, participation)
         return participation
 
 
 def note_elsewhere(door: Door, who: Identity) -> None:
-    """An unverified id arrives again in another browser: have the platform confirm it.
+    """Store the arrival of an unverified id in another browser, for confirmation by the platform.
 
-    They are shown nothing. Once Prolific has confirmed that the new submission is that person's,
-    `attach` lets what they began go on, by their personal link.
+    The visitor is shown nothing. Once Prolific confirms the new submission as that person's,
+    `attach` lets them continue by their personal link.
     """
     worker = Worker.objects.filter(key=worker_key(door.platform, who.person)).first()
     if worker is not None and door.confirms:
@@ -53,7 +53,7 @@ def note_elsewhere(door: Door, who: Identity) -> None:
 
 
 def attach(submission: Submission) -> None:
-    """Join a confirmed submission to what its worker has begun; the next part of it can go on."""
+    """Attach a confirmed submission to its worker's participation; its next part may begin."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=submission.study_id)
         theirs = study.participations.filter(worker=submission.worker_id).order_by("-pk")
@@ -68,17 +68,17 @@ def attach(submission: Submission) -> None:
 
 
 def submission_key(platform: str, submission: str) -> str:
-    """The keyed hash by which a platform's record of some work is found again."""
+    """Return the keyed hash that identifies a platform's record of some work."""
     return worker_key(f"submission:{platform}", submission)
 
 
 def _note_submission(
     door: Door, who: Identity, worker: Worker, participation: Participation | None
 ) -> None:
-    """Store the platform's record of this work, once; without a participation it waits for one."""
+    """Store the platform's record of this work once, perhaps without a participation so far."""
     submission = who.submission
     if not submission:
-        assert participation is not None  # only with an id can work wait for one
+        assert participation is not None  # without an id there is always a participation
         submission = f"participation {participation.pk}"
     stored, created = Submission.objects.get_or_create(
         key=submission_key(door.platform, submission),
@@ -95,7 +95,7 @@ def _note_submission(
     )
     if created or participation is None or stored.participation_id == participation.pk:
         return
-    # They came again with the same submission after a seat that was never worked on had run out.
+    # They arrived again with the same submission after an unused seat had expired.
     before = stored.participation
     if stored.worker_id == worker.pk and not stored.outcome and (
         before is None or not (before.is_live or before.has_seen_an_example())

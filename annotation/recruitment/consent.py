@@ -1,4 +1,4 @@
-"""The answer to the consent text: "no" leaves nothing but a count."""
+"""The answer to the consent text; after "no" only a count remains."""
 
 from django.db import transaction
 from django.db.models import F, ProtectedError
@@ -16,14 +16,14 @@ from annotation.models import (
 )
 from tasks.clock import database_now
 
-# Before consent, also where the seat was not held any longer: who declines leaves only a count.
+# Before consent, also if the seat has expired: after declining only a count remains.
 UNDECIDED = (Status.ARRIVED, *MAY_RESUME)
 
 
 def record(participation: Participation, agree: bool) -> None:
-    """Record consent, or leave nothing but a count. Does nothing once the question was answered.
+    """Store consent, or delete all but a count. Does nothing if already answered.
 
-    Of who says no after a bonus or a decision that row stays, as withdrawn.
+    After a bonus or a decision, the row of a declined participation remains, as withdrawn.
     """
     arrived = Participation.objects.filter(pk=participation.pk, status=Status.ARRIVED)
     if agree:
@@ -37,13 +37,13 @@ def record(participation: Participation, agree: bool) -> None:
 
 
 def _decline(participation: Participation) -> None:
-    """Delete whoever has agreed to nothing, and offer them no other scenario for a day."""
+    """Delete the declined participation, and offer no other scenario for a day."""
     with transaction.atomic():
-        # Study and worker first, as in `join`: they may be starting something at this moment.
+        # Lock study and worker first, as in `join`: the worker may be starting at this moment.
         Study.objects.locked().get(pk=participation.study_id)
         worker = Worker.objects.select_for_update().filter(pk=participation.worker_id)
         list(worker)
-        # Somebody who agreed in another tab has work to lose: this "no" is then ignored.
+        # Consent in another tab has work to lose: ignore this "no".
         undecided = Participation.objects.select_for_update().filter(
             pk=participation.pk, status__in=UNDECIDED, consented_at=None
         )
@@ -67,7 +67,7 @@ def _decline(participation: Participation) -> None:
 
 
 def _end_before_consent(participation: Participation) -> None:
-    """What was earned or decided already stays: a bonus is owed to somebody. Nothing else does."""
+    """Keep earnings and decisions, since a bonus may be owed; delete the rest."""
     Tombstone.objects.create(participation=participation, turns_erased=0)
     participation.status, participation.seat_number = Status.WITHDRAWN, None
     participation.in_analysis, participation.browser = False, ""

@@ -1,8 +1,8 @@
-"""Who may take part in a study besides its design: its allow and deny lists.
+"""Allow and deny lists of a study, in addition to its design.
 
-The lists stand outside the frozen design: they can change while the study is open, and every change
-is kept. Somebody is admitted whom no entry denies and, where there are entries that allow, at least
-one of them allows.
+The lists are outside the frozen design: they can change while the study is open, and all changes
+are stored. A worker is admitted if no entry denies them and, where there are entries that allow, at
+least one of them applies.
 """
 
 from django.contrib.auth.models import User
@@ -29,11 +29,11 @@ MAX_PEOPLE = 10_000
 
 
 class RuleError(ValueError):
-    """Why an entry cannot be made; the text is for people."""
+    """Why an entry cannot be created; the text is for people."""
 
 
 def admits(study: Study, key: str) -> bool:
-    """May the worker of that key take part, by the lists as they are now?"""
+    """May the worker with that key take part, by the present lists?"""
     listed = ListedWorker.objects.filter(rule=OuterRef("pk"), key=key)
     rules = list(study.access_rules.filter(ended_at__isnull=True).annotate(lists=Exists(listed)))
     if any(rule.effect == AccessRule.Effect.DENY and _meets(rule, key) for rule in rules):
@@ -43,7 +43,7 @@ def admits(study: Study, key: str) -> bool:
 
 
 def _meets(rule: AccessRule, key: str) -> bool:
-    """Is the entry about that worker? A list of ids says so by `lists`, which `admits` asks for."""
+    """Does the entry apply to that worker? `lists`, annotated by `admits`, covers lists of ids."""
     if rule.criterion == AccessRule.Criterion.TASK:
         return Exposure.objects.filter(worker_key=key, task_name=rule.value).exists()
     if rule.criterion == AccessRule.Criterion.STUDY:
@@ -52,7 +52,7 @@ def _meets(rule: AccessRule, key: str) -> bool:
 
 
 def qualified_in(study_name: str) -> ParticipationQuerySet:
-    """Participations that qualified in the study of that name, or completed it."""
+    """Return participations that qualified in, or completed, the study of that name."""
     theirs = Participation.objects.filter(study__name=study_name)
     return theirs.filter(qualified=True) | theirs.filter(status=Status.COMPLETED).exclude(
         qualified=False
@@ -60,9 +60,9 @@ def qualified_in(study_name: str) -> ParticipationQuerySet:
 
 
 def platforms(study: Study) -> list[tuple[str, str]]:
-    """(name that ids are hashed under, words) of where people of this study have ids.
+    """Return (platform name in hashes, label) for the study's sources of ids.
 
-    Prolific too before anything is drafted there: lists are made before people come.
+    Prolific is included before drafts exist: lists are made before people arrive.
     """
     choices = [("prolific", "Prolific")]
     choices += [(f"panel:{name}", name) for name in study.panels.values_list("name", flat=True)]
@@ -74,10 +74,10 @@ def platforms(study: Study) -> list[tuple[str, str]]:
 def add_rule(
     study: Study, effect: str, criterion: str, value: str, by: User, platform: str = ""
 ) -> AccessRule:
-    """Make an entry. For a list of people, `value` has an id of that platform on each line.
+    """Create an entry. For a list of people, `value` has one id of that platform on each line.
 
-    `platform` is one of `platforms(study)`; without one, each line names it before the id. Of
-    personal links the names are the ids. Raises RuleError, also where nobody could take part then
+    `platform` is one of `platforms(study)`; without one, each line names it before the id. The ids
+    of personal links are their names. Raises RuleError, also if the entry would exclude all people
     (study/contradictions.py).
     """
     value, keys = value.strip(), []
@@ -106,7 +106,7 @@ def add_rule(
 
 
 def _keys(study: Study, text: str, chosen: str) -> list[str]:
-    """The keyed hashes of the ids in that text, each once. Raises RuleError."""
+    """Return the keyed hashes of the ids in that text, without duplicates. Raises RuleError."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines or len(lines) > MAX_PEOPLE:
         raise RuleError(f"Enter 1 to {MAX_PEOPLE} ids, one per line.")
@@ -114,7 +114,7 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
     codes = dict(study.personal_links.values_list("name", "code"))
     keys: dict[str, None] = {}
     for number, line in enumerate(lines, start=1):
-        # A platform's name may hold blanks, and begin with that of another.
+        # A platform's name may contain blanks, and begin with another name.
         named = [name for name in names if line.startswith(f"{name} ")]
         platform = chosen if chosen in names else max(named, key=len, default="")
         if not platform:
@@ -129,13 +129,13 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
 
 
 def in_words(rule: AccessRule) -> str:
-    """How many people are on a list, and how many of them came to a study here; others may yet."""
+    """Return the number of people on a list, and how many of them are known here."""
     known = Worker.objects.filter(key__in=rule.listed.values("key")).count()
     return f"{rule.listed.count()} on the list; {known} of them have already been here."
 
 
 def end_rule(study: Study, pk: int, by: User) -> None:
-    """End an entry; it is kept. A second call changes nothing."""
+    """End an entry, which stays stored. A second call changes nothing."""
     with transaction.atomic():
         ended = study.access_rules.filter(pk=pk, ended_at__isnull=True)
         for rule in ended:

@@ -1,4 +1,4 @@
-"""Seats that come free: idle for too long, returned on the platform, or freed by a researcher."""
+"""Seats that become free: idle too long, returned on the platform, or freed by a researcher."""
 
 from datetime import datetime
 
@@ -17,10 +17,10 @@ from tasks.clock import database_now
 
 
 def free_by_hand(participation: Participation, reason: str, by: User) -> None:
-    """A researcher frees the seat of an annotator who does not return; logged with the reason.
+    """Free the seat of an annotator who does not return, by a researcher; logged with the reason.
 
     An annotator who does return continues where they stopped, if a seat is free. Raises ValueError
-    without a reason, and where there is no seat to free.
+    without a reason, and if there is no seat to free.
     """
     reason = reason.strip()
     if not reason:
@@ -35,12 +35,12 @@ def free_by_hand(participation: Participation, reason: str, by: User) -> None:
 
 
 def freed(participation: Participation) -> str:
-    """How the log's line begins on a seat that was freed by hand; the reason follows."""
+    """Return the beginning of the log entry on a manually freed seat; the reason follows."""
     return f"seat of {participation.pseudonym} freed: "
 
 
 def release_seat(participation: Participation, status: str) -> bool:
-    """Free the seat of a live participation: the platform, or a researcher, says that it is over.
+    """Free the seat of a live participation that ended on the platform or by a researcher.
 
     `status` is RETURNED or EXPIRED. Returns whether a seat was freed.
     """
@@ -54,9 +54,9 @@ def release_seat(participation: Participation, status: str) -> bool:
 
 
 def sweep() -> int:
-    """Free the idle seats of all studies, and forget old declined offers; return the seats.
+    """Free idle seats of all studies, and delete old declined offers; return the number of seats.
 
-    Those who left are settled too, so that the budget need not compute it at each arrival.
+    Also settles participants who left, so that the budget need not compute it at each arrival.
     """
     now, freed = database_now(), 0
     at_work = Participation.objects.live().values("study")
@@ -69,13 +69,13 @@ def sweep() -> int:
 
 
 def expire_idle(study: Study, now: datetime | None = None) -> int:
-    """Free the seats of workers idle at that moment for longer than they may be; return how many.
+    """Free the seats of workers who exceed the idle limit at that moment; return the number.
 
-    Only then is a seat that `holding_seats` counts as free without its number.
+    `holding_seats` counts these seats as free before; only this clears their numbers.
     """
     idle = study.participations.idle(now or database_now(), study)
     with transaction.atomic():
-        # An annotator who answers at this moment holds the lock: check again once it is ours.
+        # An annotator who answers at this moment holds the lock: check again under the lock.
         candidates = Participation.objects.filter(
             pk__in=[participation.pk for participation in idle]
         )

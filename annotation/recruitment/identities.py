@@ -1,7 +1,7 @@
-"""Who somebody is at their platform: a keyed hash for ever, and a ciphertext until they are paid.
+"""A worker's identity: a permanent keyed hash, and an encrypted id until payment.
 
-The hash bars a person from a second turn at a task, also after withdrawal and purge. The id itself
-is stored only encrypted (Fernet), shown only to people who pay, and deleted by `purge`.
+The hash prevents a person from repeating a task, also after withdrawal and purge. The id is stored
+only encrypted (Fernet), shown only to payers, and deleted by `purge`.
 """
 
 import base64
@@ -20,15 +20,15 @@ from django.db.models.functions import Concat
 from annotation.models import LIVE, LedgerEntry, PaymentBatch, Study
 from annotation.money import ledger
 
-# Handful's own codes, and names of models: capital and small letters differ in these.
+# Handful's codes, and names of models, are case-sensitive.
 OUR_OWN = frozenset({"link", "personal", "simulated", "browser", "model"})
 
 
 def worker_key(platform: str, identity: str) -> str:
-    """The keyed hash that bars a person from a second turn at a task, also after every purge.
+    """Return the keyed hash that prevents a person from repeating a task, even after a purge.
 
-    Ids of platforms are typed, pasted and put into addresses by programs: however they are spelt
-    (blanks around, capitals, full-width digits), it is the same person.
+    Ids of platforms are typed, pasted and inserted by programs: all spellings (surrounding blanks,
+    case, full-width digits) give the same hash.
     """
     if platform not in OUR_OWN:
         identity = unicodedata.normalize("NFKC", identity).strip().casefold()
@@ -42,16 +42,16 @@ def _cipher() -> Fernet:
 
 
 def encrypt(text: str) -> str:
-    """Encrypt an id for storage; nothing stays nothing."""
+    """Encrypt an id for storage; "" stays ""."""
     return _cipher().encrypt(text.encode()).decode() if text else ""
 
 
 class LostKey(ValueError):
-    """An id that was stored under another IDENTITY_KEY; the text is for people."""
+    """An id stored under another IDENTITY_KEY; the text is for people."""
 
 
 def decrypt(ciphertext: str) -> str:
-    """The id again, "" where it was purged. Raises LostKey under another IDENTITY_KEY."""
+    """Return the id, "" if purged. Raises LostKey under another IDENTITY_KEY."""
     if not ciphertext:
         return ""
     try:
@@ -71,14 +71,14 @@ def is_lost(ciphertext: str) -> bool:
     return False
 
 
-SHORTEST_SOUGHT = 6  # characters: shorter ids stand in texts by chance
+SHORTEST_SOUGHT = 6  # characters: shorter ids match texts by chance
 
 
 def without_ids(study: Study) -> Callable[[str], str]:
-    """What puts "[id]" where a text has a platform's id or a personal link's name of the study.
+    """Return a function that replaces ids and personal link names of the study by "[id]".
 
-    For texts that people wrote. Ids that were purged are not known any more, and very short ones
-    are left alone. Raises LostKey under another IDENTITY_KEY.
+    For texts written by people. Purged ids are unknown, and very short ones are skipped. Raises
+    LostKey under another IDENTITY_KEY.
     """
     links = set(study.personal_links.values_list("name", "code").iterator())
     known = {text for pair in links for text in pair}
@@ -96,9 +96,9 @@ class PurgeError(Exception):
 
 
 def purge(study: Study) -> int:
-    """Delete the ids of everybody in a study; return how many.
+    """Delete the ids of all workers of a study; return the number.
 
-    Raises PurgeError while somebody is at work or something earned is not paid.
+    Raises PurgeError while people are at work or earnings are unpaid.
     """
     with transaction.atomic():
         study = Study.objects.locked().get(pk=study.pk)

@@ -1,4 +1,4 @@
-"""Whether there is a seat for somebody, and why not: one code and one sentence for each reason."""
+"""Availability of seats: one code and one sentence for each reason of refusal."""
 
 from datetime import datetime
 
@@ -92,11 +92,11 @@ NO_SEAT = {
 def joinable(
     study: Study, key: str, kind: str, among: list[int] | None = None, now: datetime | None = None
 ) -> list[Scenario]:
-    """Scenarios with a free seat of that kind whose task this worker has never seen.
+    """Return scenarios with a free seat of that kind whose task this worker has never seen.
 
-    Of all of the study, or `among` those keys. Each carries `taken`, its number of seats taken by
-    that kind at that moment. Ordered by primary key. Whoever declined a scenario a short time ago
-    is offered the same one again: nobody can look through them for the shortest.
+    In the whole study, or `among` those keys, by primary key. Each has `taken`, the seats of that
+    kind taken at that moment. After declining a scenario, a worker is for a day offered only that
+    one, so that they cannot search for the shortest.
     """
     seen = Exposure.objects.filter(worker_key=key).values("task_name")
     held = Participation.objects.holding_seats(now or database_now(), study).filter(kind=kind)
@@ -122,9 +122,9 @@ def refusal(
     browser: str = "",
     now: datetime | None = None,
 ) -> str:
-    """Why this worker would get no seat now (a code of NO_SEAT), or "" if they would.
+    """Return why this worker would get no seat now (a code of NO_SEAT), or "".
 
-    `browser` is the keyed hash of the browser's cookie, "" where it does not matter.
+    `browser` is the keyed hash of the browser's cookie, "" if it does not matter.
     """
     if study.status != StudyStatus.OPEN:
         return study.status
@@ -144,35 +144,35 @@ def refusal(
 
 
 def _took_part(study: Study, key: str, browser: str) -> bool:
-    """Has another worker of the study this browser, at work or with their work done?"""
+    """Is another worker with this browser live, completed or screened out in the study?"""
     done = (Status.COMPLETED, Status.SCREENED_OUT)
     others = study.participations.filter(browser=browser).exclude(worker__key=key)
     return others.filter(status__in=(*LIVE, *done)).exists()
 
 
 def _knows_the_training(study: Study, key: str) -> bool:
-    """Has this worker met, outside the study, a task that one of its arms is trained on?"""
+    """Has this worker seen, outside the study, a task that one of its arms is trained on?"""
     if ArmTaken.objects.filter(study=study, worker_key=key).exists():
-        return False  # the study's own rules say what becomes of them
+        return False  # the study's own rules apply to them
     met = Exposure.objects.filter(worker_key=key).values_list("task_name", flat=True)
     return cross_task.knows_the_training(study, met)
 
 
 def _has_left(study: Study, key: str) -> bool:
-    """Has this worker withdrawn, or been screened out? Then no other task here is theirs."""
+    """Has this worker withdrawn or been screened out? Then they get no other task here."""
     left = (Status.WITHDRAWN, Status.SCREENED_OUT)
     return study.participations.filter(worker__key=key, status__in=left).exists()
 
 
 def is_rejected(study: Study, key: str) -> bool:
-    """Does the platform show work of this worker in the study as rejected? No more work then."""
+    """Has the platform rejected this worker's work in the study? Then it gets no more work."""
     return study.submissions.filter(worker__key=key, status="REJECTED").exists()
 
 
 def tasks_begun(study: Study, key: str) -> int:
-    """How many tasks of the study this worker has begun: participations with an example shown.
+    """Return how many tasks of the study this worker has begun: with an example shown.
 
-    Or that ended before it by what the worker did: there is no second try at the questions.
+    Or ended before by the worker's actions: the comprehension questions allow one try only.
     """
     theirs = Participation.objects.filter(study=study, worker__key=key)
     ended = (Status.WITHDRAWN, Status.SCREENED_OUT)
@@ -181,15 +181,15 @@ def tasks_begun(study: Study, key: str) -> int:
 
 
 def next_task_is_offered(participation: Participation) -> bool:
-    """May this worker go on with another task of the study?"""
+    """May this worker continue with another task of the study?"""
     study, worker = participation.study, participation.worker
     return refusal(study, worker.key, worker.kind) == ""
 
 
 def counted_reason(study: Study, key: str, code: str, among: list[int] | None = None) -> str:
-    """Which Reason a refusal with this code is; "" for one that is not counted.
+    """Return the Reason of a refusal with this code; "" if it is not counted.
 
-    "full" is MET where only the tasks that this worker has done already keep them from a free seat.
+    "full" becomes MET if only tasks that this worker has done keep them from a free seat.
     """
     if code == Reason.FULL:
         names = study.tasks.values("name")

@@ -1,15 +1,15 @@
-"""Seats: taken at Start, resumed later, and over-filled never.
+"""Seats: assigned at Start, resumed later, never over-filled.
 
-A seat is taken at Start, before consent is asked, and held for ten minutes until consent, then for
-the study's idle limit. Allocation is balanced: the least filled scenario that this worker may join,
-ties by the study's seed; each choice is logged with what it was made on. Over-filling is impossible
-by schema (a seat number is unique per scenario and kind); the lock here is what turns a race for
-the last seat into a clear "full" instead of an error.
+A seat is taken at Start, before consent, and held for ten minutes until consent, then for the
+study's idle limit. Allocation is balanced: the least filled scenario that this worker may join,
+ties broken by the study's seed; each choice is logged with its candidates. The schema makes
+over-filling impossible (a seat number is unique per scenario and kind); the lock here turns a race
+for the last seat into a clear "full" instead of an error.
 
 A study can be done in parts: Prolific allows less than a day for one submission and has no
 qualifications, so the training (or screening) step is then one study there, and the annotation step
-one or more others (docs/prolific.md#what-prolific-allows). A worker who came by a link has no
-parts: `Participation.part` is 0.
+one or more others (docs/prolific.md#what-prolific-allows). For workers who came by a link there are
+no parts: `Participation.part` is 0.
 """
 
 import random
@@ -55,15 +55,15 @@ def join(
 ) -> Participation:
     """Take a seat for this worker, or return the live participation that they already have.
 
-    Where anybody can arrive (`anonymous`), at most a third of the seats is held for people who
-    have not consented. Where the id is not `verified`, a participation is handed over only to the
-    browser that began it. `refused` is why the door gives no new seat, a code of refusals.NO_SEAT.
-    Raises RecruitmentError when there is no seat for them.
+    By `anonymous` links, people who have not consented hold at most a third of the seats. If the id
+    is not `verified`, a participation is returned only to the browser that began it. `refused` is
+    why the door assigns no new seat, a code of refusals.NO_SEAT. Raises RecruitmentError if there
+    is no seat for them.
     """
     now = database_now()
     with transaction.atomic():
-        # Two workers (or one, twice) deciding at once would both count the last seat as free:
-        # one decision at a time per study.
+        # Concurrent requests would both count the last seat as free: decide one at a time per
+        # study.
         study = Study.objects.locked().get(pk=study_id)
         expiry.expire_idle(study, now)
         budget.settle_left(study)
@@ -85,7 +85,7 @@ def join(
 def _begun_before(
     study: Study, worker: Worker, browser: str, verified: bool
 ) -> Participation | None:
-    """What this worker has begun in the study, seated; None where there is nothing to go on with.
+    """Return this worker's resumable participation in the study, seated; else None.
 
     The caller holds the study's lock. Raises RecruitmentError.
     """
@@ -95,7 +95,7 @@ def _begun_before(
     live = theirs.live().first()
     if live is not None:
         return live
-    # Whoever comes back late goes on with what they began, before anything new.
+    # Late returners continue their participation before getting a new one.
     begun = theirs.expired_at_work().order_by("-pk").first()
     if begun is None or study.status != StudyStatus.OPEN:
         return None
@@ -107,7 +107,7 @@ def _begun_before(
 
 
 def _worker(key: str, platform: str, kind: str) -> Worker:
-    """The worker of that key, locked: a "no" in another study deletes who has nothing else."""
+    """Return the worker, locked: declining another study deletes workers without participations."""
     while True:
         Worker.objects.get_or_create(key=key, defaults={"platform": platform, "kind": kind})
         worker = Worker.objects.select_for_update(no_key=True).filter(key=key).first()
@@ -118,8 +118,8 @@ def _worker(key: str, platform: str, kind: str) -> Worker:
 def _too_many_unconsented(study: Study) -> bool:
     """Do people who have not consented hold a third of all seats, and at least three?
 
-    The caller holds the study's lock and has expired who is idle. Personal links do not count:
-    they were given out by hand.
+    The caller holds the study's lock and has expired idle participations. Personal links do not
+    count: researchers gave them to known people.
     """
     waiting = study.participations.unconsented().filter(kind=Kind.PERSON)
     waiting = waiting.exclude(worker__platform="personal")
@@ -130,7 +130,7 @@ def _too_many_unconsented(study: Study) -> bool:
 def _choose(
     study: Study, key: str, kind: str, among: list[int] | None, now: datetime
 ) -> tuple[Scenario, list[list[int]]]:
-    """Choose a scenario; with the candidates of the choice, as in Allocation."""
+    """Choose a scenario; return it with the candidates, as in Allocation."""
     joinable = refusals.joinable(study, key, kind, among, now)
     scenarios = {scenario.pk: scenario for scenario in joinable}
     candidates = [
@@ -145,9 +145,9 @@ def _next_arrival(study: Study) -> int:
 
 
 def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
-    """The key of the least filled scenario; ties by the study's seed and the arrival's number.
+    """Return the key of the least filled scenario; seed and arrival number break ties.
 
-    `candidates` is as in Allocation, so that any logged choice can be made again.
+    `candidates` is as in Allocation, so that any logged choice can be reproduced.
     """
     least = min(taken for _key, taken, _seats in candidates)
     tied = [key for key, taken, _seats in candidates if taken == least]
@@ -157,8 +157,8 @@ def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
 def resume(participation: Participation) -> Participation:
     """Give an expired participation a seat of its scenario again, if one is free.
 
-    The same participation goes on where it stopped. Raises RecruitmentError where there is no free
-    seat or the study gives out none now; does nothing to a participation that has not expired.
+    It continues where it stopped. Raises RecruitmentError if there is no free seat or the study
+    assigns none now; does nothing if it has not expired.
     """
     with transaction.atomic():
         study = Study.objects.locked().get(pk=participation.study_id)
@@ -182,10 +182,10 @@ def resume(participation: Participation) -> Participation:
 
 
 def _reseat(participation: Participation) -> Participation:
-    """The caller holds the study's lock and has expired idle participations."""
+    """Reseat it; the caller holds the study's lock and has expired idle participations."""
     participation = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
     if participation.status not in MAY_RESUME:
-        return participation  # withdrawn while this was decided
+        return participation  # withdrawn meanwhile
     if refusals.is_rejected(participation.study, participation.worker.key):
         raise RecruitmentError("rejected")
     seat = free_seat(participation.scenario, participation.kind)
@@ -196,7 +196,7 @@ def _reseat(participation: Participation) -> Participation:
     participation.status = _state_to_go_on_in(participation)
     participation.seat_number = seat
     participation.returned_at = database_now()
-    participation.worked_seconds = None  # it goes on
+    participation.worked_seconds = None  # the work continues
     participation.save(update_fields=["status", "seat_number", "returned_at", "worked_seconds"])
     return participation
 
@@ -207,8 +207,8 @@ def _state_to_go_on_in(participation: Participation) -> str:
     if participation.waiting_since is not None and participation.decided_at is None:
         return Status.WAITING
     last = participation.latest_turn()
-    # It stopped between two parts: an answered example without what follows it. After the training
-    # step that alone may be a reveal that is still looked at; the end of a part was noted.
+    # It stopped between two parts: an answered example without a successor. After the training step
+    # that may also be a reveal still on display; the end of a part is stored.
     if last is not None and last.given is not None and (
         not last.is_revealed or participation.submissions.filter(outcome="completed").exists()
     ):  # fmt: skip
@@ -217,7 +217,7 @@ def _state_to_go_on_in(participation: Participation) -> str:
 
 
 def free_seat(scenario: Scenario, kind: str) -> int | None:
-    """The lowest free seat of that kind, or None."""
+    """Return the lowest free seat of that kind, or None."""
     seated = scenario.participations.seated().filter(kind=kind)
     taken = set(seated.values_list("seat_number", flat=True))
     seats = range(1, scenario.seats_for(kind) + 1)
@@ -233,10 +233,10 @@ def take_seat(
     part: int = 0,
     browser: str = "",
 ) -> Participation:
-    """Insert the participation on the lowest free seat of the scenario (there is one).
+    """Insert the participation on the lowest free seat of the scenario, which must exist.
 
-    The choice is logged with the state that it was made on: `candidates` as in Allocation; where
-    they are not given, this very scenario was the only one. The caller holds the study's lock.
+    Logs the choice with `candidates` as in Allocation; by default the scenario was the only
+    candidate. The caller holds the study's lock.
     """
     if candidates is None:
         seated = scenario.participations.seated().filter(kind=worker.kind).count()
@@ -264,18 +264,17 @@ def take_seat(
 
 
 def _new_name(study: Study) -> str:
-    """A pseudonym that is new in the study and says nothing about who or when."""
+    """Return a pseudonym that is new in the study and reveals neither identity nor time."""
     while True:
         name = "A-" + new_code(5)
         if not study.participations.filter(pseudonym=name).exists():
             return name
 
 
-LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none looks like another: no I and 1, no O and 0
+LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without lookalikes: no I and 1, no O and 0
 
 
 def new_code(length: int = 8) -> str:
-    """An unguessable code."""
     return get_random_string(length, LETTERS)
 
 
@@ -283,7 +282,7 @@ BEFORE_ANNOTATION = (Step.UPSTREAM, *JUDGED_STEPS)
 
 
 def ends_before(participation: Participation, position: int) -> bool:
-    """Is that position of the annotation step beyond the part that the worker has come for?"""
+    """Is that position of the annotation step after the part for which the worker came?"""
     if not participation.part:
         return False
     parts = ProlificStudy.objects.filter(scenarios=participation.scenario_id, part__gt=0)
@@ -295,9 +294,9 @@ def ends_before(participation: Participation, position: int) -> bool:
 
 
 def _end(participation: Participation, last: int) -> int:
-    """How many examples of the annotation step are done by the end of this worker's part.
+    """Return how many annotation examples are done by the end of this worker's part.
 
-    Part 1 is what comes before that step; who begins with it has an equal share in each part.
+    Part 1 precedes that step; without a step before it, all parts have equal shares of it.
     """
     begins_before = any(participation.order_of(step) for step in BEFORE_ANNOTATION)
     parts, done = (
@@ -307,7 +306,7 @@ def _end(participation: Participation, last: int) -> int:
 
 
 def enter_sitting(participation: Participation, part: int) -> Participation:
-    """Somebody with a seat comes for a part: their state, or the next example if it is a new one.
+    """Continue a seated participation in a part: its state, or the next example in a new part.
 
     The caller holds the study's lock.
     """
@@ -319,7 +318,7 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
     if locked.status != Status.BETWEEN:
         return locked
     last = locked.latest_turn()
-    assert last is not None  # between two parts: an example was shown
+    assert last is not None  # between two parts an example was shown
     locked.scenario = scenario_of(locked)
     position = 0 if last.step in BEFORE_ANNOTATION else last.position + 1
     if not ends_before(locked, position):
@@ -331,14 +330,14 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
 
 
 def end_part(participation: Participation) -> None:
-    """The part is over: the seat is kept, and the worker leaves with the part's code."""
+    """End the part: the seat is kept, and the worker leaves with the part's code."""
     participation.status = Status.BETWEEN
     participation.save(update_fields=["status"])
     note_outcome(participation, "completed")
 
 
 def note_outcome(participation: Participation, outcome: str) -> None:
-    """Note with the platform's record of this work how it ended (a key of OUTCOMES)."""
+    """Store how the work ended (a key of OUTCOMES) with the platform's record of it."""
     latest = participation.submissions.order_by("-pk").first()
     if latest is not None and not latest.outcome:
         latest.outcome = outcome

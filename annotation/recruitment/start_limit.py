@@ -1,9 +1,8 @@
-"""How often one address may press Start: so that one client does not take all seats of a study.
+"""Rate limit of Start by address, so that one client cannot take all seats of a study.
 
-An address is kept as a salted hash, in the cache that all processes share: for a minute, and for an
-hour where it started by the open link of a study. Anybody can write an X-Forwarded-For. Each proxy
-of ours adds the address that it was called from at the right end, so exactly as many entries are
-believed, from the right, as `TRUSTED_PROXIES` says.
+Addresses are stored as salted hashes in the cache that all processes share: for a minute, and for
+an hour after a Start by a study's open link. X-Forwarded-For can be forged. Each of our proxies
+appends the address of its caller, so only the last `TRUSTED_PROXIES` entries are trusted.
 """
 
 import ipaddress
@@ -21,18 +20,18 @@ HOUR = 3600
 
 
 def admit(address: str) -> bool:
-    """Count a Start from that address; False where it had its share of the last minute.
+    """Count a Start from that address; False if it exceeds the limit of the last minute.
 
-    The share is settings.STARTS_PER_MINUTE.
+    The limit is settings.STARTS_PER_MINUTE.
     """
     return _take(f"start:{_name(address)}", settings.STARTS_PER_MINUTE, WINDOW)
 
 
 def admit_to(study: Study, address: str) -> bool:
-    """Count a Start by the open link of the study; False where the address had its share this hour.
+    """Count a Start by the study's open link; False if the address exceeds its limit this hour.
 
-    The share is a tenth of the seats, and at least settings.STARTS_PER_HOUR (0: no limit). Consent
-    frees nothing of it. A switch of the study lifts it, for a class that shares an address.
+    The limit is a tenth of the seats, and at least settings.STARTS_PER_HOUR (0: no limit). Consent
+    does not reset it. A switch of the study lifts it, for a class that shares an address.
     """
     least = settings.STARTS_PER_HOUR
     if study.shared_address or not least:
@@ -42,9 +41,9 @@ def admit_to(study: Study, address: str) -> bool:
 
 
 def _take(name: str, number: int, seconds: int) -> bool:
-    """Take one of so many places, each free again after that time; False where none is left.
+    """Take one of `number` places, each free again after that time; False if none is left.
 
-    The cache adds a key only once, also when two processes ask at once.
+    The cache adds a key only once, even for concurrent requests.
     """
     places = [f"{name}:{place}" for place in range(number)]
     taken = cache.get_many(places)
@@ -52,19 +51,19 @@ def _take(name: str, number: int, seconds: int) -> bool:
 
 
 def _name(address: str) -> str:
-    """The salted hash of an address."""
+    """Return the salted hash of an address."""
     return salted_hmac("annotation.start_limit", address, algorithm="sha256").hexdigest()
 
 
 def client_address(request: HttpRequest) -> str | None:
-    """The address that the outermost trusted proxy was called from; None where there is none.
+    """Return the address that called the outermost trusted proxy; None if there is none.
 
-    Of an IPv6 address the first 64 bits, as one client has all the rest: "2001:db8:1:2::".
+    IPv6 addresses are cut to 64 bits, since one client has all the rest: "2001:db8:1:2::".
     """
     sender = request.META.get("REMOTE_ADDR", "")
     entries = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
     hops = settings.TRUSTED_PROXIES
-    # Fewer entries than proxies: the request came past them, so it speaks for itself alone.
+    # Fewer entries than proxies: the request bypassed them, so use its direct address.
     if 0 < hops <= len(entries):
         return _normalised(entries[-hops]) or _normalised(sender)
     return _normalised(sender)
