@@ -1,6 +1,5 @@
 """Simulated annotators, for demos, tests and rehearsals.
 
-Begin with robots.py.
-Nothing that serves people imports this room; of pages and API
-only what sends robots into a rehearsal does.
+Begin with robots.py. Code that serves people never imports this package; in pages and API only the
+modules that start simulated annotators in a rehearsal do.
 """

@@ -1,8 +1,8 @@
-"""Simulated annotators as a job: one a chunk, in a study that its design calls a rehearsal.
+"""Simulated annotators as a job: one a chunk, in a study designed as a rehearsal.
 
-Each walks the pages as `simulate_workers` lets them, with a browser that its job and number name:
-a chunk that is run again goes on where the first one stopped. Who waits for a researcher's decision
-stops there; once admitted, the next job sends them on.
+They work as in `simulate_workers`, with a browser id from job and number: a repeated chunk
+continues where the first one stopped. An annotator that waits for a researcher's decision stops
+there; once admitted, the next job continues it.
 """
 
 import random
@@ -26,20 +26,20 @@ KIND = "simulate"
 
 
 class NoRehearsal(Exception):
-    """Why nobody is sent into this study; the text is for people."""
+    """Why simulated annotators cannot enter this study; the text is for people."""
 
 
 def free_seats(study: Study) -> int:
-    """How many participations the simulated seats still have room for."""
+    """Return how many participations the simulated seats can still hold."""
     held = Participation.objects.holding_seats(database_now(), study)
     taken = held.filter(kind=Kind.SIMULATED).count()
     return sum(scenario.seats for scenario in study.scenarios.all()) - taken
 
 
 def admitted(study: Study) -> list[Participation]:
-    """Robots that a researcher has admitted to the annotation step, and that nobody walks on yet.
+    """Return simulated annotators admitted to the annotation step whose work no job continues.
 
-    They waited for the decision, so their own walk has ended.
+    They waited for the decision, so their job has ended.
     """
     walked = {
         pk
@@ -56,9 +56,9 @@ def admitted(study: Study) -> list[Participation]:
 
 
 def start(study: Study, policy: str, number: int | None, seed: int, by: User) -> Job:
-    """The job that sends so many simulated annotators into the study, or into all free seats.
+    """Start a job with that many simulated annotators, or one for each free seat.
 
-    Those who were admitted meanwhile go on first, by the same policy. Raises NoRehearsal, and
+    Annotators admitted meanwhile continue first, with the same policy. Raises NoRehearsal, and
     ValueError for an unknown policy.
     """
     if not study.rehearsal:
@@ -81,13 +81,13 @@ def start(study: Study, policy: str, number: int | None, seed: int, by: User) ->
 
 
 def jobs_of(study: Study) -> list[Job]:
-    """The jobs that have sent robots into that study, newest first."""
+    """Return the jobs of simulated annotators in that study, newest first."""
     return list(Job.objects.filter(kind=KIND, parameters__study=study.pk).order_by("-pk"))
 
 
 @jobs.job(KIND, limit=timedelta(minutes=10))
 def _walk_one(job: Job, number: int) -> dict[str, Any]:
-    """Walk one annotator to the end: {answers}. JobError where the study gives out no seat now."""
+    """Run one annotator to the end: {answers}. Raises JobError if the study assigns no seat."""
     study = Study.objects.get(pk=job.parameters["study"])
     site = InProcess()
     goes_on = job.parameters.get("goes_on", [])
@@ -102,7 +102,7 @@ def _walk_one(job: Job, number: int) -> dict[str, Any]:
         address = reverse("landing", args=[study.simulated_link_code])
     seed = f"{job.seed}:{number}"
     try:
-        with in_study_language():  # the pages speak the study's; this thread goes on in English
+        with in_study_language():  # pages use the study's language; this thread returns to English
             steps = walk(site, address, job.parameters["policy"], Knowledge(study), seed)
             return {"answers": sum(1 for _step in steps)}
     except RobotError as error:

@@ -1,9 +1,9 @@
-"""Simulated annotators: robots that walk the same pages and forms as people.
+"""Simulated annotators, which use the same pages and forms as people.
 
-A robot parses each page and submits the forms that it finds there. What it knows of the gold it
-knows from its own side, from the imported examples, looked up by the text that it reads; nothing
-that a page sends is ever taken for gold. Robots come by the study's simulated link: they are of
-kind simulated, with seats of their own, and no table counts them among people.
+They parse each page and submit its forms. Their knowledge of the gold comes from the imported
+examples, looked up by the displayed text; no page content is taken for gold. They join by the
+study's simulated link: their kind is simulated, they have separate seats, and tables never count
+them as people.
 """
 
 import json
@@ -33,7 +33,7 @@ POLICIES = ("gold", "empty", "majority", "random", "noisy:P", "transfer:P:GAIN")
 
 
 class Site(Protocol):
-    """How a robot reaches the pages: in this process, or over HTTP."""
+    """Access to the pages: in this process, or over HTTP."""
 
     def get(self, address: str) -> str: ...
 
@@ -41,11 +41,11 @@ class Site(Protocol):
 
 
 class InProcess:
-    """The pages without a server: Django's own test client."""
+    """The pages without a server, through Django's test client."""
 
     def __init__(self) -> None:
         hosts = [host for host in settings.ALLOWED_HOSTS if host[:1] not in ("*", ".", "")]
-        # Other requests may fail in other threads meanwhile: what this one gets says enough.
+        # Ignore exceptions of concurrent requests in other threads: the response shows errors.
         self.client = Client(
             HTTP_HOST=hosts[0] if hosts else "localhost", raise_request_exception=False
         )
@@ -92,38 +92,38 @@ class OverHTTP:
 
 
 class RobotError(Exception):
-    """A page that a robot cannot go on from."""
+    """A page from which a simulated annotator cannot continue."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What a robot knows of an example from its own side."""
+    """A simulated annotator's knowledge of an example."""
 
     gold: list[str]
     segments: list[str]
-    question: str | None  # as shown, where it can be highlighted
+    question: str | None  # as displayed, if it can be highlighted
     card: Card
     options: Sequence[str] = ()
-    is_upstream: bool = False  # of an upstream task of a cross-task study
+    is_upstream: bool = False  # from an upstream task of a cross-task study
 
     @property
     def kind(self) -> Kind:
         return KINDS[self.card.answered_by]
 
     def text_of(self, span: spans.Span) -> str:
-        """The text that the span stands in."""
+        """Return the text that contains the span."""
         return (
             (self.question or "") if span.segment == spans.QUESTION else self.segments[span.segment]
         )
 
 
 class Knowledge:
-    """The gold of a study's tasks, by what stands on the page: texts and question."""
+    """The gold of a study's tasks, by displayed texts and question."""
 
     def __init__(self, study: Study) -> None:
         self._known: dict[tuple[Any, ...], Known] = {}
         self._majority: dict[str, str] = {}
-        # The right answers to the questions about the instructions, as the form sends them.
+        # Correct answers to the comprehension questions, as the form sends them.
         asked = gates.parse(study.comprehension_questions)
         self.of_instructions = {
             f"question-{number}": str(question.right)
@@ -150,20 +150,20 @@ class Knowledge:
         return self._known[(title, question, *options, *segments)]
 
     def majority(self, card: Card) -> str:
-        """The commonest gold of a task that is not highlighted."""
+        """Return the commonest gold of a task without highlighting."""
         return self._majority[card.name]
 
 
 # Policies ----------------------------------------------------------------------------------------
 
-# A policy gives the spans of an answer, or its texts: a label, options, a number, what is typed.
-# Neither is "no answer".
+# A policy returns the spans or texts of an answer: a label, options, a number, typed texts. Neither
+# means "no answer".
 Choice = tuple[list[spans.Span], list[str]]
 Policy = Callable[[Known, random.Random], Choice]
 
 
 def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
-    """The policy of that name for one annotator. Raises ValueError for an unknown one."""
+    """Return the policy of that name for one annotator. Raises ValueError for unknown names."""
     if name == "gold":
         return gold
     if name == "empty":
@@ -181,15 +181,15 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
         probability = -1
     if kind != "noisy" or not 0 <= probability <= 1:
         raise ValueError(f"unknown policy {name!r}: expected one of {', '.join(POLICIES)}")
-    # People differ: so do robots, by a few points around the wanted probability.
+    # Vary the probability by a few points between annotators, as among people.
     own = min(1.0, max(0.0, rng.gauss(probability, 0.02)))
     return lambda known, rng: gold(known, rng) if rng.random() < own else mistaken(known, rng)
 
 
 def transferring(name: str, rng: random.Random) -> Policy:
-    """One who is right with probability P, and with P · (1 + GAIN) after an upstream task.
+    """Return a policy that is right with probability P, and P · (1 + GAIN) after upstream tasks.
 
-    So the average relative gain of such robots is known. Raises ValueError.
+    So the average relative gain of these annotators is known. Raises ValueError.
     """
     try:
         share, gain = map(float, name.split(":")[1:])
@@ -199,7 +199,7 @@ def transferring(name: str, rng: random.Random) -> Policy:
         raise ValueError(
             f"unknown policy {name!r}: expected transfer:P:GAIN with P · (1 + GAIN) <= 1"
         )
-    own, learned = rng.gauss(share, 0.02), [False]  # as people differ
+    own, learned = rng.gauss(share, 0.02), [False]  # individual differences
 
     def answer(known: Known, rng: random.Random) -> Choice:
         learned[0] = learned[0] or known.is_upstream
@@ -210,7 +210,7 @@ def transferring(name: str, rng: random.Random) -> Policy:
 
 
 def gold(known: Known, rng: random.Random) -> Choice:
-    """The right answer, of spans as far as it can be highlighted or typed."""
+    """Return the correct answer; spans as far as they can be highlighted or typed."""
     if not known.card.is_highlighted:
         return [], known.kind.right(known.gold)
     chosen: list[spans.Span] = []
@@ -227,10 +227,10 @@ def gold(known: Known, rng: random.Random) -> Choice:
 
 
 def empty(known: Known, knowledge: Knowledge) -> Choice:
-    """The trivial baseline: always "no answer", or always the majority label.
+    """Return the trivial baseline: always "no answer", or always the majority label.
 
-    Where there is always an answer it is the first word of the text, the first option, or the
-    commonest number or text.
+    If an answer is required: the text's first word, the first option, or the commonest number or
+    text.
     """
     if known.card.no_answer:
         return [], []
@@ -240,7 +240,7 @@ def empty(known: Known, knowledge: Knowledge) -> Choice:
 
 
 def at_random(known: Known, rng: random.Random) -> Choice:
-    """Any label, option, number or words; or no answer half of the time, where there is that."""
+    """Return a random label, option, number or words; half of the time "no answer", if allowed."""
     if known.card.no_answer and rng.random() < 0.5:
         return [], []
     if not known.card.is_highlighted:
@@ -249,11 +249,11 @@ def at_random(known: Known, rng: random.Random) -> Choice:
 
 
 def mistaken(known: Known, rng: random.Random) -> Choice:
-    """A mistake as people make it: a slipped boundary, a missed or extra span, a wrong choice."""
+    """Return a typical mistake: a shifted boundary, a missed or extra span, a wrong choice."""
     if not known.card.is_highlighted:
         return [], known.kind.mistaken(known, rng)
     right, _typed = gold(known, rng)
-    if not right:  # gold that cannot be highlighted leaves nothing to slip from
+    if not right:  # without gold that can be highlighted there is nothing to shift
         return [_random_span(known, rng)], []
     how = rng.choice(["slip", "miss", "extra"])
     if how == "slip" or (how == "extra" and known.card.max_spans == 1):
@@ -265,7 +265,7 @@ def mistaken(known: Known, rng: random.Random) -> Choice:
 
 
 def _slipped(span: spans.Span, known: Known, rng: random.Random) -> spans.Span:
-    """The span with one of its ends moved by one token."""
+    """Return the span with one end moved by one token."""
     text = known.text_of(span)
     cut = tokens(text, known.card.granularity)
     first = next(i for i, (start, _end) in enumerate(cut) if start == span.start)
@@ -292,7 +292,7 @@ def _random_span(known: Known, rng: random.Random) -> spans.Span:
 
 
 def _allowed(chosen: list[spans.Span], known: Known) -> list[spans.Span]:
-    """Something must be highlighted where "no answer" is impossible: then the first word."""
+    """Return the spans, or the first word if there are none and "no answer" is impossible."""
     if chosen or known.card.no_answer:
         return chosen
     start, end = tokens(known.segments[0], known.card.granularity)[0]
@@ -308,14 +308,14 @@ def _apart(chosen: list[spans.Span]) -> list[spans.Span]:
     return kept
 
 
-# The walk ----------------------------------------------------------------------------------------
+# The run -----------------------------------------------------------------------------------------
 
 
 def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str) -> Iterator[str]:
-    """Walk one annotator from the study's address (or a personal link) to the completion code.
+    """Run one annotator from the study's address (or a personal link) to the completion code.
 
-    Yields the step ("training", "screening", "annotation") of each answer given. Raises RobotError
-    where there is no seat, or on a page that answers with an error.
+    Yields the step ("training", "screening", "annotation") of each answer. Raises RobotError if
+    there is no seat, or for a page with an error.
     """
     rng = random.Random(seed)
     decide = policy_of(policy, knowledge, rng)
@@ -343,17 +343,17 @@ LEADING = (
 
 
 def _leading_form(page: Any) -> Any:
-    """The form that leads on, from Start to the next task; None at the end."""
+    """Return the form that continues, from Start to the next task; None at the end."""
     return next((form for form in page.forms if _path(form).endswith(LEADING)), None)
 
 
 def _path(form: Any) -> str:
-    """Where a form leads, without what stands behind the question mark."""
+    """Return the target of a form without its query."""
     return urlsplit(form.action or "").path
 
 
 def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random) -> dict[str, str]:
-    """Read the question on the page and decide on the fields of its form."""
+    """Read the question on the page and return the fields of its form."""
     segments = [box.text_content() for box in page.xpath("descendant::*[@data-passage]")]
     question = page.xpath("descendant::*[@data-question]")[0].text_content()
     title = page.xpath("descendant-or-self::section[@id='turn']/@data-title")[0]
