@@ -1,5 +1,5 @@
-"""The protocol, one module a step, from the training step to withdrawal.
+"""The steps of the protocol, one module each, from the training step to withdrawal.
 
-Begin with answering.py, which stores an answer and decides what comes next. A step knows
-recruitment, money and the study, and no page.
+Begin with answering.py, which stores an answer and decides what follows. Steps know recruitment,
+money and the study, but no pages.
 """

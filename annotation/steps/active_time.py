@@ -1,14 +1,14 @@
-"""Signs of work: the page tells that somebody is there, the server counts by its own clock.
+"""Active time: pages send signs of work, and the server measures with its clock.
 
-A page pings while it is visible and was used lately. Each ping adds the time since the last sign of
-work, at most the study's cut-off (docs/statistics.md#active-time). Only who is at work is counted:
-the wait for a decision is paid by itself (annotation/money/ledger.py), and a break between two
-parts is no work. What the page tells beside that (it was left, for how long, something was pasted)
-is kept as counts only, and as the page's word, not as a fact.
+A page sends pings while it is visible and was used recently. Each ping adds the time since the last
+sign of work, at most the study's cut-off (docs/statistics.md#active-time). Waiting and breaks do
+not count: the wait for a decision is paid separately (annotation/money/ledger.py), and a break
+between two parts is not work. Other reports of the page (left, duration, pasted text) are stored
+only as counts, and are unverified.
 
-The page also sends what is not submitted yet, after a pause (static/js/drafts.js): another tab or
-device can go on with it, and the last write wins. A draft is never an answer: it is checked as far
-as its size and form, never scored, and erased when the answer is stored.
+The page also sends unsent input after a pause (static/js/drafts.js): another tab or device can
+continue it, and the last write wins. A draft is never an answer: only its size and form are
+checked, it is never scored, and it is erased when the answer is stored.
 """
 
 import json
@@ -26,10 +26,10 @@ MAX_PER_PING = 1000
 
 
 def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
-    """Note a sign of work on that turn; False where it is not the current one (any more).
+    """Store a sign of work on that turn; False if it is not (or no longer) the current one.
 
-    False also while the worker waits for a decision or is between two parts.
-    Raises Participation.DoesNotExist.
+    False also while the worker waits for a decision or is between two parts. Raises
+    Participation.DoesNotExist.
     """
     with transaction.atomic():
         participation = lock(token)
@@ -52,7 +52,7 @@ def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
 
 
 def _told(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
-    """Counts so far plus what this ping tells, each within reason."""
+    """Return stored counts plus those in this ping, each within limits."""
     before = getattr(turn, "activity", None)
     counts = {}
     for name in ("blurs", "away_seconds", "pastes"):
@@ -64,9 +64,9 @@ def _told(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
 
 
 def keep_draft(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
-    """Keep the draft for that turn; False where it is not the open question (any more).
+    """Store the draft for that turn; False if it is not (or no longer) the open question.
 
-    Raises Participation.DoesNotExist, and spans.AnswerError for what can be no draft.
+    Raises Participation.DoesNotExist, and spans.AnswerError for an invalid draft.
     """
     content = _draft(fields.get("draft", ""))
     with transaction.atomic():
@@ -83,7 +83,7 @@ def keep_draft(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
 
 
 def _draft(text: str) -> str:
-    """A draft as it was sent, a JSON object within the limits of an answer, in ASCII."""
+    """Return a draft as ASCII: a JSON object within the limits of an answer."""
     problem = AnswerError("bad_draft", sentence("The draft could not be read."))
     if len(text) > LONGEST_PAYLOAD:
         raise problem
@@ -97,7 +97,7 @@ def _draft(text: str) -> str:
 
 
 def draft_of(turn: Turn) -> tuple[str, float] | None:
-    """The draft of that open question as JSON, and its age in seconds; None where there is none."""
+    """Return the draft of that open question as JSON with its age in seconds, or None."""
     draft = turn.kept_draft
     if draft is None or turn.given is not None:
         return None

@@ -1,7 +1,7 @@
-"""The annotation step: the test examples, one after the other, without reveal and without score.
+"""The annotation step: the test examples in order, without reveal or score.
 
-A study on a platform that limits the time of one sitting is done in parts
-(annotation/recruitment/seats.py): then the step stops at the end of a part and goes on when the
+A study on a platform that limits the time of one session is done in parts
+(annotation/recruitment/seats.py): the step then stops at the end of a part and continues when the
 worker comes for the next one.
 """
 
@@ -17,7 +17,7 @@ from tasks.clock import database_now
 def begin(
     participation: Participation, after: Turn, channel: str, until: datetime | None = None
 ) -> Turn | None:
-    """Show the first test example, or None where the part ends with the training step.
+    """Show the first test example, or None if the part ends with the training step.
 
     Work after the last training example counts up to `until`. The caller holds the lock.
     """
@@ -27,11 +27,11 @@ def begin(
 def go_on(participation: Participation, answered: Turn) -> Turn | None:
     """Show the next test example; None after the last one, or at the end of a part.
 
-    The caller holds the participation's lock, and runs this in the transaction that stores the
-    answer: there is never an answered test example without what follows it.
+    The caller holds the participation's lock and the transaction that stores the answer, so that an
+    answered test example is never without its successor.
     """
     if answered.position + 1 < len(participation.annotation_order):
-        # Shown with the reply to that answer: one moment, asked for once.
+        # Shown with the reply to that answer, at the same time.
         given = answered.answer
         return _show(
             participation, answered.position + 1, answered, given.channel,

@@ -1,8 +1,8 @@
-"""The table of docs/protocol.md#replies: what happens to an answer that arrives.
+"""Processing of submitted answers, by the table of docs/protocol.md#replies.
 
-First stored answer wins; the same one again is a retry and gets the current state; another one is a
-conflict; a payload that does not fit stores nothing. Everything shown afterwards is read from what
-was committed, so a kill between commit and reply loses nothing: a reload shows the same.
+The first stored answer wins; repeating it returns the current state; a different one is a conflict;
+an invalid payload stores nothing. Everything shown afterwards is read from committed rows, so that
+a kill between commit and reply loses nothing: a reload shows the same.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from tasks.tokens import TOKENISER
 
 
 class Conflict(Exception):
-    """The answer is not for the current question: the state stays as it is (409)."""
+    """The answer is not for the current question: the state does not change (409)."""
 
     ALREADY_REVEALED = gettext_lazy(
         "You have already answered this example: your first answer counts."
@@ -79,9 +79,9 @@ def submit(
 
 
 def _read(turn: Turn, fields: Mapping[str, str]) -> GivenAnswer:
-    """The answer in the fields; where a model gives up, the empty one, in every kind of task.
+    """Return the answer in the fields; if a model gives up, the empty one, in any task.
 
-    A person can think again; a model whose output stays invalid would hold up its run for ever
+    A person can correct an answer; a model whose output stays invalid would block its run
     (docs/researchers/models.md). Raises AnswerError.
     """
     if fields.get("gives_up") == "1" and turn.participation.kind == Kind.MODEL:
@@ -105,7 +105,7 @@ def store(
 ) -> None:
     """Insert the answer, its spans and its S1. The caller holds the lock and the transaction."""
     result = score(given.texts, turn.example.gold, gold_rule)
-    # A clock may have been set back since: nothing is submitted before it was shown.
+    # The clock may have been set back: an answer is never submitted before its display.
     now = max(database_now(), turn.shown_at)
     active = turn.active_until(now, idle_cutoff)
     turn.answer = Answer.objects.create(

@@ -1,7 +1,7 @@
 """Attention checks: marked examples among the test examples, which never count in S1.
 
-They come from a file of their own, in the published layout, attached to a version of a task. Each
-says plainly what to answer: it tests whether somebody reads, not whether they know
+They are read from a separate file, in the published layout, attached to a version of a task. Each
+states its correct answer plainly: it tests attention, not knowledge
 (docs/prolific.md#what-prolific-allows).
 """
 
@@ -22,8 +22,8 @@ from tasks.models import Example, Split, Task
 def import_checks(task: Task, path: Path) -> Split:
     """Attach the checks of a JSON Lines file to that version of the task.
 
-    Raises FormatError, also where the task has checks already: what was asked never changes. Raises
-    checking.Busy where another upload is being checked for a while.
+    Raises FormatError, also if the task already has checks, which never change. Raises
+    checking.Busy while another upload is being checked.
     """
     try:
         reply = checking.run("records", waits=True, path=str(path), card=task.card.as_dict())
@@ -56,7 +56,7 @@ def import_checks(task: Task, path: Path) -> Split:
 
 
 def import_upload(task: Task, filename: str, content: bytes, by: User) -> Split:
-    """The same for a file that was sent by a browser. Raises FormatError, checking.Busy."""
+    """Attach an uploaded file of checks. Raises FormatError, checking.Busy."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / filename
         path.write_bytes(content)
@@ -65,9 +65,9 @@ def import_upload(task: Task, filename: str, content: bytes, by: User) -> Split:
 
 
 def mix_in(participation: Participation, seed: str) -> None:
-    """Put as many checks as the study asks for into the annotation order, spread over it.
+    """Insert the study's number of checks into the annotation order, evenly spread.
 
-    Each stands in a stretch of its own, never first, so that two are never neighbours by chance.
+    Each is placed randomly in a separate section, never first, so that two are never adjacent.
     """
     wanted = participation.study.attention_checks
     pool = list(
@@ -90,7 +90,7 @@ def mix_in(participation: Participation, seed: str) -> None:
 
 
 def results(participation: Participation) -> tuple[int, int]:
-    """(checks passed, checks answered) of a participation."""
+    """Return (checks passed, checks answered) of a participation."""
     scores = Answer.objects.filter(
         turn__participation=participation, turn__step=Step.CHECK
     ).values_list("s1", flat=True)

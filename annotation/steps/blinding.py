@@ -1,13 +1,13 @@
-"""Nobody decides on the analysis, or on when to stop, with the scores before their eyes.
+"""Decisions on the analysis, and on stopping, are made without knowledge of the scores.
 
-Excluding frees the seat for somebody else: whoever sees the score first can choose until it fits.
-So the score of a person stays hidden until a decision on them, with its reason, is stored; whoever
-asks for it before that can still decide, and the decision says that the score was seen.
+Excluding frees the seat for another person: users who see scores first could repeat this until the
+result fits. So a person's score stays hidden until a decision on them, with its reason, is stored.
+Users who display it before can still decide, and the decision records that the score was seen.
 
-A rehearsal decides nothing, so it hides nothing.
+Rehearsals have no such decisions, so they hide nothing.
 
-Where the design hides test scores nobody sees one of a person before the study is closed: no page
-of one person, no table, file or export (optional stopping).
+Where the design hides test scores, those of people stay hidden until the study is closed, on pages
+of single persons and in tables, files and exports (optional stopping).
 """
 
 from django.contrib.auth.models import User
@@ -35,7 +35,7 @@ UNTIL_CLOSED = (
 
 
 class ScoresHidden(PermissionDenied):
-    """What was asked for holds test scores of people in a study that hides them still."""
+    """The requested data contain test scores of people that the study still hides."""
 
     def __init__(self, study: Study):
         super().__init__(UNTIL_CLOSED)
@@ -43,18 +43,18 @@ class ScoresHidden(PermissionDenied):
 
 
 def are_covered(study: Study) -> bool:
-    """Are there people in the study whose test scores nobody may see yet?"""
+    """Has the study people whose test scores are still hidden?"""
     return study.covers_test_scores and study.participations.filter(kind=Kind.PERSON).exists()
 
 
 def check_uncovered(study: Study) -> None:
-    """Before anything that holds test scores of people. Raises ScoresHidden."""
+    """Raise ScoresHidden while test scores of people are hidden; call it before using them."""
     if are_covered(study):
         raise ScoresHidden(study)
 
 
 def undecided(study: Study) -> set[int]:
-    """Keys of the people about whose place in the analysis nobody has decided, or seen a score."""
+    """Return the keys of people without a manual decision on the analysis or a shown score."""
     if study.rehearsal:
         return set()
     decided = Decision.objects.filter(_BY_HAND, participation=OuterRef("pk"))
@@ -64,7 +64,7 @@ def undecided(study: Study) -> set[int]:
 
 
 def hidden(study: Study) -> set[int]:
-    """Keys of the people whose test scores are hidden."""
+    """Return the keys of people whose test scores are hidden."""
     if not study.covers_test_scores:
         return undecided(study)
     people = study.participations.filter(kind=Kind.PERSON)
@@ -72,7 +72,7 @@ def hidden(study: Study) -> set[int]:
 
 
 def is_undecided(participation: Participation) -> bool:
-    """Is it a person about whom `undecided` holds?"""
+    """Is it a person in `undecided`?"""
     return (
         participation.kind == Kind.PERSON
         and not participation.study.rehearsal
@@ -92,22 +92,22 @@ def is_covered(participation: Participation) -> bool:
 
 
 def is_seen(participation: Participation, by: User | None) -> bool | None:
-    """What a decision on the analysis says of it: None where no person decides."""
+    """Return whether a decision on the analysis could see the score; None for automatic ones."""
     return None if by is None else not is_hidden(participation)
 
 
 def hides_training(participation: Participation, is_undecided: bool) -> bool:
-    """Are its training answers shown without their gold, too?
+    """Are its training answers shown without gold, too?
 
-    Not of who waits for a decision after that step (or the screening): it is made by these.
+    Not for participations waiting after that step (or the screening): the decision needs them.
     """
     return is_undecided and participation.status != Status.WAITING
 
 
 def show(participation: Participation, by: User | None) -> None:
-    """Show the score from now on; a second time changes nothing.
+    """Show the score from now on; repeating changes nothing.
 
-    Raises ScoresHidden where the design hides it until the study is closed.
+    Raises ScoresHidden if the design hides it until the study is closed.
     """
     check_uncovered(participation.study)
     with transaction.atomic():

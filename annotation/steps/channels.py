@@ -1,10 +1,10 @@
-"""What a step came by: a page or the API. People use the pages (docs/protocol.md#invariants)."""
+"""Channel of a step: page or API. People use the pages (docs/protocol.md#invariants)."""
 
 from annotation.models import Channel, Kind, Scenario, Study
 
 
 class PeopleUsePages(Exception):
-    """A program asks as a person, and the design of the study does not allow it."""
+    """A program acts for a person, which the design of the study does not allow."""
 
     SENTENCE = (
         "People take part in this study on its pages: open its link, or the personal link, in a"
@@ -17,6 +17,6 @@ class PeopleUsePages(Exception):
 
 
 def check(channel: str, kind: str, design: Study | Scenario) -> None:
-    """Raise PeopleUsePages where a program asks as a person and the design does not allow it."""
+    """Raise PeopleUsePages if a program acts for a person and the design does not allow it."""
     if channel == Channel.API and kind == Kind.PERSON and not design.programs_as_people:
         raise PeopleUsePages

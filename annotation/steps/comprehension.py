@@ -1,10 +1,10 @@
-"""Questions about the instructions, before the first example.
+"""Comprehension questions about the instructions, before the first example.
 
-Whoever does not get them right within the study's attempts is not rejected but paid for the time
-and screened out (docs/prolific.md#what-prolific-allows).
+Workers who fail within the study's number of attempts are not rejected but paid for the time and
+screened out (docs/prolific.md#what-prolific-allows).
 
-The researcher writes them as text: a question, then its options, one on each line, the right one
-marked by an asterisk; a blank line between two questions.
+The researcher writes them as text: a question, then its options, one on each line, with an asterisk
+before the correct one; a blank line between two questions.
 
     How often can you change an answer?
     - As often as I like
@@ -23,13 +23,13 @@ from tasks.clock import database_now
 
 
 def is_open(participation: Participation) -> bool:
-    """Are there questions that this worker has still to get right?"""
+    """Has this worker questions left to answer correctly?"""
     asked = bool(participation.study.comprehension_questions.strip())
     return asked and participation.comprehended_at is None
 
 
 def answer(token: str, given: Mapping[str, str]) -> list[int]:
-    """Take one attempt; return the numbers (from 1) of the questions that were wrong.
+    """Store one attempt; return the numbers (from 1) of wrong answers.
 
     `given` has the number of an option for each question. Raises Participation.DoesNotExist.
     """

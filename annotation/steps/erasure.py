@@ -1,9 +1,9 @@
-"""Deleting a study: its answers and who gave them go, a tombstone says what there was.
+"""Deletion of a study with its answers and identities; a tombstone records the counts.
 
 Answers are erased as by a withdrawal, one participation at a time (steps/withdrawal.py), so that
-the guards of the database let their rows go; so are those of whoever left without an answer, as
-reasons were written about them, too. Kept is what KEPT says: insert-only rows that hold no answer
-(the ledger, the audit log, comments), and what the books need. Nobody reaches the study any more
+the database guards allow it; participations without an answer are included, since reasons may have
+been written about them. KEPT names what remains: insert-only rows without answers (the ledger, the
+audit log, comments), and accounting data. The study is then no longer accessible
 (StudyQuerySet.visible_to).
 """
 
@@ -43,10 +43,10 @@ class ErasureError(ValueError):
 
 
 def erase(study: Study, typed: str, by: User) -> StudyTombstone:
-    """Delete the answers and identities of a study for good; `typed` is its name once more.
+    """Delete the answers and identities of a study permanently; `typed` must be its name.
 
-    All or nothing. Raises ErasureError while it runs, for a draft, and where the name differs;
-    identities.PurgeError while somebody is owed money.
+    All or nothing. Raises ErasureError while it runs, for a draft, and if the name differs;
+    identities.PurgeError while money is owed.
     """
     if typed.strip() != study.name:
         raise ErasureError(f"Type the name of the study, {study.name}, to delete it.")
@@ -54,7 +54,7 @@ def erase(study: Study, typed: str, by: User) -> StudyTombstone:
 
 
 def _erase(study: Study, by: User | None, words: str) -> StudyTombstone:
-    """The same for a date of deletion too, which nobody (`by`) has to be there for."""
+    """Do the same, also for a date of deletion (without a user, `by` None)."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=study.pk)
         if StudyTombstone.objects.filter(study=study).exists():
@@ -74,7 +74,7 @@ def _erase(study: Study, by: User | None, words: str) -> StudyTombstone:
 
 
 def _tombstone(study: Study, by: User) -> StudyTombstone:
-    """What there is, counted before it goes."""
+    """Return the study's tombstone, unsaved, with the counts before the deletion."""
     people = study.participations.order_by()
     statuses = dict(people.values_list("status").annotate(n=Count("pk")))
     entries = LedgerEntry.objects.filter(participation__study=study, participation__is_paid=True)
@@ -90,8 +90,8 @@ def _tombstone(study: Study, by: User) -> StudyTombstone:
 
 
 def _erase_the_rest(study: Study) -> None:
-    """What else tells of people or opens doors: links, tokens, notices, report, files of jobs."""
-    # Of those who had withdrawn before, a reason may have been written since.
+    """Delete other personal data and access: links, tokens, notices, report, job files."""
+    # Reasons may have been written after earlier withdrawals.
     Decision.objects.filter(participation__study=study).exclude(reason=REASON).update(reason=REASON)
     study.notices.all().delete()
     study.notice_switches.all().delete()
@@ -106,9 +106,9 @@ def _erase_the_rest(study: Study) -> None:
 
 
 def keep_until(study: Study, identities: date | None, answers: date | None, by: User) -> None:
-    """Set the days after which who somebody was, and the whole study, are deleted. Logged.
+    """Set and log the days after which identities, or the whole study, are deleted.
 
-    None: by hand alone.
+    None: only manually.
     """
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
@@ -123,11 +123,11 @@ def keep_until(study: Study, identities: date | None, answers: date | None, by: 
 
 
 def delete_due(today: date | None = None) -> list[tuple[str, str]]:
-    """Delete what is to be deleted by its day: the name of each study, and what was done.
+    """Delete data whose day has passed; return each study's name with the result.
 
     First the identities, then whole studies. For `manage.py tick`, and `purge_identities --due`;
-    `today` is that of the database (UTC). A study in which somebody works or is owed money waits,
-    and so does one that is not closed; the words say so.
+    `today` is that of the database (UTC). Studies with people at work, money owed, or that are not
+    closed, wait; the result says so.
     """
     today, done = today or database_now().date(), []
     for study in Study.objects.filter(identities_until__lt=today).order_by("pk"):

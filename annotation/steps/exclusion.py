@@ -1,8 +1,8 @@
-"""Taking a participation out of the analysis by hand, and back in, each time with a reason.
+"""Manual exclusion from the analysis and its reversal, each with a reason.
 
-In the analysis or not is one fact, paid or not another: nothing here touches pay. Excluding frees
-the seat, so that the scenario still ends with as many analysed annotators as it has seats. Each
-decision by hand says whether the score could be seen (blinding.py).
+Inclusion in the analysis and payment are independent: nothing here changes pay. Excluding frees the
+seat, so that the scenario still ends with as many analysed annotators as seats. Each manual
+decision records whether the score could be seen (blinding.py).
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ from tasks.clock import database_now
 
 
 class ExclusionError(Exception):
-    """Why it cannot be done; the text is for people."""
+    """Why it is impossible; the text is for people."""
 
 
 class CannotExclude(ExclusionError):
@@ -40,9 +40,9 @@ class CannotExclude(ExclusionError):
 
 
 def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
-    """People in the analysis whose submission the platform shows as rejected, and undecided here.
+    """People in the analysis whose submission the platform rejected, undecided here.
 
-    A rejection ends no participation that is completed: a researcher excludes it, or keeps it.
+    A rejection does not end a completed participation: a researcher excludes or keeps it.
     """
     latest = Submission.objects.filter(participation=OuterRef("pk")).order_by("-pk")
     decided = Decision.objects.filter(
@@ -54,7 +54,7 @@ def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
 
 
 def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: User | None) -> None:
-    """Exclude several, each as `decide` does it and with a decision of its own; all or none.
+    """Exclude several, each as by `decide` with a separate decision; all or none.
 
     Raises CannotExclude.
     """
@@ -75,17 +75,17 @@ def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: U
 
 
 def decide(participation: Participation, in_analysis: bool, reason: str, by: User | None) -> None:
-    """Exclude a completed participation from the analysis, or include it again; log who and why.
+    """Exclude a completed participation from the analysis, or include it again; logged.
 
     Including one that is in the analysis is a decision only on `rejected_elsewhere`: to keep it.
     Raises ExclusionError without a reason, for a participation that is not completed, and when the
-    seat has been given to somebody else; then nothing has changed.
+    seat was given to another participant; then nothing has changed.
     """
     reason = reason.strip()
     if not reason:
         raise ExclusionError("Give a reason: it is stored with the decision.")
     with transaction.atomic():
-        # Seats are given out under the study's lock: taking one back must wait for its turn.
+        # Seats are assigned under the study's lock: taking one back needs it too.
         Study.objects.locked().get(pk=participation.study_id)
         locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if locked.status != Status.COMPLETED:
@@ -117,7 +117,7 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
 
 
 def _seat(participation: Participation, in_analysis: bool) -> int | None:
-    """The seat that it has after the decision. Raises ExclusionError."""
+    """Return its seat after the decision. Raises ExclusionError."""
     if not in_analysis:
         return None
     seat = participation.seat_number or free_seat(participation.scenario, participation.kind)

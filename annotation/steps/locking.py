@@ -1,16 +1,16 @@
-"""The lock of a participation, under which each step of the protocol goes."""
+"""The lock of a participation, which each step of the protocol takes."""
 
 from annotation.frozen import scenario_of
 from annotation.models import Participation
 
 
 def lock(token: str) -> Participation:
-    """The participation of that personal link, locked until the transaction ends.
+    """Return the participation of that personal link, locked until the transaction ends.
 
-    Every step of a participation goes through this lock, so that two tabs (or a double click) are
-    served one after the other. Raises Participation.DoesNotExist.
+    Every step takes this lock, so that two tabs (or a double click) are processed in sequence.
+    Raises Participation.DoesNotExist.
     """
-    # In no order: the usual one joins the study and the task, whose rows would be locked as well.
+    # Unordered: the default order would join, and also lock, the study and the task.
     rows = Participation.objects.select_for_update(no_key=True).order_by()
     participation = rows.get(token=token)
     participation.scenario = scenario_of(participation)

@@ -1,4 +1,4 @@
-"""How a model's run went, noted once at its end (docs/researchers/models.md)."""
+"""Facts about a model's run, stored once at its end (docs/researchers/models.md)."""
 
 import hashlib
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from annotation.steps.locking import lock
 
 
 class RunError(ValueError):
-    """Why a run is not noted; `code` for programs, the text for people."""
+    """Why a run is not stored; `code` for programs, the text for people."""
 
     def __init__(self, code: str, sentence: str):
         super().__init__(sentence)
@@ -19,7 +19,7 @@ class RunError(ValueError):
 
 
 def note(token: str, told: Mapping[str, Any]) -> bool:
-    """Store the facts of a completed run; False where they were stored before: the first ones stay.
+    """Store the facts of a completed run; False if stored before: the first ones remain.
 
     `told` has the fields of ModelRun. Raises Participation.DoesNotExist and RunError.
     """

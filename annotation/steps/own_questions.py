@@ -1,8 +1,8 @@
-"""The questions of a study's own: before the instructions, and with those at the end.
+"""A study's custom questions: before the instructions, and with the questions at the end.
 
-Asked of people alone: robots and models have no demographics. Answered once, all of a moment
-together; a question that was left out has an empty answer. The questions at the end that every
-study can ask (EXIT_QUESTIONS) are optional too.
+Only people are asked: simulated annotators and models have no demographics. All questions of a
+moment are answered together, once; a skipped question has an empty answer. The questions at the end
+that every study can ask (EXIT_QUESTIONS) are optional too.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ WHILE = {BEFORE: Status.WORKING, AFTER: Status.COMPLETED}
 
 
 def asked(participation: Participation, moment: str) -> list[OwnQuestion]:
-    """The questions that this worker has still to meet at that moment."""
+    """Return the questions of that moment that this worker has not answered yet."""
     declared = participation.study.own_questions
     if not declared.strip() or participation.kind != Kind.PERSON:
         return []
@@ -27,9 +27,9 @@ def asked(participation: Participation, moment: str) -> list[OwnQuestion]:
 
 
 def answer(token: str, moment: str, given: Mapping[str, str]) -> None:
-    """Store the answers (id -> text) of that moment; a second time changes nothing.
+    """Store the answers (id -> text) of that moment; repeating changes nothing.
 
-    Required ones are the form's to ask for. Raises Participation.DoesNotExist.
+    The form checks required ones. Raises Participation.DoesNotExist.
     """
     with transaction.atomic():
         participation = lock(token)
@@ -52,7 +52,7 @@ EXIT_QUESTIONS = ("seen_before", "ai_used", "tools", "comments")
 
 
 def answer_exit(token: str, given: Mapping[str, str]) -> None:
-    """Store the exit answers of a completed participation; a second time changes nothing.
+    """Store the exit answers of a completed participation; repeating changes nothing.
 
     Raises Participation.DoesNotExist.
     """

@@ -1,8 +1,8 @@
-"""What is stored about one annotator's work in a task, as a file for that annotator.
+"""The data stored about one annotator's work in a task, as a file for that annotator.
 
-It contains only examples that were shown, and nothing that is derived from gold: no score, no
-right answer, no reason of a decision (some state scores), and not which examples are attention
-checks. So the file may be handed out at any time.
+It contains only displayed examples, and nothing derived from gold: no scores, right answers,
+reasons of decisions (some state scores) or marks of attention checks. So it can be handed out at
+any time.
 """
 
 from collections.abc import Collection
@@ -24,10 +24,10 @@ LEFT_OUT = (
 def personal_data(
     participation: Participation, code: str | None, rights: Collection[str] = WHOLE
 ) -> dict[str, Any]:
-    """Everything stored under that pseudonym but what LEFT_OUT says; times in ISO 8601, UTC.
+    """Return everything stored under that pseudonym except LEFT_OUT; times in ISO 8601, UTC.
 
     `code` is the completion code that the annotator's page shows now. A researcher's copy leaves
-    out answers without the right to read them, and earnings and the code without that to pay.
+    out answers without the right to read, and earnings and the code without the right to pay.
     """
     consent = participation.consent_text
     submissions = participation.submissions.order_by("pk")
@@ -67,7 +67,7 @@ def personal_data(
 
 
 def _answers(participation: Participation) -> dict[str, Any]:
-    """What the annotator was shown and answered."""
+    """Return the displayed examples with their answers."""
     turns = participation.turns.select_related("example", "answer", "activity", "draft", "reading")
     return {
         "examples": [_shown(turn) for turn in turns.prefetch_related("answer__spans")],
@@ -92,7 +92,7 @@ def _earnings(participation: Participation) -> list[dict[str, Any]]:
 
 
 def _shown(turn: Turn) -> dict[str, Any]:
-    """One example, the answer to it, and what was counted meanwhile."""
+    """Return one example, its answer, and the counts in between."""
     given, activity = turn.given, getattr(turn, "activity", None)
     reading = getattr(turn, "reading", None)
     told: dict[str, Any] = {

@@ -1,10 +1,10 @@
-"""Who is admitted to the annotation step, by the rule of the design.
+"""Admission to the annotation step, by the rule of the design.
 
 "Filter annotators whose performance is very low compared to average annotators in the group"
-(CLUES, section 4). It judges by the training step, at zero shots by the screening step where the
-design has one. The group is everybody of the same kind who finished this step with the same task,
-shots and training file in this study, the screened-out included, those who withdrew not. Screening
-out is a paid exit and frees the seat; it is no rejection.
+(CLUES, section 4). The rule judges the training step, or at zero shots the screening step if the
+design has one. The group are all of the same kind who finished this step with the same task, shots
+and training file in this study, including screened-out but not withdrawn ones. Screening out is a
+paid exit, not a rejection, and frees the seat.
 """
 
 import statistics
@@ -36,13 +36,13 @@ from annotation.steps.locking import lock
 from annotation.study.gates import OTHERS_NEEDED
 from tasks.clock import database_now
 
-# Sums of fractions are off by less than this: nobody is screened out by how a computer adds.
+# Bound of rounding errors in sums of fractions, which must not screen anyone out.
 ROUNDING = 1e-6  # points
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Goes on or not; provisional while the group is too small to say."""
+    """The result of the rule; provisional while the group is too small."""
 
     passes: bool
     reason: str
@@ -81,9 +81,9 @@ def verdict(
 
 
 def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
-    """Participation -> (scenario, kind, mean S1 x 100 of the step by which the rule judges).
+    """Return participation -> (scenario, kind, mean S1 x 100 of the judged step).
 
-    Of all who finished that step: the number of answers says so, the order has as many.
+    For all who finished that step: with as many answers as its order has examples.
     """
     answered = (
         Answer.objects.filter(turn__participation__study=study, turn__step__in=JUDGED_STEPS)
@@ -110,7 +110,7 @@ def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
 
 
 def judge(participation: Participation) -> Verdict:
-    """What the study's rule says of this participation now."""
+    """Return the present verdict of the study's rule on this participation."""
     study = participation.study
     means = judged_means(study)
     if participation.pk not in means:
@@ -121,13 +121,13 @@ def judge(participation: Participation) -> Verdict:
 
 
 def _apply(study: Study, own: float, others: Sequence[float], shots: int) -> Verdict:
-    """The rule of the study; the reason names the step that was judged."""
+    """Apply the study's rule; the reason names the judged step."""
     step = "training" if shots else "screening"
     return verdict(study.qualification, study.qualification_threshold, own, others, step)
 
 
 def after_judged_step(participation: Participation, turn: Turn, channel: str) -> Turn | None:
-    """From the last reveal or screening answer on: annotation step, wait for a decision, or exit.
+    """Continue after the last reveal or screening answer: annotation step, wait, or exit.
 
     The caller holds the participation's lock. Returns the turn that is shown next, or None.
     """
@@ -148,9 +148,9 @@ def after_judged_step(participation: Participation, turn: Turn, channel: str) ->
 
 
 def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Participation:
-    """A researcher (or the time limit, `by` None) lets a waiting worker go on, or screens them out.
+    """Let a waiting worker continue, or screen them out; `by` is None for the time limit.
 
-    Does nothing to one who is not waiting (any more). Raises Participation.DoesNotExist.
+    Does nothing if they are not (or no longer) waiting. Raises Participation.DoesNotExist.
     """
     with transaction.atomic():
         participation = lock(token)
@@ -169,13 +169,13 @@ def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Par
         participation.save(update_fields=["status", "decided_at"])
         _note(participation, True, reason, by)
         last = participation.latest_turn()
-        assert last is not None  # they wait after the step that is judged
+        assert last is not None  # they wait after the judged step
         annotation_step.begin(participation, last, last.channel, until=participation.waiting_since)
         return participation
 
 
 class CannotDecide(Exception):
-    """Why nothing was decided about several at once: pseudonym -> sentence."""
+    """Why no decision about several was made: pseudonym -> sentence."""
 
     def __init__(self, problems: dict[str, str]):
         super().__init__(" ".join(problems.values()))
@@ -185,13 +185,13 @@ class CannotDecide(Exception):
 def decide_together(
     study: Study, pseudonyms: Iterable[str], passes: bool, reason: str, by: User
 ) -> None:
-    """The same decision about several who wait, each as `decide` makes it; about all or none.
+    """Decide alike about several waiting workers, each as by `decide`; all or none.
 
-    Raises CannotDecide where any of them does not wait (any more).
+    Raises CannotDecide if any of them is not (or no longer) waiting.
     """
     wanted = list(dict.fromkeys(pseudonyms))
     with transaction.atomic():
-        # In one order, so that two who decide at once do not wait for each other.
+        # In a fixed order, so that two concurrent decisions cannot deadlock.
         named = study.participations.filter(pseudonym__in=wanted).order_by("pk")
         locked = {seat.pseudonym: seat for seat in named.select_for_update(no_key=True)}
         problems = {
@@ -208,13 +208,13 @@ def decide_together(
 
 
 def end_of_wait(participation: Participation) -> datetime | None:
-    """The deadline of a researcher's decision; after it the annotator is admitted."""
+    """Return the deadline of a researcher's decision; after it the annotator is admitted."""
     since = participation.waiting_since
     return None if since is None else since + participation.study.decision_limit
 
 
 def move_on(token: str) -> Participation:
-    """What the waiting page asks for again and again: go on once the time limit is over."""
+    """Continue a waiting participation once the time limit has passed; the page polls this."""
     participation = Participation.objects.select_related("study").get(token=token)
     until = end_of_wait(participation)
     if participation.status != Status.WAITING or until is None or until > database_now():
@@ -224,7 +224,7 @@ def move_on(token: str) -> Participation:
 
 
 def screen_out(participation: Participation, reason: str, by: User | None = None) -> None:
-    """The paid exit: the seat is free again, the answers are kept. The caller holds the lock."""
+    """Screen out with pay: frees the seat, keeps the answers. The caller holds the lock."""
     score_seen = blinding.is_seen(participation, by)
     participation.status = Status.SCREENED_OUT
     participation.seat_number = None
@@ -260,7 +260,7 @@ def _note(participation: Participation, passes: bool, reason: str, by: User | No
 
 
 def flagged_again(study: Study) -> dict[int, str]:
-    """Participations that passed while the group was too small and would not pass now, and why."""
+    """Return provisional passes that would fail now, with reasons."""
     if study.qualification not in OTHERS_NEEDED:
         return {}
     means = judged_means(study)
@@ -282,13 +282,13 @@ def flagged_again(study: Study) -> dict[int, str]:
 
 
 def after_screening_answer(participation: Participation, answered: Turn) -> Turn | None:
-    """Show the next screening example; after the last one the rule judges, None if not admitted.
+    """Show the next screening example; after the last one apply the rule, None if not admitted.
 
-    Nothing is revealed and no score shown, as in the annotation step; the answers serve the rule of
-    the design and count nowhere else. So all arms can be selected alike.
+    Nothing is revealed or scored for the worker, as in the annotation step. The answers are used
+    only by the rule, so that all arms can be selected alike.
 
-    The caller holds the participation's lock, and runs this in the transaction that stores the
-    answer: there is never an answered example without what follows it.
+    The caller holds the participation's lock and the transaction that stores the answer, so that an
+    answered example is never without its successor.
     """
     if answered.position + 1 < len(participation.screening_order):
         given = answered.answer

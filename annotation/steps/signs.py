@@ -1,7 +1,7 @@
-"""The signs of one participation: times, runs, absences and pastes, computed from its answers.
+"""Behaviour of one participation: times, runs, absences and pastes, from its answers.
 
-They are facts about what was done and judge nothing; monitoring/flags.py says which of them raise a
-quality flag. Each can be computed again from the exported CSVs.
+These facts are not judged here; monitoring/flags.py defines which of them raise a quality flag.
+Each can be recomputed from the exported CSVs.
 """
 
 import math
@@ -16,13 +16,13 @@ from typing import NamedTuple
 from annotation.models import AnswerSpan, Participation, Step, Turn
 from tasks.models import Example
 
-READ_AT_MOST = 12  # words per second: faster nobody reads
+READ_AT_MOST = 12  # words per second: a limit that no reader exceeds
 AT_ONCE = 20  # participations whose answers are in memory together
 
 
 @dataclass(frozen=True)
 class Answered:
-    """One answer as behaviour sees it."""
+    """One answer with its measures of behaviour."""
 
     step: str
     shown_at: datetime
@@ -43,7 +43,7 @@ class Answered:
 class Signs(NamedTuple):
     """The numbers of one participation, in the order of its answers.
 
-    Stored with a participation when it is completed, from when on its answers do not change.
+    Stored with a participation on completion, after which its answers do not change.
     """
 
     n: int
@@ -62,9 +62,9 @@ class Signs(NamedTuple):
 
 
 def signs(answers: Sequence[Answered]) -> Signs:
-    """Sum up the answers of one participation, given in the order in which they were shown.
+    """Summarise the answers of one participation, given in display order.
 
-    An answer is too fast under max(1 s, 0.3 of the own median), or under the time to read it.
+    An answer is too fast below max(1 s, 0.3 of the own median), or below its reading time.
     """
     times = [answer.seconds for answer in answers]
     median = statistics.median(times) if times else None
@@ -93,15 +93,15 @@ def signs(answers: Sequence[Answered]) -> Signs:
 
 
 def for_participation(participation: Participation) -> Signs:
-    """The signs of this participation, from its answers."""
+    """Return the signs of this participation, from its answers."""
     answers = dict(answers_by_participation([participation.pk]))
     return signs(answers.get(participation.pk, []))
 
 
 def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[Answered]]]:
-    """Participation -> its answers in order; those of AT_ONCE participations are in memory.
+    """Yield participation and its answers in order; AT_ONCE participations are in memory.
 
-    Those of an upstream step are left out: only one arm has them.
+    Answers of upstream steps are left out: only one arm has them.
     """
     words = {}
     shown = Turn.objects.filter(participation__in=people).values("example")
@@ -150,5 +150,5 @@ def _texts_by_turn(people: Sequence[int]) -> dict[int, str]:
 
 
 def word_count(texts: Iterable[str]) -> int:
-    """How many words there are to read: runs without blanks."""
+    """Return the number of words to read: runs without blanks."""
     return sum(len(text.split()) for text in texts)

@@ -1,8 +1,8 @@
-"""The page at the end of the training step: the commonest mistakes and what they concern.
+"""The review at the end of the training step: the commonest mistakes and their rules.
 
-It stands between the last reveal and the annotation step, once, where anything went wrong. It tells
-only what reveals have told before. Whether it is shown follows from stored rows (the reading of the
-last reveal), so that a reload and a second device show the same.
+It is shown once, between the last reveal and the annotation step, if there were mistakes, and only
+repeats earlier reveals. Whether it is shown follows from stored rows (the reading of the last
+reveal), so that a reload or a second device shows the same.
 """
 
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ from tasks.cards import Card, Help
 from tasks.comparison import compare_answer
 from tasks.findings import Finding, findings_on
 
-SHOWN = 3  # of the kinds of mistakes, the commonest
+SHOWN = 3  # commonest kinds of mistakes
 EXAMPLES = 2  # of each kind, the latest
 
 
 @dataclass
 class Mistake:
-    """One kind of mistake: how often, the latest instances, and the rules that decide them."""
+    """One kind of mistake: its count, latest instances, and rules."""
 
     kind: str
-    # In label tasks: the label that was chosen, and the one that was right.
+    # In label tasks: the chosen label, and the correct one.
     given: str = ""
     gold: str = ""
     count: int = 0
@@ -39,7 +39,7 @@ class Mistake:
 
 
 def commonest(participation: Participation) -> list[Mistake]:
-    """The commonest kinds of mistakes in the training step, at most SHOWN; [] for none."""
+    """Return the commonest kinds of mistakes in the training step, at most SHOWN."""
     card = participation.scenario.task.card
     groups: dict[tuple[str, str, str], Mistake] = {}
     turns = participation.turns.filter(step=Step.TRAINING, answer__isnull=False)
@@ -69,7 +69,7 @@ def is_due(participation: Participation, turn: Turn) -> bool:
 
 
 def shown_after(participation: Participation, turn: Turn) -> list[Mistake]:
-    """What this page shows if it follows that turn, which is the latest, now; else []."""
+    """Return the mistakes if the page is due now, after that latest turn; else []."""
     is_read = _is_last(participation, turn) and Reading.objects.filter(turn=turn).exists()
     return commonest(participation) if is_read else []
 

@@ -1,8 +1,8 @@
-"""The training step: k examples, each revealed once its answer is stored, never to be revised.
+"""The training step: k examples, each revealed once its answer is stored, without revision.
 
-Zero-shot workers have none. They begin with the annotation step, or with the screening step where
-the design gives them one (steps/qualification.py). In a cross-task study the upstream step comes
-before it (steps/upstream_step.py), by the same rules.
+Zero-shot workers have none. They begin with the annotation step, or with the screening step if the
+design has one (steps/qualification.py). In a cross-task study the upstream step comes before it
+(steps/upstream_step.py), by the same rules.
 """
 
 import random
@@ -44,13 +44,12 @@ from tasks.models import Example, Split
 
 
 def order_examples(examples: Sequence[tuple[int, Hashable]], how: str, seed: str) -> list[int]:
-    """Order example ids. Nothing here may look at gold: an order derived from it would show it.
+    """Order example ids without using gold, which an order derived from it would reveal.
 
     The published NER files ask three questions about each sentence in a row, and no sentence has
-    three empty answers, so neighbours give each other away (docs/protocol.md#orders). The default
-    keeps them apart.
-    `examples` are (id, context) in the order of the file; equal contexts belong together. `how` is
-    one of Study.Order; `seed` decides the shuffle.
+    three empty answers, so neighbours reveal each other (docs/protocol.md#orders). The default
+    order separates them. `examples` are (id, context) in the order of the file; equal contexts
+    belong together. `how` is one of Study.Order; `seed` determines the shuffle.
     """
     if how == Study.Order.FILE_ORDER:
         return [example for example, _context in examples]
@@ -68,8 +67,8 @@ def order_examples(examples: Sequence[tuple[int, Hashable]], how: str, seed: str
 def _spread(groups: list[list[int]], rng: random.Random) -> list[int]:
     """Shuffle, with the m examples of one context at least half of 1/m of the step apart.
 
-    Each group gets a random offset in [0, 1/m) and its examples stand 1/m apart from there, each
-    moved by at most a quarter of that, so that no group repeats the order of another.
+    Each group gets a random offset in [0, 1/m), from which its examples are 1/m apart, each moved
+    by at most a quarter of that, so that groups differ in order.
     """
     places = []
     for group in groups:
@@ -90,9 +89,9 @@ ALREADY_DONE = gettext_lazy(
 def begin(token: str, channel: str = Channel.PAGE) -> None:
     """Show the first example: from here on the worker has seen this task.
 
-    A second call changes nothing. Somebody who has met the task elsewhere in the meantime loses
-    the seat and is marked as refused. Raises Participation.DoesNotExist,
-    channels.PeopleUsePages, and Conflict before consent.
+    A second call changes nothing. A worker who has seen the task elsewhere meanwhile loses the seat
+    and is marked as refused. Raises Participation.DoesNotExist, channels.PeopleUsePages, and
+    Conflict before consent.
     """
     with transaction.atomic():
         participation = lock(token)
@@ -119,8 +118,8 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
 def _set_orders(participation: Participation) -> None:
     """Draw and store the orders of the steps."""
     scenario, study = participation.scenario, participation.study
-    # The number of the seat's holder in the study, not the secret token, so that the draw can be
-    # repeated from the design by anyone who knows the seed.
+    # Uses the participation's number in the study, not the secret token, so that the draw can be
+    # reproduced from the design and the seed.
     seed = f"{study.seed}:{scenario.shots}:{scenario.task.name}:{participation.pseudonym}"
     if scenario.shots:
         split = scenario.task.train_split(scenario.shots, scenario.split_number)
@@ -151,10 +150,10 @@ def _draw(examples: Iterable[Example], how: str, seed: str) -> list[int]:
 def go_on(
     token: str, leaving: str = "", channel: str = Channel.PAGE
 ) -> tuple[Participation, Turn | None]:
-    """From a reveal to the next example; from the last one over the review to the annotation step.
+    """Continue from a reveal to the next example; after the last one to the review, then the test.
 
-    Asked anywhere else (a second click, a second tab) it changes nothing: `leaving` is the state of
-    the page that asks, so that no second click on a reveal skips the review. Returns the
+    A repeated request (second click or tab) changes nothing: `leaving` is the state of the page
+    that sends it, so that a second click on a reveal cannot skip the review. Returns the
     participation and its state; raises Participation.DoesNotExist and channels.PeopleUsePages.
     """
     with transaction.atomic():
@@ -170,7 +169,7 @@ def go_on(
             return participation, turn
         is_read = _note_reading(turn, participation.scenario.idle_cutoff)
         if turn.step == Step.UPSTREAM:
-            # The instructions of another task are read first.
+            # The instructions of another task come first.
             if upstream_step.ends_a_task(participation, turn) and (is_read or leaving == "reveal"):
                 return participation, turn
             return participation, upstream_step.following(participation, turn, channel)
@@ -183,7 +182,7 @@ def go_on(
 
 
 def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:
-    """Keep how long the reveal was looked at; False where it was kept before."""
+    """Store how long the reveal was read; False if stored before."""
     now = max(database_now(), turn.answer.submitted_at)
     active = turn.active_until(now, idle_cutoff).total_seconds()
     seconds = max(0.0, active - turn.answer.active_seconds)
@@ -194,9 +193,9 @@ def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:
 
 
 def reveal(turn: Turn) -> Comparison:
-    """What is shown after an answer of the training step: the answer beside the gold.
+    """Return the comparison of answer and gold after an answer of the training step.
 
-    Raises ValueError for any other turn: gold leaves the server only by this door.
+    Raises ValueError for any other turn: gold leaves the server only through this function.
     """
     if not turn.is_revealed or turn.given is None:
         raise ValueError("only an answered turn of a training step is revealed")
@@ -206,18 +205,18 @@ def reveal(turn: Turn) -> Comparison:
 
 
 def tally(participation: Participation, step: str = Step.TRAINING) -> list[bool]:
-    """Of the last ten answers of that step, in order: was it right?"""
+    """Return whether each of the last ten answers of that step was right, in order."""
     answers = Answer.objects.filter(turn__participation=participation, turn__step=step)
     latest = answers.order_by("-pk").values_list("s1", flat=True)[:TALLIED]
     return [s1 == 1 for s1 in reversed(latest)]
 
 
 def other_kinds(turn: Turn) -> dict[str, str]:
-    """Gold text -> name of the kind, of the other questions on this text; {} while one is open.
+    """Return gold text -> name of the kind, for other questions on this text; {} while one is open.
 
     In named entity recognition the same text is asked for people, organisations and places. That a
-    marked name is of another kind is gold of another question: it may be said only in the training
-    step, once this participation has answered every question on that text.
+    marked name has another kind is gold of another question: it may be revealed only in the
+    training step, once this participation has answered every question on that text.
     """
     participation = turn.participation
     card = participation.scenario.task.card

@@ -1,9 +1,9 @@
-"""Withdrawing: the answers are erased, the seat is free again, a tombstone keeps the counts true.
+"""Withdrawal: the answers are erased, the seat is free again, a tombstone preserves the counts.
 
-The only path that deletes answers (docs/protocol.md#invariants): the guards of the database let
-the rows of a participation go only where its tombstone stands. No score stays either: reasons of
-decisions tell some, and so do the results of jobs. That this worker has met the task is kept, as a
-keyed hash, so that nobody meets its examples twice; what was earned and what was decided, too.
+The only function that deletes answers (docs/protocol.md#invariants): the database guards allow it
+only for a participation with a tombstone. Scores are deleted too: reasons of decisions contain
+some, and so do the results of jobs. That this worker has seen the task stays stored as a keyed
+hash, so that examples are never repeated; earnings and decisions remain as well.
 """
 
 from datetime import datetime
@@ -30,7 +30,7 @@ from tasks import jobs
 from tasks.clock import database_now
 from tasks.models import Job
 
-REASON = "withdrawn"  # in place of every reason that was written about a participation
+REASON = "withdrawn"  # replaces every reason written about a participation
 
 
 def withdraw(token: str) -> Participation:
@@ -42,7 +42,7 @@ def withdraw(token: str) -> Participation:
         participation = lock(token)
         if participation.status == Status.WITHDRAWN:
             return participation
-        # What was earned stays earned; once the answers are gone nobody could work it out.
+        # Earnings remain; without the answers they could not be computed.
         participation.worked_seconds = ledger.active_time(participation).total_seconds()
         now = database_now()
         _erase_answers(participation, now)
@@ -53,7 +53,7 @@ def withdraw(token: str) -> Participation:
         participation.signs = None
         participation.qualified = None
         participation.comprehension_attempts_used = 0
-        # It ties this participation to others of the same browser.
+        # It links this participation to others of the same browser.
         participation.browser = ""
         participation.upstream_order = participation.training_order = []
         participation.screening_order = []
@@ -74,7 +74,7 @@ def withdraw(token: str) -> Participation:
 
 
 def withdraw_on_request(participation: Participation, reason: str, by: User) -> None:
-    """Withdraw a participant who asked the researchers for it; logged with the reason.
+    """Withdraw a participant at their request to the researchers; logged with the reason.
 
     The answers are erased as by the participant. Raises ValueError without a reason, and for a
     participation that has been withdrawn already.
@@ -93,7 +93,7 @@ def withdraw_on_request(participation: Participation, reason: str, by: User) -> 
 
 
 def _erase_answers(participation: Participation, now: datetime) -> None:
-    """Delete turns and answers; the tombstone comes first, as the guards ask for it."""
+    """Delete turns and answers; the guards require the tombstone first."""
     turns = participation.turns.all()
     Tombstone.objects.create(participation=participation, turns_erased=turns.count(), erased_at=now)
     AnswerSpan.objects.filter(answer__turn__participation=participation).delete()
@@ -105,7 +105,7 @@ def _erase_answers(participation: Participation, now: datetime) -> None:
 
 
 def _erase_reasons(participation: Participation) -> None:
-    """Replace what was written about the participation: some reasons tell scores."""
+    """Replace the reasons written about the participation: some contain scores."""
     participation.decisions.update(reason=REASON)
     freed = expiry.freed(participation)
     logged = participation.study.events.filter(what__startswith=freed)
@@ -113,10 +113,10 @@ def _erase_reasons(participation: Participation) -> None:
 
 
 def _jobs_that_hold(participation: Participation) -> list[int]:
-    """The jobs, done or not, whose files or results are made of these answers among others.
+    """Return jobs, done or not, whose files or results include these answers.
 
-    A release bundle is made of the whole study; a job of the analysis page names in its `cells`
-    whom it is made of, by task and shots.
+    A release bundle covers the whole study; a job of the analysis page names in its `cells` the
+    tasks and shots that it covers.
     """
     return [
         job.pk
