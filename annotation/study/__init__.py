@@ -1,4 +1,4 @@
-"""The design of a study: its rules, its life from draft to closed, its frozen manifest, its team.
+"""The design of a study: its rules, states from draft to closed, frozen manifest, and team.
 
 Begin with design.py. Nothing here knows a participation's answers.
 """

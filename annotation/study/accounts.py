@@ -1,6 +1,6 @@
-"""Closing an account, and erasing one: what it made and could still open things with ends with it.
+"""Closing and erasing accounts, which also ends their invitations, tokens and webhooks.
 
-An erasure keeps the row under another name, since studies, decisions and the audit log refer to it.
+Erasure keeps the row under another name, since studies, decisions and the audit log refer to it.
 """
 
 from allauth.account.models import EmailAddress
@@ -27,15 +27,15 @@ from annotation.models.webhook import WITH_MAKER
 from tasks.clock import database_now
 from tasks.models import TaskMember
 
-DELETED = "deleted-"  # how the name of an erased account begins; no account is made with such a one
+DELETED = "deleted-"  # prefix of erased accounts' names; refused for new accounts
 
 
 class AccountError(ValueError):
-    """Why the account stays as it is; the text is for people."""
+    """Why the account is unchanged; the text is for people."""
 
 
 def close(user: User) -> None:
-    """Sign it out; its invitations, tokens and webhooks end at once, and stay ended."""
+    """Sign the account out; its invitations, tokens and webhooks end permanently."""
     with transaction.atomic():
         user.is_active = False
         user.save(update_fields=["is_active"])
@@ -50,7 +50,7 @@ def reopen(user: User) -> None:
 
 
 def revoke_tokens(user: User, by: User | None = None) -> int:
-    """End every API token of the account; how many there were."""
+    """Revoke every API token of the account; return how many there were."""
     now = database_now()
     tokens = user.api_tokens.filter(revoked_at=None, expires_at__gt=now)
     ended = tokens.update(revoked_at=now)
@@ -61,9 +61,9 @@ def revoke_tokens(user: User, by: User | None = None) -> int:
 
 
 def erase(user: User) -> str:
-    """Delete what is stored about a closed account; the name that its row has from now on.
+    """Delete what is stored about a closed account; return the new name of its row.
 
-    What it did in studies stays, under that name. Raises AccountError.
+    Its actions in studies remain, under that name. Raises AccountError.
     """
     with transaction.atomic():
         user = User.objects.select_for_update().get(pk=user.pk)
@@ -83,7 +83,7 @@ def erase(user: User) -> str:
             Q(user=user) | Q(content_type__model="user", object_id=str(user.pk))
         ).delete()
         _delete_sessions(user)
-        # Before the row: the database lets a name go from its log only while the row has it.
+        # Before the row: the log's guard allows removing a name only while the row has it.
         _rename_in_the_log(user.username, name)
         _empty(user, name)
         AuditEntry.objects.record("account deleted", Topic.ACCOUNT, about=name)
@@ -109,16 +109,16 @@ def _delete_sessions(user: User) -> None:
 
 
 def _rename_in_the_log(old: str, new: str) -> None:
-    """Where a sentence about teams or accounts contains the name as a word."""
+    """Replace the name, as a whole word, in log sentences about teams or accounts."""
     entries = AuditEntry.objects.filter(topic__in=(Topic.TEAM, Topic.ACCOUNT, Topic.TASK))
-    entries.filter(after={"member": old}).update(after={"member": new})  # of a task's team
+    entries.filter(after={"member": old}).update(after={"member": new})  # in a task's team
     for entry in entries.filter(Q(what__contains=old) | Q(about__contains=old)):
         named = {field: _renamed(getattr(entry, field), old, new) for field in ("what", "about")}
         AuditEntry.objects.filter(pk=entry.pk).update(**named)
 
 
 def _renamed(text: str, old: str, new: str) -> str:
-    """As the guard of the log has it (annotation/guards.py)."""
+    """The same replacement as in the log's guard (annotation/guards.py)."""
     return f" {text} ".replace(f" {old} ", f" {new} ")[1:-1]
 
 

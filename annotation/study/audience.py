@@ -1,15 +1,14 @@
-"""The audience of a design: whom Prolific shows the study to, and what it warns of.
+"""The audience of a design: filters and content warnings on Prolific.
 
-It is declared before the study opens and frozen with it. Whether Prolific knows a country or a
-filter only Prolific can say: it is asked when the study is created there
-(platforms/prolific/audience.py).
+It is declared before the study opens and frozen with it. Whether Prolific has a country or filter
+is checked when the study is created there (platforms/prolific/audience.py).
 """
 
 from typing import Any
 
 from tasks.formats import canonical
 
-# Key of the audience -> how it is called, and what is written.
+# Key of the audience -> label, and format of the value.
 FIELDS = {
     "countries": ("Countries of residence", "one per line, as Prolific names them"),
     "languages": ("Fluent languages", "one per line, as Prolific names them"),
@@ -32,7 +31,7 @@ LONGEST_WARNING = 500  # characters
 
 
 def problems(audience: Any) -> list[str]:
-    """What is wrong with an audience: sentences that begin with the key and a colon."""
+    """Return the errors of an audience: sentences that begin with the key and a colon."""
     if not isinstance(audience, dict):
         return ["audience: write a table."]
     try:
@@ -55,7 +54,7 @@ def problems(audience: Any) -> list[str]:
 
 
 def _problem(key: str, value: Any) -> str:
-    """What is wrong with that value, "" if nothing is."""
+    """Return the error of that value, "" if valid."""
     if key in ("countries", "languages"):
         right = isinstance(value, list) and all(_is_text(each) for each in value)
         if not right:
@@ -108,7 +107,7 @@ def _problem_of_filters(value: Any) -> str:
 
 
 def _asked_twice(audience: dict[str, Any]) -> set[str]:
-    """Filters of Prolific's by name that two fields of the audience decide."""
+    """Return names of Prolific's filters that two fields of the audience set."""
     own = {
         "age": {"minimum_age", "maximum_age"}, "approval_rate": {"approval_rate"},
         "current-country-of-residence": {"countries"}, "fluent-languages": {"languages"},

@@ -1,4 +1,4 @@
-"""What the team of a study says about its examples, one to the other."""
+"""Comments of a study's team on its examples."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,19 +12,19 @@ from tasks.models import Example
 
 
 def on(study: Study, example: Example) -> QuerySet[ExampleComment]:
-    """The comments on an example in that study, the oldest first."""
+    """Return the comments on an example in that study, oldest first."""
     return study.comments.filter(example=example).select_related("by")
 
 
 def add(study: Study, example: Example, text: str, by: User, gold: str = "") -> ExampleComment:
-    """Store a comment with its author and time, and what it says of the gold; it stays as it is."""
+    """Store a comment with author, time and opinion on the gold; it never changes."""
     return study.comments.create(example=example, text=text, gold=gold, by=by, at=database_now())
 
 
 def wrong_gold(said: Iterable[ExampleComment]) -> ExampleComment | None:
-    """Of the comments on an example, in their order, the one by which its gold is marked as wrong.
+    """Return, of an example's ordered comments, the one that marks its gold as wrong.
 
-    The latest that says what the gold is counts: None where it says "right after all".
+    The latest opinion applies: None if it is "right after all".
     """
     latest = None
     for comment in said:
@@ -33,7 +33,7 @@ def wrong_gold(said: Iterable[ExampleComment]) -> ExampleComment | None:
 
 
 def wrong_golds(study: Study) -> dict[int, ExampleComment]:
-    """Example -> that comment, of all examples of the study whose gold is marked as wrong."""
+    """Return example -> that comment, for all examples whose gold is marked as wrong."""
     said = study.comments.exclude(gold="").select_related("by", "example__split__task")
     of_examples = defaultdict(list)
     for comment in said.order_by("at", "pk"):

@@ -1,7 +1,7 @@
-"""Which uploaded predictions the people of a study are compared with.
+"""The uploaded predictions that the people of a study are compared with.
 
 Those for its tasks whose uploader is in its team. Closing the study freezes them as the family of
-comparisons that Holm's correction is over: a file that comes later is shown apart.
+comparisons for Holm's correction: later files are shown separately.
 """
 
 from django.db.models import Exists, OuterRef, Q
@@ -11,9 +11,9 @@ from tasks.models import PredictionFile, PredictionFileQuerySet
 
 
 def files(study: Study) -> PredictionFileQuerySet:
-    """The family, and of a closed study the later files of models that are not in it.
+    """Return the family; for a closed study also later files of other models.
 
-    A later run of a model that is in the family at its task and shots would change that comparison.
+    A later run of a model in the family, at its task and shots, would change that comparison.
     """
     of_team = _of_team(study)
     if study.status != StudyStatus.CLOSED:
@@ -29,7 +29,7 @@ def files(study: Study) -> PredictionFileQuerySet:
 
 
 def family(study: Study) -> PredictionFileQuerySet:
-    """Those that Holm's correction is over."""
+    """Return the files that Holm's correction covers."""
     if study.status != StudyStatus.CLOSED:
         return _of_team(study)
     frozen = ComparedFile.objects.filter(study=study)
@@ -37,8 +37,8 @@ def family(study: Study) -> PredictionFileQuerySet:
 
 
 def freeze(study: Study) -> list[str]:
-    """Store the family of a study that is being closed; the names of its files."""
-    # Whoever deletes a file waits for this lock, and then finds that it is compared.
+    """Store the family of a study that is being closed; return the names of its files."""
+    # Deletions of files wait for this lock, and then find that the file is compared.
     rows = _of_team(study).order_by("pk").select_related("model")
     compared = list(rows.select_for_update(no_key=True, of=("self",)))
     ComparedFile.objects.bulk_create(ComparedFile(study=study, file=file) for file in compared)

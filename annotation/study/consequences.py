@@ -1,6 +1,6 @@
-"""What a design asks for and costs: seats, minutes, money. Shown while it is typed, and at opening.
+"""Seats, minutes and cost of a design, shown while it is edited and at opening.
 
-Minutes of a cell are what its examples take (study/minutes.py); annotators may be told others.
+Minutes of a cell are the time of its examples (study/minutes.py); announced ones may differ.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from annotation.money import ledger
 from annotation.study import design, minutes
 from tasks.models import Task
 
-# Fields of the design without which nothing can be calculated.
+# Design fields required for any calculation.
 NEEDED = (
     "tasks", "shots", "splits", "annotators", "tasks_per_worker", "estimated_minutes",
     "task_minutes",
@@ -25,10 +25,10 @@ NEEDED = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One task at one number of shots: seats, examples of one annotator, and how long they take.
+    """One task at one number of shots: seats, examples of one annotator, and their time.
 
-    `pilot` is the number of answers that the seconds come from; 0: by reading speed. Annotators are
-    told `told` minutes.
+    `pilot` is the number of answers that the seconds are based on; 0: reading speed. `told` is the
+    estimate in minutes that annotators see.
     """
 
     task: str
@@ -43,10 +43,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Consequences:
-    """What follows from a design; money in cents, `cap` None where nothing bounds one person.
+    """Results for a design; money in cents, `cap` None if one person's pay is unbounded.
 
-    `suggested_hours` are what is suggested as the maximum paid hours where they are needed and
-    empty; else None.
+    `suggested_hours` is the suggested maximum of paid hours if it is required and empty; else None.
     """
 
     cells: list[Cell]
@@ -64,17 +63,17 @@ class Consequences:
 
     @property
     def hours(self) -> float:
-        """Of all annotators' work together."""
+        """Return the hours of all annotators together."""
         return sum(cell.seats * cell.minutes for cell in self.cells) / 60
 
     @property
     def longest(self) -> int:
-        """Minutes of the cell that takes longest."""
+        """Return the minutes of the longest cell."""
         return max((cell.minutes for cell in self.cells), default=0)
 
     @property
     def promised(self) -> str:
-        """The minutes that annotators are told, such as "20 to 60"."""
+        """Return the minutes that annotators see, such as "20 to 60"."""
         return minutes.in_words([cell.told for cell in self.cells])
 
     @property
@@ -83,7 +82,7 @@ class Consequences:
 
     @property
     def largest_cost(self) -> str:
-        """If everybody on a seat earned up to the cap; "" where nothing bounds it."""
+        """Return the cost if all seats earned the cap; "" if it is unbounded."""
         return "" if self.cap is None else self._money(self.cap * self.seats)
 
     @property
@@ -92,7 +91,7 @@ class Consequences:
 
     @property
     def at_once(self) -> int | None:
-        """Annotators that the budget covers at the same time; None where it covers all seats."""
+        """Return how many concurrent annotators the budget covers; None if it covers all seats."""
         if not self.cap or self.budget is None:
             return None
         number = ledger.cents(self.budget) // self.cap
@@ -100,7 +99,7 @@ class Consequences:
 
     @property
     def at_once_in_words(self) -> str:
-        """What the budget means for arrivals; "" where it covers all seats."""
+        """Return the effect of the budget on arrivals; "" if it covers all seats."""
         if self.at_once is None:
             return ""
         plural = "" if self.at_once == 1 else "s"
@@ -111,7 +110,7 @@ class Consequences:
 
     @property
     def sum_in_words(self) -> str:
-        """Seats, minutes and the most that it may cost: what opening asks to agree to."""
+        """Return seats, minutes and maximum cost, for agreement at opening."""
         seats = f"{self.seats} seat{'' if self.seats == 1 else 's'}"
         announced = f"{self.promised} minutes announced for each"
         if not self.is_paid:
@@ -130,9 +129,9 @@ class Consequences:
 
 
 def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
-    """What follows from the values that this study holds, stored or not, with these tasks.
+    """Return the consequences of this study's values, stored or not, with these tasks.
 
-    They have passed the rules of a design (design.check_design), as far as numbers go.
+    The numbers must have passed the rules of a design (design.check_design).
     """
     seats = Counter(shots for shots, _split, _arm in design.cells(study))
     cells = []
@@ -165,11 +164,11 @@ def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
 
 
 def for_study(study: Study) -> Consequences:
-    """The same of a stored design."""
+    """Return the same for a stored design."""
     return for_design(study, list(study.tasks.order_by("name")))
 
 
 def _earned(study: Study, worked: int) -> int:
-    """What completing in so many minutes earns, in cents."""
+    """Return the earnings for completing in that many minutes, in cents."""
     by_time = ledger.for_time(study, timedelta(minutes=worked))
     return max(by_time, ledger.cents(study.base_reward), ledger.cents(study.minimum_pay))

@@ -1,7 +1,7 @@
-"""Access rules by which nobody could take part, alone, together or with the design of their study.
+"""Access rules that would exclude all people, alone, together or with the study's design.
 
-Nobody may do a task twice, so who is asked to have met it cannot be admitted to it. What stands
-outside the frozen design is checked here; the design itself in design.check_design.
+A task cannot be repeated, so a rule that requires having seen a study's only task admits no worker.
+This module checks rules outside the frozen design; design.check_design checks the design.
 """
 
 from annotation.models import AccessRule, Participation, Status, Study
@@ -11,7 +11,7 @@ Effect, Criterion = AccessRule.Effect, AccessRule.Criterion
 
 
 def of_entry(study: Study, effect: str, criterion: str, value: str) -> str:
-    """Why an entry for a task or a study cannot stand beside those in force; "" where it can."""
+    """Return why an entry contradicts others in force or excludes all people; else ""."""
     in_force = list(study.access_rules.filter(ended_at=None, criterion=criterion, value=value))
     if any(rule.effect == effect for rule in in_force):
         return f"The same entry is in force already: {in_force[0]}."
@@ -21,7 +21,7 @@ def of_entry(study: Study, effect: str, criterion: str, value: str) -> str:
 
 
 def of_list(study: Study, effect: str, keys: list[str]) -> str:
-    """Why these people (keyed hashes) cannot be listed: some are on a list that says otherwise."""
+    """Return why these people (keyed hashes) cannot be listed: some are on an opposite list."""
     opposite = study.access_rules.filter(ended_at=None, criterion=Criterion.PEOPLE)
     for rule in opposite.exclude(effect=effect):
         number = len(set(rule.listed.values_list("key", flat=True)) & set(keys))
@@ -34,7 +34,7 @@ def of_list(study: Study, effect: str, keys: list[str]) -> str:
 
 
 def of_study(study: Study) -> list[str]:
-    """The entries in force by which nobody could take part in the study as it is now designed."""
+    """Return the entries in force that would exclude all people from the study as designed."""
     rules = study.access_rules.filter(ended_at=None).exclude(criterion=Criterion.PEOPLE)
     return [
         f"End the access rule “{rule}”: {reason}"
@@ -63,7 +63,7 @@ def _admits_nobody(study: Study, effect: str, criterion: str, value: str) -> str
             return f"nobody qualified in {value}, which is closed, so nobody could take part."
         met = _tasks(Study.objects.get(name=value))
         who = f"those who qualified in {value}"
-        if len(met) > 1:  # they have met one of them, and nobody knows which
+        if len(met) > 1:  # they have seen one of them, unknown which
             return ""
     if asked and asked <= met:
         return (

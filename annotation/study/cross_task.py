@@ -1,9 +1,9 @@
-"""Cross-task studies: are people better at an unseen task after training on other tasks?
+"""Cross-task studies: does training on other tasks improve performance on an unseen task?
 
-People cannot be reset, so the arms are other people: *upstream* is trained on the upstream tasks
-first, *sham* on as many examples of one neutral task, *direct* on nothing. Then all have the same
-training and test of one unseen task. What an arm is trained on is drawn from a pool that opening
-freezes; nothing in it has a text in common with an unseen task or with another task of the pool.
+People cannot be reset, so each arm has different people: *upstream* is trained on the upstream
+tasks first, *sham* on as many examples of one neutral task, *direct* on nothing. Then all have the
+same training and test of one unseen task. Opening freezes a pool of training examples for the arms;
+none has a text in common with an unseen task or with another task of the pool.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from tasks.gym import catalogue
 from tasks.models import Example, Split, Task
 
 ARMS = (Arm.UPSTREAM, Arm.SHAM, Arm.DIRECT)
-FEWEST_WORDS = 4  # of a segment that can be recognised: "yes" stands in many tasks
+FEWEST_WORDS = 4  # in a segment that identifies a text: "yes" occurs in many tasks
 Refuse = Callable[[str, str], None]
 
 
@@ -56,7 +56,7 @@ def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse:
 def _check_names(
     study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse
 ) -> None:
-    """No task is in two roles, in any version."""
+    """Refuse tasks in two roles, in any version."""
     unseen, trained = {task.name for task in tasks}, [task.name for task in upstream]
     for name in sorted({name for name in trained if trained.count(name) > 1}):
         refuse("upstream_tasks", f"{name} is chosen twice.")
@@ -69,7 +69,7 @@ def _check_names(
 def _check_partition(
     study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse
 ) -> None:
-    """Unseen and upstream tasks are those of the published partition that fit people."""
+    """Refuse unseen and upstream tasks outside the published partition suitable for people."""
     if not study.partition:
         return
     published = catalogue.partitions().get(study.partition)
@@ -96,7 +96,7 @@ def _why_outside(name: str, offered: catalogue.Offer, field: str) -> str:
 
 
 def _wanted(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task, int]]:
-    """(arm, task, how many of its examples one person does)."""
+    """Yield (arm, task, number of its examples for one person)."""
     each = study.upstream_examples or 0
     for task in sorted(upstream, key=lambda task: task.name):
         yield Arm.UPSTREAM, task, each
@@ -108,13 +108,13 @@ def _wanted(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task,
 
 
 def texts_of(context: Iterable[str]) -> set[str]:
-    """Hashes of the texts of an example: its segments of some words, else all together."""
+    """Return hashes of an example's texts: its longer segments, else all of them together."""
     long = [text.strip() for text in context if len(text.split()) >= FEWEST_WORDS]
     return {hashlib.sha256(text.encode()).hexdigest() for text in long or ["\n".join(context)]}
 
 
 def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
-    """Those of the unseen tasks: their tests and all of their training files."""
+    """Return those of the unseen tasks: their tests and all of their training files."""
     rows = Example.objects.filter(split__task__in=[task.pk for task in tasks])
     return {
         text for context in rows.values_list("context", flat=True) for text in texts_of(context)
@@ -122,9 +122,9 @@ def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
 
 
 def _pool(task: Task, wanted: int, taken: set[str]) -> list[Example]:
-    """The training examples of that task that share no text with `taken` nor with each other.
+    """Return training examples of that task without texts in `taken` or in common.
 
-    Of the smallest training file that has enough of them, else of the largest; by position.
+    From the smallest training file with enough of them, else from the largest; by position.
     """
     pool: list[Example] = []
     splits = task.splits.filter(kind=Split.Kind.TRAIN).order_by("shots", "number")
@@ -148,9 +148,9 @@ class PoolError(ValueError):
 
 
 def freeze(study: Study) -> None:
-    """Store what each arm may be trained on: no text of it stands in two tasks of the study.
+    """Store the training pool of each arm, in which no text occurs in two tasks of the study.
 
-    Raises PoolError where a task has too few examples left.
+    Raises PoolError if a task has too few examples left.
     """
     if not study.is_cross_task:
         return
@@ -167,7 +167,7 @@ def freeze(study: Study) -> None:
 
 
 def _unfrozen(study: Study) -> Iterator[tuple[str, Task, int, list[Example]]]:
-    """(arm, task, how many of its examples one person does, its pool as opening freezes it)."""
+    """Yield (arm, task, number of its examples for one person, pool as opening freezes it)."""
     taken = _texts_of_unseen(study, list(study.tasks.all()))
     for arm, task, wanted in _wanted(study, list(study.upstream_tasks.all())):
         pool = _pool(task, wanted, taken)
@@ -176,12 +176,12 @@ def _unfrozen(study: Study) -> Iterator[tuple[str, Task, int, list[Example]]]:
 
 
 def thaw(study: Study) -> None:
-    """Back to draft: the pool is made again when it opens."""
+    """Delete the pool on return to draft; opening creates it again."""
     study.upstream_pool.all().delete()
 
 
 def manifest(study: Study) -> dict[str, Any] | None:
-    """What a cross-task study freezes besides; None of an ordinary one."""
+    """Return what a cross-task study freezes in addition; None for an ordinary one."""
     if not study.is_cross_task:
         return None
     return {
@@ -193,7 +193,7 @@ def manifest(study: Study) -> dict[str, Any] | None:
 
 
 def pools(study: Study) -> dict[tuple[str, str], list[UpstreamExample]]:
-    """(arm, name of the task) -> its frozen pool in order; arms and names ascending."""
+    """Return (arm, name of the task) -> its frozen pool in order; arms and names ascending."""
     pools: dict[tuple[str, str], list[UpstreamExample]] = {}
     rows: QuerySet[UpstreamExample] = study.upstream_pool.select_related("task", "example")
     for row in rows.order_by("arm", "task__name", "position"):
@@ -214,14 +214,14 @@ def _pool_of(rows: list[UpstreamExample]) -> dict[str, Any]:
     }
 
 
-# What one participation is trained on -------------------------------------------------------------
+# The training of one participation ----------------------------------------------------------------
 
 
 def draw(participation: Participation) -> list[int]:
-    """The examples (keys) of the upstream step in the order of this participation; [] for direct.
+    """Return example keys of the upstream step for this participation, in order; [] for direct.
 
-    Tasks in a random order, of each as many examples as the design says. It follows from the
-    study's seed and the pseudonym, so that anybody can draw it again.
+    Tasks are in random order, each with the design's number of examples. The draw depends on the
+    study's seed and the pseudonym, so that it can be reproduced.
     """
     scenario, study = participation.scenario, participation.study
     if scenario.arm not in (Arm.UPSTREAM, Arm.SHAM):
@@ -237,7 +237,7 @@ def draw(participation: Participation) -> list[int]:
 
 
 def order_of(pools: dict[str, list[int]], each: int, seed: str) -> list[int]:
-    """Draw: the tasks (by name, ascending) shuffled, then of each a sample from its pool."""
+    """Draw: shuffle the tasks (sorted by name), then sample from the pool of each."""
     rng = random.Random(seed)
     names = list(pools)
     rng.shuffle(names)
@@ -245,9 +245,9 @@ def order_of(pools: dict[str, list[int]], each: int, seed: str) -> list[int]:
 
 
 def samples(study: Study, arm: str) -> list[Example]:
-    """What a look at the upstream step of that arm shows: of each task the first of its pool.
+    """Return a preview of the upstream step of that arm: the first examples of each pool.
 
-    As many as one person does, by the names of the tasks; of a draft as opening would freeze it.
+    As many as for one person, by name of the task; for a draft as opening would freeze it.
     """
     if not length(study, arm):
         return []
@@ -260,14 +260,14 @@ def samples(study: Study, arm: str) -> list[Example]:
 
 
 def length(study: Study, arm: str) -> int:
-    """How many examples the upstream step of that arm has."""
+    """Return how many examples the upstream step of that arm has."""
     if not study.is_cross_task or arm not in (Arm.UPSTREAM, Arm.SHAM):
         return 0
     return (study.upstream_examples or 0) * study.upstream_tasks.count()
 
 
 def trained_first(study: Study) -> list[Task]:
-    """The upstream tasks and the sham task, by name; [] of an ordinary study."""
+    """Return the upstream tasks and the sham task, by name; [] for an ordinary study."""
     if not study.is_cross_task:
         return []
     sham = [study.sham_task] if study.sham_task else []
@@ -275,15 +275,15 @@ def trained_first(study: Study) -> list[Task]:
 
 
 def trained_on(scenario: Scenario) -> list[str]:
-    """The names of the tasks that the arm of that scenario is trained on before."""
+    """Return the names of tasks in the upstream step of that scenario's arm."""
     rows = UpstreamExample.objects.filter(study=scenario.study_id, arm=scenario.arm)
     return list(rows.order_by("task__name").values_list("task__name", flat=True).distinct())
 
 
 def knows_the_training(study: Study, worker_key_tasks: Iterable[str]) -> bool:
-    """Has somebody who has met these tasks met one that an arm is trained on?
+    """Do these tasks, which a worker has seen, include one that an arm is trained on?
 
-    They are then not for any arm: an arm that admits other people is no random arm.
+    Such workers are excluded from all arms: otherwise the arms would not be randomised.
     """
     names = study.upstream_pool.values_list("task__name", flat=True).distinct()
     return not set(names).isdisjoint(worker_key_tasks)

@@ -1,7 +1,7 @@
-"""What the data reports of its tasks mean for a study: leakage, and scores that nobody can reach.
+"""Warnings from the data reports of a study's tasks: leakage, and unreachable scores.
 
-Repeated by the form of the design, the preregistration and the report; leakage has to be accepted
-in the design before the study opens.
+The design form, the preregistration and the report repeat them; the design must accept leakage
+before the study opens.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from tasks.models import Split, Task
 
 
 def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
-    """The training examples of this design whose text and question stand in the test too."""
+    """Return training examples of this design whose text and question also occur in the test."""
     shots = [number for number in study.shots if number]
     sentences = []
     for task in tasks:
@@ -32,7 +32,7 @@ def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
 
 
 def ceilings(tasks: Sequence[Task]) -> list[str]:
-    """The tasks of which some gold cannot be given, so that 100 cannot be reached."""
+    """Return the tasks with gold that cannot be entered, so that 100 is unreachable."""
     return [
         f"{task.name}: the highest S1 that an answer can reach is {task.report['ceiling']:.2f}, as"
         " some gold answers are not found in the text."
@@ -42,5 +42,5 @@ def ceilings(tasks: Sequence[Task]) -> list[str]:
 
 
 def of_design(study: Study, tasks: Sequence[Task]) -> list[str]:
-    """Both, for the manifest."""
+    """Return both, for the manifest."""
     return leaks(study, tasks) + ceilings(tasks)

@@ -1,8 +1,8 @@
-"""From draft to closed: the rules of a design, its scenarios, and the freezing at opening.
+"""The rules of a design, its scenarios, and saving drafts.
 
-While a study is a draft its scenarios are rebuilt at each save. Opening writes the manifest (the
-canonical JSON of everything that decides what annotators see and what counts) and its hash. Pausing
-and closing are no part of the design and change neither.
+Each save of a draft rebuilds its scenarios. Opening (study/lifecycle.py) writes the manifest (the
+canonical JSON of everything that determines what annotators see and what is analysed) and its hash.
+Pausing and closing are outside the design and change neither.
 """
 
 import copy
@@ -42,16 +42,16 @@ from tasks.answers import highest_s1
 from tasks.metrics import METRICS
 from tasks.models import Example, Split, Task
 
-# More than anybody can mean, and so little that a date can be worked out from it.
+# More than any realistic value, and low enough for date arithmetic.
 MOST = {
     "idle_limit_hours": 365 * 24,
     "estimated_minutes": minutes.MOST,
     "max_screen_outs_in_a_row": 1000,
 }
-LONGEST_CONSENT = 20_000  # characters: some Markdown takes time by the square of its length
-ONE_LINE = ("title", "ethics_contact")  # they become subjects of mails, headers and cells
+LONGEST_CONSENT = 20_000  # characters: some Markdown takes quadratic time
+ONE_LINE = ("title", "ethics_contact")  # used in mail subjects, headers and cells
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-SUGGESTED_TIMES = 3  # the estimate: what is suggested as the cap of one person
+SUGGESTED_TIMES = 3  # times the estimate: the suggested cap for one person
 
 
 class DesignError(Exception):
@@ -59,14 +59,14 @@ class DesignError(Exception):
 
 
 class StaleDesign(DesignError):
-    """Somebody else has saved the draft since the form was made."""
+    """Another user has saved the draft since the form was loaded."""
 
 
 LEAKAGE = "Open it in spite of training examples that stand in the test"
 
 
 def values(study: Study) -> dict[str, Any]:
-    """What the draft holds in each field of the form; tasks as their names with versions."""
+    """Return the draft's values by form field; tasks as names with versions."""
     fields = {name: getattr(study, name) for name in FORM_FIELDS if name not in LISTS}
     lists = {
         name: [str(task) for task in getattr(study, name).order_by("name", "version")]
@@ -78,14 +78,14 @@ def values(study: Study) -> dict[str, Any]:
 
 
 def version(study: Study) -> str:
-    """A mark of the draft as it is stored, field by field: equal marks, equal drafts."""
+    """Return a hash of the stored draft, field by field: equal exactly for equal drafts."""
     stored = values(study)
     marks = [hashlib.sha256(str(stored[name]).encode()).hexdigest()[:8] for name in FORM_FIELDS]
     return "-".join(marks) if study.pk else ""
 
 
 def changed(before: str, now: str) -> list[str]:
-    """The fields that differ between two versions; all of them where one is no version."""
+    """Return the fields that differ between two versions; all if one is invalid."""
     first, second = before.split("-"), now.split("-")
     if len(first) != len(second):
         return list(FORM_FIELDS)
@@ -95,7 +95,7 @@ def changed(before: str, now: str) -> list[str]:
 def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] = ()) -> None:
     """Raise ValidationError with the reason at each field that breaks a rule.
 
-    `upstream`: what a cross-task study trains its upstream arm on.
+    `upstream`: tasks for the upstream arm of a cross-task study.
     """
     errors: dict[str, list[str]] = {}
     try:
@@ -178,7 +178,7 @@ def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _checked_splits(study: Study, refuse: Any) -> list[int]:
-    """The design's training splits, [] where they are no splits."""
+    """Return the design's training splits, [] if invalid."""
     splits = study.splits
     if not isinstance(splits, list) or not splits:
         refuse("splits", "Choose at least one training split.")
@@ -192,7 +192,7 @@ def _checked_splits(study: Study, refuse: Any) -> list[int]:
 
 
 def _check_metrics(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """Each further metric is known, fits a task, and is not the card's of all of them."""
+    """Check that each further metric is known, fits a task, and is not every card's metric."""
     names = study.metrics
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         refuse("metrics", "Write a list of names of metrics.")
@@ -210,7 +210,7 @@ def _check_metrics(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """The questions, checks and rule that stand between arrival and completion."""
+    """Check the questions, attention checks and rule between arrival and completion."""
     try:
         gates.parse(study.comprehension_questions)
     except gates.QuestionError as error:
@@ -250,7 +250,7 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """A screening set: for a rule, of an arm without training, from examples that no arm shows."""
+    """Check the screening set: it needs a rule, zero shots, and examples that no arm shows."""
     if not study.screening_examples:
         return
     if study.qualification == Qualification.NONE:
@@ -272,7 +272,7 @@ def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    """A minimum that an annotator who knows every answer could not reach screens everybody out."""
+    """Refuse a minimum that a perfect annotator could not reach: it would screen out all."""
     threshold = study.qualification_threshold
     if study.qualification != Qualification.MINIMUM or threshold is None:
         return
@@ -296,22 +296,22 @@ def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def suggested_hours(study: Study, tasks: Sequence[Task]) -> Decimal:
-    """Three times the most minutes that annotators are told: a cap that allows for slow people.
+    """Return three times the longest estimate that annotators see: a cap for slow people.
 
     In hours with one decimal.
     """
     try:
         longest = minutes.longest(study, tasks)
-    except minutes.MinutesError:  # refused at its field
+    except minutes.MinutesError:  # shown at its field
         longest = study.estimated_minutes or 0
     hours = Decimal(SUGGESTED_TIMES * longest) / 60
     return max(hours.quantize(Decimal("0.1"), ROUND_CEILING), Decimal("0.1"))
 
 
 def suggested_budget(study: Study, tasks: Sequence[Task], seats: int) -> Decimal | None:
-    """The cap for that many seats and a fifth more, for who is screened out or leaves early.
+    """Return the cap for that many seats plus a fifth, for screened-out and early leavers.
 
-    In currency; with the suggested cap where the study has none yet. None for volunteers.
+    In currency; uses the suggested cap if the study has none yet. None for volunteers.
     """
     capped = copy.copy(study)
     capped.max_paid_hours = study.max_paid_hours or suggested_hours(study, tasks)
@@ -321,7 +321,7 @@ def suggested_budget(study: Study, tasks: Sequence[Task], seats: int) -> Decimal
 
 
 def cells(study: Study) -> list[tuple[int, int | None, str]]:
-    """(shots, number of the training split, arm) of a task's scenarios; no split at zero shots."""
+    """Return (shots, number of the training split, arm) of a task's scenarios."""
     return [
         (shots, split, arm)
         for shots in sorted(study.shots)
@@ -331,7 +331,7 @@ def cells(study: Study) -> list[tuple[int, int | None, str]]:
 
 
 def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
-    """Set the cap and the budget of a paid draft to what is suggested, where they are empty."""
+    """Set empty cap and budget of a paid draft to the suggested values."""
     if study.hourly_rate and study.max_paid_hours is None:
         study.max_paid_hours = suggested_hours(study, tasks)
     if study.budget is None:
@@ -340,7 +340,7 @@ def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
 
 
 def missing(study: Study) -> list[str]:
-    """What a draft lacks to be opened, in sentences."""
+    """Return what a draft lacks to be opened, in sentences."""
     sentences = []
     tasks = list(study.tasks.all())
     if study.hourly_rate and study.max_paid_hours is None:
@@ -379,14 +379,14 @@ def save_draft(
 ) -> None:
     """Check and save a draft, with its scenarios.
 
-    `made_from` is the `version` of the draft that the changes were made to. Raises ValidationError
-    (fields), DesignError when the study is frozen by now, StaleDesign when the draft is another.
+    `made_from` is the `version` of the draft that was edited. Raises ValidationError (fields),
+    DesignError if the study is now frozen, StaleDesign if the draft has changed.
     """
     check_design(study, tasks, upstream)
     with transaction.atomic():
         stored = None
         if study.pk:
-            # Somebody may be opening it at this moment: what was frozen must stay as it was.
+            # Another user may be opening it now: frozen values must not change.
             stored = Study.objects.locked().get(pk=study.pk)
             if not stored.is_draft:
                 raise DesignError(f"The study is {stored.status}: its design is frozen.")
@@ -416,7 +416,7 @@ def save_draft(
 
 
 def _log(study: Study, before: dict[str, Any] | None) -> None:
-    """Enter the fields that were changed, as they were and as they are; of a new draft all."""
+    """Log the changed fields with old and new values; for a new draft all fields."""
     after = values(study)
     names = [name for name in after if before is None or before[name] != after[name]]
     if not names:

@@ -1,10 +1,9 @@
-"""A whole design as a TOML file, or as the same object in JSON: the keys of the manifest that a
-researcher decides.
+"""A design as TOML file or JSON object: the manifest keys that a researcher decides.
 
 `tasks` are names ("MNLI", or "MNLI@2" for a version) or tables with `name` and `version`, as in the
 manifest; so are `upstream_tasks` and `sham_task` in [cross_task]. `shots`, `annotators` and
-`splits` stand for its scenarios, which follow from them. An empty text leaves open what may be
-empty in the form.
+`splits` replace the manifest's scenarios, which follow from them. An empty text clears a field that
+may be empty in the form.
 """
 
 import tomllib
@@ -20,7 +19,7 @@ from annotation.models import Study
 from annotation.money.amounts import read_amount
 from tasks.models import Task
 
-# Headings of the form -> the fields of a design, for form, file, API, manifest and versions.
+# Headings of the form -> design fields, for form, file, API, manifest and versions.
 GROUPS: dict[str, list[str]] = {
     "What is asked": [
         "name", "title", "tasks", "shots", "splits", "accepts_leakage", "annotators", "rehearsal",
@@ -49,7 +48,7 @@ GROUPS: dict[str, list[str]] = {
     "Cross-task study": ["upstream_tasks", "upstream_examples", "sham_task", "partition"],
 }  # fmt: skip
 FORM_FIELDS = tuple(name for names in GROUPS.values() for name in names)
-LISTS = ("tasks", "upstream_tasks")  # of tasks: stored beside the study
+LISTS = ("tasks", "upstream_tasks")  # of tasks: stored in separate tables
 # Tables of the file: key -> field of the study, which has the same name elsewhere.
 TABLES = {
     "pay": {
@@ -68,12 +67,12 @@ IN_TABLES = {
     f"{table}.{key}": field for table, keys in TABLES.items() for key, field in keys.items()
 }
 OF_TASKS = {*LISTS, "sham_task"}
-# Key of the file (and of the manifest, but for the three above) -> field of the study.
+# Key of the file (and of the manifest, except the three above) -> field of the study.
 FIELDS = {
     name: name for name in FORM_FIELDS if name not in {*IN_TABLES.values(), *OF_TASKS}
 } | IN_TABLES
-NAMING = ("cross_task.upstream_tasks", "cross_task.sham_task")  # keys that name tasks, too
-# What each kind of field is written as, and how that is said; bool is an int to Python.
+NAMING = ("cross_task.upstream_tasks", "cross_task.sham_task")  # also name tasks
+# Format and description of each kind of field; bool is an int in Python.
 WRITTEN: dict[type[models.Field], tuple[tuple[type, ...], str]] = {
     models.BooleanField: ((bool,), "true or false"),
     models.IntegerField: ((int,), "a whole number"),
@@ -86,14 +85,14 @@ WRITTEN: dict[type[models.Field], tuple[tuple[type, ...], str]] = {
 
 
 class DesignFileError(ValueError):
-    """What is wrong with the file, its name and the key included; for people."""
+    """An error with file and key; for people."""
 
 
 @dataclass(frozen=True)
 class DesignFile:
-    """The fields of the study that a file sets, and the tasks that it names.
+    """The study fields that a file sets, and the tasks that it names.
 
-    `upstream` and `sham` are those of a cross-task study, [] and "" of another.
+    `upstream` and `sham` are those of a cross-task study, else [] and "".
     """
 
     path: str
@@ -103,17 +102,17 @@ class DesignFile:
     sham: str
 
     def place_of(self, field: str) -> str:
-        """Where that field of the study stands: the file and the key."""
+        """Return file and key of that field of the study."""
         return f"{self.path}: {key_of(field)}"
 
 
 def key_of(field: str) -> str:
-    """The key of the file that sets that field of the study."""
+    """Return the file's key of that field of the study."""
     return next((key for key, name in FIELDS.items() if name == field), field)
 
 
 def read(path: Path) -> DesignFile:
-    """Read and convert the file; the rules of the design are checked when it is saved.
+    """Read and convert the file; saving checks the rules of the design.
 
     Raises DesignFileError.
     """
@@ -125,15 +124,15 @@ def read(path: Path) -> DesignFile:
 
 
 def from_toml(path: str, text: str) -> dict[str, Any]:
-    """The keys and values of that TOML. Raises DesignFileError."""
+    """Parse that TOML. Raises DesignFileError."""
     try:
         return tomllib.loads(text)
-    except (RecursionError, ValueError) as error:  # TOMLDecodeError, or a number without end
+    except (RecursionError, ValueError) as error:  # TOMLDecodeError, or an overlong number
         raise DesignFileError(f"{path}: this is no TOML: {error}") from None
 
 
 def from_data(path: str, data: dict[str, Any]) -> DesignFile:
-    """Convert keys and values, of TOML or JSON; `path` begins what is wrong. DesignFileError."""
+    """Convert keys and values; `path` begins error messages. Raises DesignFileError."""
     fields, tasks, upstream, sham = {}, [], [], ""
     for key, value in _keys(path, data):
         if key == "tasks":
@@ -151,12 +150,12 @@ def from_data(path: str, data: dict[str, Any]) -> DesignFile:
 
 
 def task_named(name: str) -> Task:
-    """The task NAME, of the newest version that is not archived, or NAME@VERSION.
+    """Return the task NAME, in the newest version that is not archived, or NAME@VERSION.
 
     Raises DesignFileError.
     """
     base, _at, version = name.partition("@")
-    # PostgreSQL refuses a query for U+0000, which multipart fields and TOML can contain.
+    # PostgreSQL refuses U+0000 in queries, which multipart fields and TOML may contain.
     named = Task.objects.none() if "\0" in name else Task.objects.filter(name=base)
     if _at:
         is_number = version.isascii() and version.isdecimal() and len(version) < 9
@@ -176,7 +175,7 @@ def task_named(name: str) -> Task:
 
 
 def as_data(study: Study) -> dict[str, Any]:
-    """The design of a study under the keys of a file: what `from_data` reads."""
+    """Return the design of a study by file keys, as `from_data` reads it."""
     data: dict[str, Any] = {"tasks": [_name(task) for task in study.tasks.order_by("name")]}
     for key, field in FIELDS.items():
         table, _dot, inner = key.rpartition(".")
@@ -189,7 +188,7 @@ def as_data(study: Study) -> dict[str, Any]:
 
 
 def plain(study: Study, field: str) -> Any:
-    """The value of that field, an amount as text."""
+    """Return the value of that field; amounts as text."""
     value = getattr(study, field)
     return str(value) if isinstance(value, Decimal) else value
 
@@ -199,7 +198,7 @@ def _name(task: Task) -> str:
 
 
 def _keys(path: str, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Each key with its table's name before it, and its value."""
+    """Yield each key with its table's name as prefix, and its value."""
     for key, value in data.items():
         if key not in TABLES:
             yield key, value
@@ -216,7 +215,7 @@ def _list(path: str, value: Any) -> list[Any]:
 
 
 def _task(path: str, task: Any) -> str:
-    """NAME or NAME@VERSION."""
+    """Return NAME or NAME@VERSION."""
     if isinstance(task, str):
         return task
     if isinstance(task, dict) and isinstance(task.get("name"), str):
@@ -228,13 +227,13 @@ def _task(path: str, task: Any) -> str:
 
 
 def _value(path: str, key: str, value: Any) -> Any:
-    """The value as the field holds it."""
+    """Return the value in the field's type."""
     field = Study._meta.get_field(FIELDS[key])
     if value in ("", None) and field.null:  # TOML has no null
         return None
     types, words = next(held for kind, held in WRITTEN.items() if isinstance(field, kind))
     words = "a list of names" if key == "metrics" else words
-    if key == "audience":  # its keys are checked with the design
+    if key == "audience":  # its keys are validated with the design
         types, words = (dict,), "a table, [audience]"
     right = isinstance(value, types) and (bool in types or not isinstance(value, bool))
     if right and isinstance(field, models.DecimalField):

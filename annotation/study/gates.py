@@ -1,8 +1,8 @@
-"""The gates of a design: questions about the instructions, and what a screening rule needs.
+"""The gates of a design: comprehension questions, and what a screening rule requires.
 
-Only what a design declares is read and checked here; the steps of the protocol apply it. Annotators
-who are screened out are replaced: arms that are judged differently can end with different people,
-whatever they have learnt.
+This module parses and checks declarations; the steps of the protocol apply them. Screened-out
+annotators are replaced: arms with different rules can end with different people, whatever they have
+learnt.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from annotation.models import Qualification
 
 
 class QuestionError(ValueError):
-    """What is wrong with the text of the questions; names the question."""
+    """An error in the text of the questions; names the question."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Question:
 
 
 def parse(text: str) -> list[Question]:
-    """Read the questions. Raises QuestionError."""
+    """Parse the questions. Raises QuestionError."""
     blocks = [block for block in text.replace("\r\n", "\n").split("\n\n") if block.strip()]
     return [_question(number, block) for number, block in enumerate(blocks, start=1)]
 
@@ -43,20 +43,20 @@ def _question(number: int, block: str) -> Question:
     return Question(" ".join(asked), options, right[0])
 
 
-# How many others a rule needs before it can screen anybody out.
+# Number of others that a rule requires before it can screen out.
 OTHERS_NEEDED: dict[str, int] = {Qualification.POINTS_BELOW: 2, Qualification.SDS_BELOW: 5}
 
 
 def judged_by(rule: str, shots: int, screening: int) -> int:
-    """By how many examples an annotator of that arm is judged; 0 where nobody is.
+    """Return how many examples judge an annotator of that arm; 0 without a rule.
 
-    `screening` is the size of the screening set, which arms of 0 shots answer.
+    `screening` is the size of the screening set, which zero-shot arms answer.
     """
     return 0 if rule == Qualification.NONE else shots or screening
 
 
 def warning(rule: str, shots: Sequence[int], screening: int) -> str:
-    """That some arms are judged and others are not; "" where all are judged alike, or none."""
+    """Return a warning if only some arms are judged; else ""."""
     free = [number for number in sorted(shots) if not judged_by(rule, number, screening)]
     judged = [number for number in sorted(shots) if judged_by(rule, number, screening)]
     if not free or not judged:
@@ -71,7 +71,7 @@ def warning(rule: str, shots: Sequence[int], screening: int) -> str:
 
 
 def screened(rule: str, shots: Sequence[int], screening: int) -> str:
-    """That zero-shot annotators are judged by a screening set; "" where they are not."""
+    """Return a sentence that a screening set judges zero-shot annotators; "" if not."""
     if 0 not in shots or not judged_by(rule, 0, screening):
         return ""
     plural = "" if screening == 1 else "s"

@@ -1,7 +1,7 @@
-"""The life of a study: draft, open, paused, closed, cloned, and what may change while it runs.
+"""States of a study: draft, open, paused, closed; cloning, and changes while it runs.
 
 Opening freezes the design and its hash. Pausing, added seats, a larger budget and the switches are
-not part of the design: each has its entry in the audit log.
+outside the design: each is logged in the audit log.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from annotation.study.manifest import build_manifest
 from tasks.clock import database_now
 from tasks.formats import canonical
 
-# What seats do that are added with results at hand.
+# The effect of seats that are added when results are known.
 AFTER_RESULTS = (
     "Somebody has completed the study, so results can be seen. Adding people until a result fits"
     " makes p values too small and intervals too narrow. Confirm it: every table will say that"
@@ -39,11 +39,10 @@ AFTER_RESULTS = (
 
 
 class ResultsSeen(DesignError):
-    """Seats are added after somebody has completed, and nobody has confirmed it."""
+    """Seats are added after a completion, without confirmation."""
 
 
-# What a researcher may press: action -> (from these statuses, to this one, words for people, words
-# of the log).
+# Actions of researchers: name -> (from these statuses, to this one, label, text of the log).
 TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str, str]] = {
     "open": (("draft",), "open", "Open", "opened"),
     "pause": (("open",), "paused", "Pause", "paused"),
@@ -54,7 +53,7 @@ TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str, str]] = {
 
 
 def allowed_actions(study: Study) -> list[tuple[str, str]]:
-    """(action, words) for what can be pressed now."""
+    """Return (action, label) for the actions allowed now."""
     has_seats = study.allocations.exists() or study.participations.exists()
     return [
         (action, words)
@@ -66,18 +65,18 @@ def allowed_actions(study: Study) -> list[tuple[str, str]]:
 def change_status(
     study: Study, action: str, by: User | None = None, agreed: str | None = None
 ) -> None:
-    """Open, pause, reopen, close, or go back to draft; `study` carries the new state afterwards.
+    """Open, pause, reopen or close, or return to draft; `study` has the new state afterwards.
 
-    `agreed` is the sum to which a person has agreed before opening (Consequences.sum_in_words);
-    None for a program, which is not asked. Raises DesignError where the study does not allow it
-    now, and PermissionDenied for a budget above the limit of who may not spend.
+    `agreed` is the sum that a person agreed to before opening (Consequences.sum_in_words); None for
+    a program, which is not asked. Raises DesignError if the study does not allow it now, and
+    PermissionDenied for a budget above the limit of users who may not spend.
     """
     if action not in TRANSITIONS:
         raise DesignError("This change does not exist.")
     sources, target, words, done = TRANSITIONS[action]
     before = {"status": study.status}
     with transaction.atomic():
-        # Two clicks on Open, or a Start beside "Back to draft": one at a time.
+        # Serialise two clicks on Open, or a Start during "Back to draft".
         locked = Study.objects.locked().get(pk=study.pk)
         if locked.status not in sources:
             raise DesignError(f"“{words}” is not possible: the study is {locked.status}.")
@@ -92,7 +91,7 @@ def change_status(
             after["compared_files"] = compared_files.freeze(locked)
         locked.status = target
         locked.save()
-        if action == "draft":  # the database lets go of a draft's manifest alone (guards.py)
+        if action == "draft":  # guards.py: only a draft's manifest is deletable
             StudyManifest.objects.filter(study=locked).delete()
         locked.events.create(
             what=done, by=by, at=database_now(),
@@ -102,7 +101,7 @@ def change_status(
 
 
 def _thaw(study: Study) -> None:
-    """Take back what opening has frozen, which is possible until somebody took a seat."""
+    """Undo the freezing, which is possible until a seat was taken."""
     if study.allocations.exists() or study.participations.exists():
         raise DesignError("Somebody has taken a seat: the design remains frozen.")
     cross_task.thaw(study)
@@ -111,7 +110,7 @@ def _thaw(study: Study) -> None:
 
 
 def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
-    """Check the design a last time, and keep its manifest, its hash and its consent text."""
+    """Check the design a last time, and store its manifest, hash and consent text."""
     budget.check_limit(study, by)
     lacks = missing(study)
     if lacks:
@@ -125,7 +124,7 @@ def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
         raise DesignError(" ".join(error.messages)) from None
     except cross_task.PoolError as error:
         raise DesignError(str(error)) from None
-    minutes.store(study)  # a pilot may have gone on since the draft was saved
+    minutes.store(study)  # a pilot may have progressed since the draft was saved
     manifest = canonical(build_manifest(study))
     StudyManifest.objects.create(study=study, text=manifest.decode())
     study.manifest_hash = hashlib.sha256(manifest).hexdigest()
@@ -134,7 +133,7 @@ def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
 
 
 def _check_sum(study: Study, agreed: str) -> None:
-    """Refuse to open where the sum is not the one that was agreed to."""
+    """Refuse to open if the sum differs from the agreed one."""
     now = consequences.for_study(study).sum_in_words
     if not agreed:
         raise DesignError(f"Confirm the sum before opening: {now}.")
@@ -146,7 +145,7 @@ def _check_sum(study: Study, agreed: str) -> None:
 
 
 def set_archived(study: Study, is_archived: bool, by: User) -> None:
-    """Take a study out of the list, or back into it, whatever its status; the log keeps it."""
+    """Archive a study or restore it, whatever its status; logged."""
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         if (locked.archived_at is not None) == is_archived:
@@ -158,18 +157,18 @@ def set_archived(study: Study, is_archived: bool, by: User) -> None:
 
 
 def can_be_deleted(study: Study) -> bool:
-    """Is it a draft in which nobody has ever had a part?"""
+    """Is it a draft that has never had a participant?"""
     parts = (study.allocations, study.participations, study.prolific_studies, study.submissions)
     return study.is_draft and not any(each.exists() for each in parts)
 
 
 def delete_draft(study: Study) -> None:
-    """Delete a draft with its scenarios; what was done to it stays in the audit log.
+    """Delete a draft with its scenarios; the audit log keeps its entries.
 
-    Raises DesignError where it is more than a draft.
+    Raises DesignError if it is more than a draft.
     """
     with transaction.atomic():
-        # Somebody may be opening it at this moment.
+        # Another user may be opening it at this moment.
         locked = Study.objects.locked().get(pk=study.pk)
         if not can_be_deleted(locked):
             raise DesignError(
@@ -185,12 +184,12 @@ def delete_draft(study: Study) -> None:
             ) from None
 
 
-# What can be switched while a study runs, outside its frozen design.
+# Switches of a running study, outside its frozen design.
 SWITCHES = ("open_link_on", "shared_computers", "shared_address")
 
 
 def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
-    """Set the switches of a study, whatever its status; the log keeps each that changes."""
+    """Set the switches of a study, whatever its status; each change is logged."""
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         for name in SWITCHES:
@@ -207,9 +206,9 @@ def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
 
 
 def has_results(study: Study) -> bool:
-    """Has a person completed the study, so that somebody may have seen results?
+    """Has a person completed the study, so that results may have been seen?
 
-    Not where the design hides them until it is closed.
+    False while the design hides them.
     """
     if study.covers_test_scores:
         return False
@@ -217,16 +216,16 @@ def has_results(study: Study) -> bool:
 
 
 def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False) -> None:
-    """Give a scenario of an open or paused study more seats; the log keeps it, the design stays.
+    """Add seats to a scenario of an open or paused study; logged, without changing the design.
 
     Once there are results it must be `confirmed`, and is marked in every table. Raises DesignError,
-    and PermissionDenied for who may not spend where the study is on Prolific:
-    the next sync buys places for these seats.
+    and PermissionDenied for users who may not spend if the study is on Prolific: the next sync buys
+    places for these seats.
     """
     if not 1 <= number <= 1000:
         raise DesignError("Add between 1 and 1000 seats.")
     with transaction.atomic():
-        # Seats are given out under the study's lock.
+        # Seats are assigned under the study's lock.
         study = Study.objects.locked().get(pk=scenario.study_id)
         if not study.is_running:
             raise DesignError(f"The study is {study.status}: its seats cannot be changed.")
@@ -245,9 +244,9 @@ def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False
 
 
 def raise_budget(study: Study, amount: Decimal, by: User) -> None:
-    """Give an open or paused study a larger budget; the log keeps it, the design stays.
+    """Raise the budget of an open or paused study; logged, without changing the design.
 
-    Raises DesignError, and PermissionDenied above the limit for who may not spend.
+    Raises DesignError, and PermissionDenied above the limit of users who may not spend.
     """
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
@@ -274,11 +273,11 @@ def raise_budget(study: Study, amount: Decimal, by: User) -> None:
         )
 
 
-LONGEST = 60  # characters of a name
+LONGEST = 60  # characters in a name
 
 
 def free_name(source: Study, ending: str) -> str:
-    """NAME-ending, with a number where that is taken."""
+    """Return NAME-ending, with a number if that is taken."""
     base = source.name[: LONGEST - len(ending) - 5]
     name, number = f"{base}-{ending}", 1
     while Study.objects.filter(name=name).exists():
@@ -288,15 +287,15 @@ def free_name(source: Study, ending: str) -> str:
 
 
 def copied(source: Study, owner: User) -> Study:
-    """An unsaved draft of that owner with the design of `source`, but for its tasks."""
+    """Return an unsaved draft of that owner with the design of `source`, without its tasks."""
     fields = {f: getattr(source, f) for f in FORM_FIELDS if f not in LISTS}
     return Study(owner=owner, **fields)
 
 
 def clone(source: Study, owner: User, changes: Mapping[str, Any]) -> Study:
-    """A draft of that owner with the design of `source` but for these fields.
+    """Create a draft of that owner with the design of `source`, changed by `changes`.
 
-    Raises ValidationError (fields), and IntegrityError where somebody takes the name meanwhile.
+    Raises ValidationError (fields), and IntegrityError if the name is taken meanwhile.
     """
     study = copied(source, owner)
     for field, value in changes.items():

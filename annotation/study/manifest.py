@@ -1,7 +1,7 @@
-"""The manifest: everything that decides what annotators see and what counts, as canonical data.
+"""The manifest: everything that determines what annotators see and what is analysed.
 
-It is written and hashed when a study opens (study/lifecycle.py) and never changes while anybody
-has a seat.
+It is written and hashed as canonical JSON when a study opens (study/lifecycle.py), and never
+changes while a participant has a seat.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from tasks.tokens import TOKENISER
 
 
 def build_manifest(study: Study) -> dict[str, Any]:
-    """Everything that is frozen at opening, as JSON-able data."""
+    """Return everything that opening freezes, as JSON-compatible data."""
     tasks = study.tasks.order_by("name")
     return {
         **{
@@ -79,7 +79,7 @@ def _task(task: Task, study: Study) -> dict[str, Any]:
 
 
 def splits_of(study: Study, task: Task) -> QuerySet[Split]:
-    """The files of a task that this study shows: its training splits and the test, in order."""
+    """Return the files of a task that this study shows: training splits and test, in order."""
     trained = study.scenarios.filter(task=task, shots__gt=0).values("shots", "split_number")
     train = Q(pk__in=[])
     for scenario in trained.order_by("shots"):
@@ -89,7 +89,7 @@ def splits_of(study: Study, task: Task) -> QuerySet[Split]:
 
 
 def _split(split: Split) -> dict[str, Any]:
-    """A file in the manifest: SHA-256 over the hashes of its examples, one after the other."""
+    """Return a file in the manifest, with a SHA-256 over the hashes of its examples in order."""
     hashes = list(split.examples.order_by("position").values_list("content_hash", flat=True))
     return {
         "kind": split.kind,
@@ -108,13 +108,13 @@ def _pay(study: Study) -> dict[str, Any]:
             for key, field in design_file.TABLES["pay"].items()
             if key != "idle_cutoff_seconds"
         },
-        # What one person earns at most besides bonuses, and all people together.
+        # Maximum earnings without bonuses, of one person and of all people together.
         "cap": None if most is None else ledger.in_currency(most),
         "active_time": f"sum of min(gap, {study.idle_cutoff_seconds} s) between signs of work",
     }
 
 
 def _check_hashes(task: Task) -> list[str]:
-    """The content hashes of the task's attention checks, in order."""
+    """Return the content hashes of the task's attention checks, in order."""
     examples = Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK)
     return list(examples.order_by("position").values_list("content_hash", flat=True))

@@ -1,9 +1,8 @@
-"""How many minutes annotators are told for each task and number of shots.
+"""The estimated minutes that annotators see for each task and number of shots.
 
-The number that the design gives this task, or else the one that it gives all; where it gives none,
-what the examples take: by a pilot where people have done this very task (the median of their active
-seconds), else by WORDS_A_MINUTE and SECONDS_TO_ANSWER. That estimate is rough: it warns, and
-refuses nothing. Opening freezes the minutes with the scenarios.
+In this order: the design's number for the task; its number for all tasks; a pilot in which people
+did this task (their median active seconds); WORDS_A_MINUTE and SECONDS_TO_ANSWER. The last is
+rough: it only causes warnings. Opening freezes the minutes with the scenarios.
 """
 
 import math
@@ -22,24 +21,24 @@ from tasks.models import Split, Task
 
 WORDS_A_MINUTE = 240
 SECONDS_TO_ANSWER = 3
-MINUTES_BEFORE = 2  # the landing page, consent and instructions
-# How many times the expected time may differ from what is promised before it is worth a word.
+MINUTES_BEFORE = 2  # landing page, consent and instructions
+# Ratio of expected to promised time above which a warning is shown.
 TOO_SHORT, TOO_LONG = 2, 10
-SHORTEST_TOO_LONG = 30  # minutes: below that nobody is misled by a round number
+SHORTEST_TOO_LONG = 30  # minutes: below, rounding is not misleading
 
 
 @dataclass(frozen=True)
 class Workload:
-    """One cell of a design, as its annotators meet it; attention checks count as examples."""
+    """The work in one cell of a design; attention checks count as examples."""
 
     task: Task
     shots: int
     training: int
     test: int
     screening: int = 0
-    # Before it, in the arms of a cross-task study that are trained on other tasks.
+    # Upstream examples, in arms of a cross-task study that have them.
     upstream: int = 0
-    # Of their median example: of the arm, upstream or sham, that reads more.
+    # Words of their median example, for upstream or sham, whichever is longer.
     upstream_words: int = 0
 
     @property
@@ -48,7 +47,7 @@ class Workload:
 
     @property
     def words(self) -> int:
-        """Words of the median example: its texts and its question."""
+        """Return the words of the median example: texts and question."""
         return frozen.median_words(self.task)
 
     @property
@@ -60,28 +59,28 @@ class Workload:
         return self.minutes_at(self.seconds_each)
 
     def minutes_at(self, seconds: float) -> int:
-        """Minutes of one annotator who takes so long for an example of the task."""
+        """Return the minutes of one annotator at that many seconds for an example of the task."""
         before = self.upstream * _seconds(self.upstream_words)
         own = (self.examples - self.upstream) * seconds
         return MINUTES_BEFORE + math.ceil((before + own) / 60)
 
 
 def _seconds(words: int) -> float:
-    """How long an example of so many words takes."""
+    """Return how long an example of that many words takes."""
     return 60 * words / WORDS_A_MINUTE + SECONDS_TO_ANSWER
 
 
 def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
-    """Those of each task at each number of shots, in a fixed number of queries."""
+    """Return the workload of each task and number of shots, in a fixed number of queries."""
     sizes = _sizes(tasks)
-    # What an arm reads first is known of a stored draft.
+    # Upstream examples are known only for a stored draft.
     upstream = cross_task.length(study, Arm.UPSTREAM) if study.pk else 0
     upstream_words = _upstream_words(study) if upstream else 0
     return [
         Workload(
             task=task,
             shots=shots,
-            # 0 for a file that there is not: the rules of a design refuse it at its field.
+            # 0 for a missing file: the rules of a design refuse it at its field.
             training=max((sizes[task.pk, shots, split] for split in study.splits), default=0)
             if shots
             else 0,
@@ -96,9 +95,9 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
 
 
 def _upstream_words(study: Study) -> int:
-    """Words of the median example before the unseen task, in the arm that reads more.
+    """Return the words of the median upstream example, in the arm that reads more.
 
-    One person does as many examples of each upstream task, so theirs is the mean of these medians.
+    One person does equally many examples of each upstream task, hence the mean of their medians.
     """
     arms = [list(study.upstream_tasks.all()), [study.sham_task] if study.sham_task else []]
     return max(
@@ -109,7 +108,7 @@ def _upstream_words(study: Study) -> int:
 
 
 def _sizes(tasks: Sequence[Task]) -> Counter[tuple[int, int | None, int | None]]:
-    """(task, shots, number) of each published file -> how many examples it holds."""
+    """Return (task, shots, number) of each published file -> its number of examples."""
     splits = Split.objects.filter(task__in=[task.pk for task in tasks])
     counted = splits.exclude(kind=Split.Kind.CHECK).annotate(size=Count("examples"))
     rows = counted.values_list("task", "shots", "number", "size")
@@ -117,9 +116,9 @@ def _sizes(tasks: Sequence[Task]) -> Counter[tuple[int, int | None, int | None]]
 
 
 def doubt(promised: int, load: Workload) -> str:
-    """What is implausible about promised minutes, if anything is: a sentence with its arithmetic.
+    """Return a sentence on implausible promised minutes, with its arithmetic; else "".
 
-    In the order in which it matters: too short a promise is one that people cannot keep.
+    Tolerated are TOO_SHORT and TOO_LONG times the estimate, and up to SHORTEST_TOO_LONG minutes.
     """
     too_long = max(TOO_LONG * load.minutes, SHORTEST_TOO_LONG)
     if TOO_SHORT * promised >= load.minutes and promised <= too_long:
@@ -143,22 +142,22 @@ def doubt(promised: int, load: Workload) -> str:
     )
 
 
-MOST = 10_000  # more than anybody can mean
-FEWEST_ANSWERS = 20  # before their median says how long an example takes
-LATEST_ANSWERS = 2000  # that are looked at
-STEP = 5  # what is calculated is told in steps of so many minutes: it is no more exact
+MOST = 10_000  # more than any realistic value
+FEWEST_ANSWERS = 20  # required for a median
+LATEST_ANSWERS = 2000  # used for the median
+STEP = 5  # minutes: estimates are rounded to such steps
 LINE = re.compile(r"(?P<task>\S.*?)\s*:\s*(?P<minutes>[0-9]{1,6})")
 
 
 class MinutesError(ValueError):
-    """What is wrong with the declaration; names the line."""
+    """An error in the declaration; names the line."""
 
 
 @dataclass(frozen=True)
 class Minutes:
-    """Of one annotator in one cell: what the examples take, and what is told.
+    """The minutes of one annotator in one cell: of its examples, and as announced.
 
-    `pilot` is the number of answers that the seconds come from; 0: by reading speed.
+    `pilot` is the number of answers that the seconds are based on; 0: reading speed.
     """
 
     load: Workload
@@ -170,9 +169,9 @@ class Minutes:
 
 
 def parse(declared: str, tasks: Sequence[str] | None = None) -> dict[str, int]:
-    """Task -> minutes, of lines such as "CoNLL03: 90". Raises MinutesError.
+    """Parse lines such as "CoNLL03: 90" to task -> minutes. Raises MinutesError.
 
-    With the names of the study's `tasks`, another name is refused too.
+    With the names of the study's `tasks`, other names are refused too.
     """
     minutes: dict[str, int] = {}
     for number, line in enumerate(declared.splitlines(), start=1):
@@ -198,7 +197,7 @@ def parse(declared: str, tasks: Sequence[str] | None = None) -> dict[str, int]:
 
 
 def for_cells(study: Study, tasks: Sequence[Task]) -> list[Minutes]:
-    """Those of each task at each number of shots."""
+    """Return the minutes of each task and number of shots."""
     stated = parse(study.task_minutes)
     pilots = {task.pk: pilot(study, task) for task in tasks}
     cells = []
@@ -212,12 +211,12 @@ def for_cells(study: Study, tasks: Sequence[Task]) -> list[Minutes]:
 
 
 def longest(study: Study, tasks: Sequence[Task]) -> int:
-    """The most minutes that an annotator is told; 0 without a task."""
+    """Return the longest minutes that an annotator sees; 0 without a task."""
     return max((cell.told for cell in for_cells(study, tasks)), default=0)
 
 
 def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
-    """What is implausible about the minutes that the design states: the worst of it, if any."""
+    """Return the worst implausibility of the design's minutes, if any."""
     stated = [cell for cell in for_cells(study, tasks) if cell.is_stated]
     short = sorted(stated, key=lambda cell: cell.told / cell.load.minutes)
     sentences = (doubt(cell.told, cell.load) for cell in (*short[:1], *short[-1:]))
@@ -225,7 +224,7 @@ def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
 
 
 def store(study: Study) -> None:
-    """Write the minutes of a draft into its scenarios."""
+    """Store the minutes of a draft in its scenarios."""
     told = {
         (cell.load.task.pk, cell.load.shots): cell.told
         for cell in for_cells(study, list(study.tasks.all()))
@@ -237,10 +236,9 @@ def store(study: Study) -> None:
 
 
 def pilot(study: Study, task: Task) -> tuple[float, int] | None:
-    """(median active seconds of an answer, how many answers) of people who did this very task.
+    """Return (median active seconds of an answer, number of answers) of people in this task.
 
-    In studies that the owner of this one may read, and in the annotation step; None while they
-    are fewer than FEWEST_ANSWERS.
+    From annotation steps of studies that this study's owner may read; None below FEWEST_ANSWERS.
     """
     answers = Answer.objects.filter(
         turn__step=Step.ANNOTATION,
@@ -255,6 +253,6 @@ def pilot(study: Study, task: Task) -> tuple[float, int] | None:
 
 
 def in_words(minutes: Sequence[int]) -> str:
-    """Such as "20", or "20 to 60"; "" where there are none."""
+    """Return text such as "20", or "20 to 60"; "" for an empty sequence."""
     least, most = min(minutes, default=0), max(minutes, default=0)
     return "" if not most else f"{most}" if least == most else f"{least} to {most}"

@@ -1,7 +1,7 @@
-"""The questions of a study's own, before and after the task: demographics and the like.
+"""Custom questions of a study, before and after the task, such as demographics.
 
 Declared in the design as text, frozen with it. Each is a block: its id, when and how it is asked,
-its words; a choice has its options below, one a line. Blank lines stand between blocks.
+its text; the options of a choice follow, one a line. Blank lines separate blocks.
 
     age, before, number: How old are you?
 
@@ -23,12 +23,12 @@ MAX_QUESTIONS = 30
 
 
 class QuestionError(ValueError):
-    """What is wrong with the declaration; names the question."""
+    """An error in the declaration; names the question."""
 
 
 @dataclass(frozen=True)
 class OwnQuestion:
-    """One question; `options` of a choice alone."""
+    """One question; only choices have `options`."""
 
     id: str
     moment: str
@@ -39,7 +39,7 @@ class OwnQuestion:
 
 
 def parse(declared: str) -> list[OwnQuestion]:
-    """Read the declaration. Raises QuestionError."""
+    """Parse the declaration. Raises QuestionError."""
     blocks = [block for block in declared.replace("\r\n", "\n").split("\n\n") if block.strip()]
     questions = [_question(number, block) for number, block in enumerate(blocks, start=1)]
     if len(questions) > MAX_QUESTIONS:
@@ -52,7 +52,7 @@ def parse(declared: str) -> list[OwnQuestion]:
 
 
 def of_moment(declared: str, moment: str) -> list[OwnQuestion]:
-    """The questions that are asked then."""
+    """Return the questions of that moment."""
     return [question for question in parse(declared) if question.moment == moment]
 
 

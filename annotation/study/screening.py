@@ -1,8 +1,8 @@
-"""The screening set: examples by which zero-shot annotators are judged, and which nobody reveals.
+"""The screening set: unrevealed examples that judge zero-shot annotators.
 
-It is drawn from training files of the task, so it is of the same kind as what the other arms are
-judged by, and for each task apart. No arm of the study meets its examples elsewhere. Once the study
-is open, the hashes in its manifest say which they are.
+It is drawn for each task from training files, so that it resembles what judges the other arms. No
+arm of the study shows its examples elsewhere. Once the study is open, hashes in its manifest
+identify them.
 """
 
 import json
@@ -14,9 +14,9 @@ from tasks.models import Example, Split, Task
 
 
 def examples(study: Study, task: Task) -> list[Example]:
-    """The screening set of that task: frozen in the manifest, of a draft as drawn now.
+    """Return the screening set of that task: from the manifest, or as drawn now for a draft.
 
-    Empty where the design has none; fewer than the design asks for where the task has no more.
+    Empty if the design has none; smaller than designed if the task has no more examples.
     """
     if not study.screening_examples:
         return []
@@ -28,11 +28,11 @@ def examples(study: Study, task: Task) -> list[Example]:
 
 
 def spare(study: Study, task: Task) -> list[Example]:
-    """What a screening set can be drawn from, in the order that the study's seed draws.
+    """Return candidates for a screening set, in the order drawn by the study's seed.
 
-    Training examples that stand in no training file of the study, and whose text stands not in the
-    test: so no zero-shot annotator meets a test text early. Compared by text and question, never by
-    gold. Each example once, and each id, so that task and id name an example of the set in exports.
+    Training examples in no training file of the study, and without a text of the test or checks, so
+    that zero-shot annotators see no such text early. Compared by text and question, never by gold.
+    Examples and ids are unique, so that task and id identify an example of the set in exports.
     """
     shown = {(shots, number) for shots in study.shots for number in study.splits}
     pool = _training(task)
@@ -48,14 +48,14 @@ def spare(study: Study, task: Task) -> list[Example]:
 
 
 def _training(task: Task) -> list[Example]:
-    """All examples of the task's training files, file by file."""
+    """Return all examples of the task's training files, file by file."""
     of_files = Example.objects.filter(split__task=task, split__kind=Split.Kind.TRAIN)
     order = ("split__shots", "split__number", "position")
     return list(of_files.select_related("split").order_by(*order))
 
 
 def _texts(task: Task) -> Iterable[list[str]]:
-    """The contexts of the test and of the attention checks."""
+    """Yield the contexts of the test and of the attention checks."""
     of_files = Example.objects.filter(split__task=task).exclude(split__kind=Split.Kind.TRAIN)
     return of_files.order_by().values_list("context", flat=True)
 
@@ -65,7 +65,7 @@ def _asked(example: Example) -> str:
 
 
 def _once(pool: list[Example], key: Callable[[Example], str]) -> list[Example]:
-    """The first example of each key."""
+    """Return the first example of each key."""
     first: dict[str, Example] = {}
     for example in pool:
         first.setdefault(key(example), example)

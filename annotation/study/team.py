@@ -1,7 +1,7 @@
-"""Who else may do what in a study: owners, analysts, payers (models.RIGHTS says what each may).
+"""The team of a study: owners, analysts and payers (rights: models.RIGHTS).
 
-Who made the study is its owner for ever, so that a study is never without one. Others are invited
-by a link: an invited person without an account makes one. Every change is logged with the study.
+The creator of a study remains its owner permanently, so that a study always has one. Others are
+invited by a link, where they can create an account. Every change is logged with the study.
 """
 
 import secrets
@@ -21,13 +21,13 @@ from tasks.clock import database_now
 
 
 class TeamError(ValueError):
-    """Why the team stays as it is; the text is for people."""
+    """Why the team is unchanged; the text is for people."""
 
 
 def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
-    """Add somebody with whom `by` shares a team already; all others are asked by an invitation.
+    """Add a user who already shares a team with `by`; others need an invitation.
 
-    So nobody is added by a stranger, and names of accounts cannot be guessed. Raises TeamError.
+    So strangers cannot add users or guess names of accounts. Raises TeamError.
     """
     if not _is_colleague(username, by):
         raise TeamError(
@@ -37,7 +37,7 @@ def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
 
 
 def add_to_task(name: str, username: str, by: User) -> None:
-    """Add somebody with whom `by` shares a study to the team of a task; a superuser adds anybody.
+    """Add a user who shares a study with `by` to a task's team; superusers may add any user.
 
     Raises teams.NotInTeam, teams.TeamError.
     """
@@ -51,7 +51,7 @@ def add_to_task(name: str, username: str, by: User) -> None:
 
 
 def _is_colleague(username: str, by: User) -> bool:
-    """Is that an open account with which `by` shares a study?"""
+    """Is that an active account with which `by` shares a study?"""
     shared = Study.objects.visible_to(by, "see").values("pk")
     together = Q(memberships__study__in=shared) | Q(studies__in=shared)
     same = get_user_model().objects.filter(together, username=username, is_active=True)
@@ -74,9 +74,9 @@ def add(study: Study, username: str, role: str, by: User) -> Member:
 
 
 def change(study: Study, pk: int, role: str, by: User, was: str) -> None:
-    """Give a member another role than they had (`was`); the same one changes nothing.
+    """Change a member's role from `was`; the same role changes nothing.
 
-    Raises TeamError, also where somebody else gave them another one meanwhile.
+    Raises TeamError, also if another user has changed it meanwhile.
     """
     with transaction.atomic():
         member = _member(study, pk)
@@ -95,7 +95,7 @@ def change(study: Study, pk: int, role: str, by: User, was: str) -> None:
 
 
 def remove(study: Study, pk: int, by: User) -> None:
-    """Take a member out of the team. Raises TeamError."""
+    """Remove a member from the team. Raises TeamError."""
     with transaction.atomic():
         member = _member(study, pk)
         was = {"role": member.role}
@@ -105,7 +105,7 @@ def remove(study: Study, pk: int, by: User) -> None:
 
 
 def _member(study: Study, pk: int) -> Member:
-    # Two owners who change the same member at once: one after the other, each with its log entry.
+    # Serialise concurrent changes of a member, so that each is logged.
     members = study.members.select_for_update(of=("self",), no_key=True).select_related("user")
     member = members.filter(pk=pk).first()
     if member is None:
@@ -114,13 +114,13 @@ def _member(study: Study, pk: int) -> Member:
 
 
 class InvitationError(ValueError):
-    """Why nobody joins by it; the text is for people."""
+    """Why an invitation cannot be used; the text is for people."""
 
 
 def invite(study: Study | None, role: str | None, email: str, by: User) -> tuple[str, Invitation]:
-    """A new invitation and the secret of its link, which is known now and never again.
+    """Create an invitation; return it with the secret of its link, which is not stored.
 
-    Without a study it is one to this server. `email` is "" where the link is handed over by hand.
+    Without a study it is to this server. `email` is "" if the link is handed over manually.
     """
     token, now = secrets.token_urlsafe(24), database_now()
     with transaction.atomic():
@@ -133,7 +133,7 @@ def invite(study: Study | None, role: str | None, email: str, by: User) -> tuple
 
 
 def send(invitation: Invitation, link: str) -> bool:
-    """Send the link by mail; False where no mail goes out, so that it is handed over by hand."""
+    """Send the link by mail; False if none was sent, so that it is handed over manually."""
     if not (invitation.email and settings.EMAIL_HOST):
         return False
     what = f"the study “{invitation.study.title}”" if invitation.study else "Handful"
@@ -145,7 +145,7 @@ def send(invitation: Invitation, link: str) -> bool:
 
 
 def revoke(study: Study | None, pk: int, by: User) -> None:
-    """End an invitation before anybody has used it. Raises InvitationError."""
+    """Revoke an unused invitation. Raises InvitationError."""
     with transaction.atomic():
         is_open = Invitation.objects.open().filter(study=study, pk=pk).exists()
         mine = Invitation.objects.unused().filter(pk=pk)
@@ -155,10 +155,10 @@ def revoke(study: Study | None, pk: int, by: User) -> None:
 
 
 def accept(invitation: Invitation, user: User) -> None:
-    """Store the account where it is new, and let it into the team. Raises InvitationError."""
+    """Store a new account, and add it to the team. Raises InvitationError."""
     with transaction.atomic():
         is_open = Invitation.objects.open().filter(pk=invitation.pk).exists()
-        # Of two who use one link at once the first one updates its row; the second finds none.
+        # Of two who use one link at once, the first updates its row and the second finds none.
         mine = Invitation.objects.unused().filter(pk=invitation.pk)
         if not is_open or not mine.update(accepted_at=database_now()):
             raise InvitationError("This invitation was used, or has ended.")
