@@ -1,7 +1,7 @@
-"""The only doors: what turns a request into a study, a participation, a worker or one's model.
+"""Access checks: the study, participation, worker or model that a request may use.
 
-Not yours and not there look the same: 404. Each door is tested hard, so that views need not be.
-The doors of annotators make the page speak the language of the study; `in_study_language` ends it.
+Missing objects and objects without access both give 404. Views rely on these tested functions. The
+checks for annotators activate the language of the study; `in_study_language` resets it.
 """
 
 import secrets
@@ -35,19 +35,19 @@ from tasks.models import Job, LanguageModel, TaskUpload
 from tasks.predictions import upload_job
 
 TICKET_SALT = "annotation.arrival"
-# Long enough to read the landing page and be called away; an address that was copied is worth
-# nothing a few hours later, and a platform holds a place no longer before the work begins.
+# Long enough to read the landing page and be interrupted; a copied address expires within hours,
+# and a platform reserves a place no longer before the work begins.
 TICKET_AGE = 2 * 3600  # seconds
 
 
 class PageRequest(HttpRequest):
-    """A request as our middleware hands it on."""
+    """A request with the attributes that our middleware sets."""
 
     htmx: HtmxDetails
 
 
 class ResearcherRequest(PageRequest):
-    """A request of a researcher who is signed in: what views behind `login_required` get."""
+    """A request of a signed-in researcher, as views behind `login_required` receive it."""
 
     user: User
 
@@ -55,7 +55,7 @@ class ResearcherRequest(PageRequest):
 def signed_in(
     *methods: str,
 ) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
-    """A page of researchers who are signed in, for these methods."""
+    """Decorate a page for signed-in researchers that accepts these methods."""
 
     def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         return login_required(require_http_methods(list(methods))(view))
@@ -67,13 +67,13 @@ ENDED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN, Status.REJECTE
 
 
 class Arrival:
-    """Who stands at a door: platform, kind and key of the worker, and the browser they use."""
+    """An arrival at a study: platform adapter, kind and key of the worker, and browser."""
 
     def __init__(self, request: HttpRequest, door: doors.Door, code: str, ticket: str = ""):
         self.door, self.study, self.kind, self.code = door, door.study, door.kind, code
         self.is_preview = door.is_preview(request)
         held = self._of_ticket(ticket)
-        # Of two clicks on the first Start neither has the cookie yet: the form holds what is drawn.
+        # A second click on the first Start has no cookie yet: the form carries the drawn id.
         self.drawn = held.get("browser") or secrets.token_urlsafe(24)
         self.browser = browser(request) or self.drawn
         self.who = None
@@ -86,10 +86,10 @@ class Arrival:
 
     @property
     def ticket(self) -> str:
-        """Who stands here, and a browser without a cookie, signed by us for the form of the page.
+        """Signed form field with the identity, and the browser id if there is no cookie yet.
 
-        A platform's own signature lives for two minutes: it is checked once, when the page is
-        shown, and Start believes this field instead. What the cookie holds stays in the cookie.
+        A platform's own signature is valid for two minutes: it is checked once, when the page is
+        shown. Start relies on this field instead. A browser id from the cookie is left out.
         """
         known = self.browser != self.drawn
         who = self.who if self.who and self.who.person != self.browser else None
@@ -101,7 +101,7 @@ class Arrival:
         return signing.dumps(held, salt=TICKET_SALT)
 
     def _of_ticket(self, ticket: str) -> dict[str, Any]:
-        """What that `ticket` holds; nothing without one, or for a stale or foreign one."""
+        """Return the content of `ticket`; empty if it is missing, stale or for another study."""
         try:
             held = signing.loads(ticket, salt=TICKET_SALT, max_age=TICKET_AGE)
         except signing.BadSignature:
@@ -110,11 +110,11 @@ class Arrival:
 
     @property
     def key(self) -> str:
-        """The worker's key; nobody has the key of an unknown browser."""
+        """The worker's key; empty for an unknown browser."""
         return worker_key(self.door.platform, self.who.person) if self.who else ""
 
     def refusal(self) -> str:
-        """Why they would get no seat now (a code of refusals.NO_SEAT), or ""."""
+        """Return why no seat is available now (a code of refusals.NO_SEAT), or ""."""
         if self.lacks_computer:
             return "device"
         browser = worker_key("browser", self.browser) if self.kind == Kind.PERSON else ""
@@ -123,14 +123,14 @@ class Arrival:
         )
 
     def begun(self) -> Participation | None:
-        """What they are at here, or would go on with; perhaps somebody else's of that id."""
+        """Return the live or resumable participation of this id; ownership is not verified."""
         theirs = self.study.participations.filter(worker__key=self.key).order_by("-pk")
         return theirs.live().first() or theirs.expired_at_work().first()
 
     def ended(self) -> Participation | None:
-        """What they have ended here: its page leads out, as it did the first time.
+        """Return the latest ended participation here, so that its page shows the exit again.
 
-        Where the platform has ids of the work, only that of this very one: another was in vain.
+        Where the platform has submission ids, only the participation of this submission matches.
         """
         theirs = self.study.participations.filter(worker__key=self.key, status__in=ENDED)
         if self.who and self.who.submission:
@@ -139,19 +139,19 @@ class Arrival:
         return theirs.order_by("-pk").first()
 
     def owns(self, participation: Participation) -> bool:
-        """Is it theirs, so that its personal link may be shown to them?
+        """Does the participation belong to this arrival, so that its personal link may be shown?
 
-        An id that nobody verified is known to others too: then only the browser that began counts.
+        Other people may know an unverified id: then only the browser that began is accepted.
         """
         if self.who is None or self.who.verified:
             return self.who is not None
         return participation.browser == worker_key("browser", self.browser)
 
     def start(self, in_browser: bool = True) -> Participation:
-        """Take a seat; an unknown browser is the identity that was drawn for it.
+        """Take a seat; an unknown browser gets the identity that was drawn for it.
 
-        By the page and by the API: what keeps an arrival out is decided here, for both. Not
-        `in_browser`, no browser is stored. Raises recruitment.RecruitmentError.
+        Page and API share these checks. The browser is stored only with `in_browser`. Raises
+        refusals.RecruitmentError.
         """
         self._check_may_start()
         self.who = self.who or Identity(self.browser, verified=True)
@@ -164,9 +164,9 @@ class Arrival:
             raise
 
     def _check_may_start(self) -> None:
-        """Refuse previews, phones where a computer is needed, and too many Starts of one address.
+        """Refuse previews, phones where a computer is required, and too many Starts per address.
 
-        Annotators at work keep their seat: they go on, on any device.
+        Annotators with a live participation may continue on any device.
         """
         if self.is_preview:
             raise refusals.RecruitmentError("preview")
@@ -195,16 +195,16 @@ class Arrival:
 
 
 def _is_phone(request: HttpRequest) -> bool:
-    """Does the browser call itself a phone? Read here, stored nowhere."""
+    """Does the user agent name a phone? The result is not stored."""
     hint = request.headers.get("Sec-CH-UA-Mobile", "")
     return hint == "?1" or (not hint and "Mobi" in request.headers.get("User-Agent", ""))
 
 
 def arrival(request: HttpRequest, code: str, ticket: str = "") -> Arrival:
-    """Who comes to the study of that link; 404 for an unknown code.
+    """Return the arrival at the study of this link; 404 for an unknown code.
 
-    `ticket` is what the landing page gave them (Arrival.ticket). Raises doors.NotAdmitted for a
-    forged or stale address.
+    `ticket` comes from the form of the landing page (Arrival.ticket). Raises doors.NotAdmitted for
+    a forged or stale address.
     """
     door = doors.door_at(code)
     if door is None:
@@ -214,7 +214,7 @@ def arrival(request: HttpRequest, code: str, ticket: str = "") -> Arrival:
 
 
 def participation_of(token: str) -> Participation:
-    """The participation of that personal link; 404 where there is none."""
+    """Return the participation of this personal link, or raise 404."""
     participation = get_object_or_404(
         Participation.objects.select_related("study", "scenario__task", "worker").defer(
             "scenario__task__card_data"
@@ -226,25 +226,24 @@ def participation_of(token: str) -> Participation:
 
 
 def speak_to(participation: Participation) -> None:
-    """The language of its study, for a participation that a step has found."""
+    """Activate the language of the study of a participation that a step has loaded."""
     translation.activate(participation.scenario.interface_language)
 
 
 @contextmanager
 def in_study_language(language: str = settings.LANGUAGE_CODE) -> Iterator[None]:
-    """English until a door, or that language, says otherwise; afterwards what was before.
+    """Activate `language` and restore the previous language on exit.
 
-    A thread serves one request after the other: without this the next one, of anybody, would speak
-    the language of the last.
+    Threads are reused: without the reset, the next request would use the language of the last.
     """
     with translation.override(language):
         yield
 
 
 def language_of(request: HttpRequest) -> str:
-    """The language of the study whose annotator sends this; English where none is known.
+    """Return the language of the study whose annotator sends this; English if unknown.
 
-    For pages that are shown where no door was reached.
+    For pages that are shown before any access check has run.
     """
     named = request.resolver_match.kwargs if request.resolver_match else {}
     if "token" in named:
@@ -262,7 +261,7 @@ REFUSALS = {
 
 
 def studies_of(request: HttpRequest) -> StudyQuerySet:
-    """The studies that the researcher who asks can see; by a token of one study, that one."""
+    """Return the studies visible to this researcher; a token of one study sees only that study."""
     if not isinstance(request.user, User):
         return Study.objects.none()
     visible = Study.objects.visible_to(request.user)
@@ -271,16 +270,16 @@ def studies_of(request: HttpRequest) -> StudyQuerySet:
 
 
 def token_of(request: HttpRequest) -> ApiToken | None:
-    """The token by which a program asks (annotation/api); None for a page."""
+    """Return the API token of the request (annotation/api); None for a page."""
     token = getattr(request, "auth", None)
     return token if isinstance(token, ApiToken) else None
 
 
 def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
-    """The study of that name, if the researcher who asks has that right in it (models.RIGHTS).
+    """Return the named study, if the researcher has that right in it (models.RIGHTS).
 
-    A researcher outside its team gets 404; a member without that right, 403 with a sentence. A
-    program needs the right twice: by its owner's role, and by the scope of its token.
+    Researchers outside the team get 404, members without the right 403 with a sentence. A token
+    needs the right twice: by its owner's role and by its own scope.
     """
     study = get_object_or_404(studies_of(request), name=name)
     if right not in study.rights:
@@ -293,9 +292,9 @@ def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
 
 
 def scores_of(request: HttpRequest, name: str, right: str = "read") -> Study:
-    """The study for who may read its results, where test scores of people may be seen now.
+    """Return the study if the user may read results and human test scores are not hidden.
 
-    The door of every page, file and answer of the API with results. Raises blinding.ScoresHidden.
+    Used for every page, file and API reply with results. Raises blinding.ScoresHidden.
     """
     study = study_of(request, name, right)
     blinding.check_uncovered(study)
@@ -303,7 +302,7 @@ def scores_of(request: HttpRequest, name: str, right: str = "read") -> Study:
 
 
 def annotator_of(request: HttpRequest, name: str, pseudonym: str, right: str) -> Participation:
-    """The annotator of that pseudonym in a study in which the researcher has that right."""
+    """Return the annotator with that pseudonym, in a study where the researcher has that right."""
     participations = study_of(request, name, right).participations.select_related(
         "scenario__task", "worker"
     )
@@ -311,20 +310,20 @@ def annotator_of(request: HttpRequest, name: str, pseudonym: str, right: str) ->
 
 
 def upload_of(request: HttpRequest, pk: UUID) -> TaskUpload:
-    """The upload of a task if it belongs to the researcher who asks; else 404."""
+    """Return the task upload if it belongs to this researcher; else 404."""
     return get_object_or_404(TaskUpload.objects.select_related("job"), pk=pk, owner=request.user)
 
 
 def predictions_job_of(request: HttpRequest, pk: int) -> Job:
-    """The job of a large upload of predictions by the researcher who asks; else 404."""
+    """Return the job of a large predictions upload by this researcher; else 404."""
     return get_object_or_404(Job, pk=pk, kind=upload_job.KIND, owner=request.user)
 
 
 def job_of(request: HttpRequest, pk: int) -> Job:
-    """A job by its number: of a study by the right to read it, of no study one's own; else 404.
+    """Return a job that this researcher may see; else 404.
 
-    Who began a job of a study sees it no longer than the study. By a token of one study only the
-    jobs of that study.
+    A job of a study needs the read right there, also for the researcher who started it. Other jobs
+    are visible to their owner. A token of one study sees only its jobs.
     """
     token = token_of(request)
     job = get_object_or_404(Job, pk=pk) if pk < 2**63 else None
@@ -341,9 +340,9 @@ def job_of(request: HttpRequest, pk: int) -> Job:
 
 
 def own_model(request: HttpRequest, name: str) -> LanguageModel:
-    """The model of that name if the researcher who asks uploaded it; else 404.
+    """Return the named model if this researcher uploaded it; else 404.
 
-    Every researcher may look at it, as at a task; only this door leads to changing it.
+    All researchers may view models and tasks; only the uploader may change a model.
     """
     if not request.user.is_authenticated:
         raise Http404

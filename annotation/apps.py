@@ -1,4 +1,4 @@
-"""The app of workers and studies: its guards go with migrations, its parts with tick."""
+"""The app of workers and studies: registers guards for migrations and parts of tick."""
 
 from datetime import timedelta
 
@@ -34,8 +34,8 @@ class AnnotationConfig(AppConfig):
             "old notices": periodic.Part(collecting.prune, every=timedelta(days=1)),
             "identities": periodic.Part(erasure.delete_due, every=timedelta(hours=1)),
         }
-        # What asks other servers comes after what does not; webhooks, whose receivers anybody may
-        # run, after everything else.
+        # Parts that call other servers run after local ones; webhooks, whose receivers may be
+        # anyone's servers, run last.
         ask_others = {
             "mail": periodic.Part(collecting.send_mails),
             "platform events": periodic.Part(prolific_sync.handle_waiting_events),

@@ -1,7 +1,7 @@
-"""Entries in the audit log about what `tasks` and Django store: tasks, models, tokens, accounts.
+"""Audit log entries about objects of `tasks` and Django: tasks, models, tokens, accounts.
 
-Those packages know nothing of the log, so it listens to what they save, in their transaction; that
-way pages, API, jobs and commands are all heard.
+Those packages do not import the log, so this module listens to their signals, in their transaction;
+this covers pages, API, jobs and commands.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ record = AuditEntry.objects.record
 
 @receiver(post_delete, sender=UnfinishedImport)
 def task_imported(instance: UnfinishedImport, origin: Any, **_kwargs: Any) -> None:
-    """An import ends when this row goes alone; with its task, it was given up."""
+    """Log an import when this row alone is deleted; if its task goes too, it was abandoned."""
     model = origin.model if isinstance(origin, QuerySet) else type(origin)
     if model is UnfinishedImport:
         task = instance.task
@@ -71,7 +71,7 @@ def panel_stored(instance: Panel, created: bool, **_kwargs: Any) -> None:
 
 
 def fields(row: Model) -> dict[str, Any]:
-    """Its columns by name, but keys, references, and codes that pay, alone or in an address."""
+    """Return columns by name, without keys, references, payment codes and addresses with them."""
     return {
         field.name: getattr(row, field.name)
         for field in row._meta.concrete_fields

@@ -1,6 +1,6 @@
-"""Rows of a study that a seat has frozen, read once in each process; below them tasks/frozen.py.
+"""Cache, in each process, of study rows that a seat has frozen; tasks/frozen.py caches tasks.
 
-`clear` forgets them all.
+`clear` empties both.
 """
 
 import copy
@@ -9,7 +9,7 @@ from functools import lru_cache
 from annotation.models import Participation, Scenario
 from tasks import frozen as tasks_frozen
 
-# Of the frozen design: what pages and steps ask of a scenario at every turn.
+# The parts of the frozen design that pages and steps need at every turn.
 FROM_STUDY = (
     "shows_help_examples", "auto_advance", "promise", "estimated_minutes", "idle_cutoff",
     "interface_language", "refuses_pastes", "screening_examples", "programs_as_people",
@@ -17,9 +17,9 @@ FROM_STUDY = (
 
 
 def scenario_of(participation: Participation) -> Scenario:
-    """The scenario of that participation with its task, as a copy of its own.
+    """Return a copy of the participation's scenario with its task.
 
-    Somebody has a seat in it, so it is frozen (docs/protocol.md#invariants). Its study is not.
+    The scenario has a seat, so it is frozen (docs/protocol.md#invariants). Its study is not.
     """
     return copy.copy(_scenario(participation.scenario_id))
 
@@ -27,7 +27,7 @@ def scenario_of(participation: Participation) -> Scenario:
 @lru_cache(maxsize=1024)
 def _scenario(pk: int) -> Scenario:
     scenario = Scenario.objects.select_related("task", "study").get(pk=pk)
-    # What it takes from the study is worked out now; then the study is let go, as it does change.
+    # Compute the values taken from the study now, then drop the study, which can change.
     for name in FROM_STUDY:
         getattr(scenario, name)
     del scenario._state.fields_cache["study"]
@@ -35,6 +35,6 @@ def _scenario(pk: int) -> Scenario:
 
 
 def clear() -> None:
-    """Forget everything, also of tasks: for tests, whose rolled-back rows give keys to others."""
+    """Empty the cache, also of tasks: for tests, where rolled-back rows reuse primary keys."""
     _scenario.cache_clear()
     tasks_frozen.clear()

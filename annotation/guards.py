@@ -1,16 +1,16 @@
-"""The database refuses to change what was answered (docs/protocol.md#invariants).
+"""Database triggers that refuse changes to what was answered (docs/protocol.md#invariants).
 
-Turns, answers, their spans, reading times, answers to a study's own questions, runs of models, the
-ledger, decisions, exposures, comments and the audit log are insert-only, examples never change, and
-the manifest of a study that is no draft stays. On SQLite and on PostgreSQL triggers refuse every
-UPDATE and DELETE but those named in GUARDED (the erase path: a tombstone must stand); PostgreSQL's
-TRUNCATE and SQLite's INSERT OR REPLACE pass row triggers by, so each has a guard of its own. An
-answer is never stored as submitted before its example was shown, and neither a turn nor an answer
-of a person as by the API where the design of the study keeps people to its pages.
+Turns, answers, their spans, reading times, answers to custom questions, runs of models, the ledger,
+decisions, exposures, comments and the audit log are insert-only. Examples and the manifest of a
+study that is not a draft never change. Triggers refuse every UPDATE and DELETE except those named
+in GUARDED (the erase path requires a tombstone); PostgreSQL's TRUNCATE and SQLite's INSERT OR
+REPLACE bypass row triggers, so each has a separate guard. An answer cannot be stored as submitted
+before its example was shown; where the design restricts people to the pages, a person's turn or
+answer cannot be stored as sent by the API.
 
-A migration lifts the guards and puts them back in its own transaction, so that one that breaks off
-leaves them standing (guards_in_migrations.py); `install` brings them up to date after every
-migrate, and a system check compares what stands, definition by definition.
+A migration lifts the guards and restores them in its own transaction, so that a failed one leaves
+them in place (guards_in_migrations.py). `install` updates them after every migrate, and a system
+check compares the installed triggers with these definitions.
 """
 
 import logging
@@ -35,7 +35,7 @@ OWN = "annotation_ownanswer"
 EXAMPLE = "tasks_example"
 STUDY, MANIFEST = "annotation_study", "annotation_studymanifest"
 PARTICIPATION = "annotation_participation"
-# What the conditions below ask besides the guarded tables.
+# Tables that the conditions below read in addition to the guarded ones.
 ASKED = {
     "annotation_tombstone",
     PARTICIPATION,
@@ -47,9 +47,9 @@ ASKED = {
 
 
 class Rule(NamedTuple):
-    """What the database refuses for one table: conditions in SQL over the rows OLD and NEW."""
+    """What the database refuses for one table: SQL conditions over the rows OLD and NEW."""
 
-    # Would this new row take the place of a guarded one? (SQLite's REPLACE deletes silently.)
+    # Would this new row replace a guarded one? (SQLite's REPLACE deletes silently.)
     replaces: str
     may_go: str = "FALSE"
     may_change: str = "FALSE"
@@ -70,7 +70,7 @@ def _erased_turn(turn: str) -> str:
 
 
 def _text(row: str, column: str) -> str:
-    """The JSON of that column, as text."""
+    """Return SQL for the JSON of that column as text."""
     return f"""coalesce(CAST({row}."{column}" AS text), '')"""
 
 
@@ -79,7 +79,7 @@ def _same(column: str) -> str:
 
 
 def _renamed(column: str) -> str:
-    """Is the new text the old one, with the name of the account u replaced by `deleted-` and id?"""
+    """Return SQL: new text equals old with the name of account u replaced by `deleted-` and id."""
     return (
         f"' ' || NEW.{column} || ' ' = replace(' ' || OLD.{column} || ' ',"
         " ' ' || u.username || ' ', ' deleted-' || u.id || ' ')"
@@ -110,16 +110,17 @@ GUARDED = {
         replaces=f"EXISTS (SELECT 1 FROM {RUN} r WHERE r.participation_id = NEW.participation_id)",
         may_go=_erased("OLD.participation_id"),
     ),
-    # Who said what about an example, and when, stays.
+    # Author and time of a comment never change.
     COMMENT: Rule(replaces=f"EXISTS (SELECT 1 FROM {COMMENT} c WHERE c.id = NEW.id)"),
     OWN: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {OWN} o WHERE o.id = NEW.id"
         " OR (o.participation_id = NEW.participation_id AND o.question = NEW.question))",
         may_go=_erased("OLD.participation_id"),
     ),
-    # What was earned stays earned: there is no erase path.
+    # Earnings are never erased.
     LEDGER: Rule(replaces=f"EXISTS (SELECT 1 FROM {LEDGER} l WHERE l.id = NEW.id)"),
-    # A reason may tell a score: it goes when its participation's answers go, the decision stays.
+    # A reason may reveal a score: erasing the participation's answers empties it; the decision
+    # stays.
     DECISION: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {DECISION} d WHERE d.id = NEW.id)",
         may_change=f"{_erased('OLD.participation_id')} AND OLD.id = NEW.id"
@@ -127,8 +128,8 @@ GUARDED = {
         " AND OLD.outcome = NEW.outcome AND OLD.at = NEW.at"
         " AND coalesce(OLD.by_id, 0) = coalesce(NEW.by_id, 0)",
     ),
-    # A reason in a sentence goes with the answers of the annotator whom it is about; the name of a
-    # closed account becomes that of an erased one (study/accounts.py), as a word of its sentence.
+    # A reason in a sentence is erased with the answers of its annotator; the name of a closed
+    # account becomes that of an erased one (study/accounts.py), as a whole word.
     AUDIT: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {AUDIT} a WHERE a.id = NEW.id OR a.once = NEW.once)",
         may_change="(EXISTS (SELECT 1 FROM annotation_tombstone t JOIN annotation_participation p"
@@ -149,7 +150,7 @@ GUARDED = {
         replaces=f"EXISTS (SELECT 1 FROM {EXPOSURE} e WHERE e.id = NEW.id"
         " OR (e.worker_key = NEW.worker_key AND e.task_name = NEW.task_name))",
     ),
-    # S1 is stored beside the answer: it must not go stale because gold has changed.
+    # S1 is stored with the answer: a change of gold would make it stale.
     EXAMPLE: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {EXAMPLE} e WHERE e.id = NEW.id OR (e.split_id ="
         " NEW.split_id AND (e.position = NEW.position OR e.source_id = NEW.source_id)))",
@@ -169,7 +170,7 @@ GUARDED = {
         " AND NOT EXISTS (SELECT 1 FROM annotation_allocation a WHERE a.study_id = OLD.id))",
         says="is frozen: its manifest stays once somebody took a seat",
     ),
-    # It goes when its study has gone back to draft, which the rule above allows or not.
+    # Deletable once its study is a draft again, which the rule above decides.
     MANIFEST: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {MANIFEST} m WHERE m.study_id = NEW.study_id)",
         may_go=f"NOT EXISTS (SELECT 1 FROM {STUDY} y"
@@ -183,7 +184,7 @@ TOO_EARLY = (
 
 
 def _of_a_program(participation: str) -> str:
-    """Would this new row be of a person, by the API, in a study whose people use its pages?"""
+    """Return SQL: the new row is a person's, by the API, where people are restricted to pages."""
     return (
         f"NEW.channel = 'api' AND EXISTS (SELECT 1 FROM {PARTICIPATION} p JOIN {STUDY} y"
         f" ON y.id = p.study_id WHERE p.id = {participation} AND p.kind = 'person'"
@@ -198,16 +199,16 @@ BY_A_PROGRAM = {
 
 
 class Guard(NamedTuple):
-    """One trigger: what it is called, on which table it stands, and how the database tells it."""
+    """One trigger: its name, its table and its definition as the database reports it."""
 
     name: str
     table: str
     trigger: str
-    # PostgreSQL alone: the body of the function that the trigger runs.
+    # PostgreSQL only: the body of the function that the trigger runs.
     body: str = ""
 
     def make(self) -> Iterator[str]:
-        """The statements that make it."""
+        """Yield the statements that create the trigger."""
         if self.body:
             yield (
                 f"CREATE OR REPLACE FUNCTION {self.name}() RETURNS trigger LANGUAGE plpgsql"
@@ -217,7 +218,7 @@ class Guard(NamedTuple):
 
 
 def _refusals() -> Iterator[tuple[str, str, str, str, str]]:
-    """(name, table, event, condition under which it is refused, sentence) of each row guard."""
+    """Yield (name, table, event, condition of refusal, sentence) of each row guard."""
     for table, rule in GUARDED.items():
         sentence = f"{table} {rule.says}"
         yield f"{table}_no_update", table, "UPDATE", f"NOT ({rule.may_change})", sentence
@@ -266,7 +267,7 @@ def _postgresql() -> Iterator[Guard]:
 
 
 def _guards(connection: BaseDatabaseWrapper) -> list[Guard]:
-    """The guards that this database should have: all of them once all their tables are there."""
+    """Return the guards that this database should have; none until all their tables exist."""
     with connection.cursor() as cursor:
         tables = set(connection.introspection.table_names(cursor))
     if not {*GUARDED, *ASKED} <= tables:
@@ -275,12 +276,12 @@ def _guards(connection: BaseDatabaseWrapper) -> list[Guard]:
 
 
 def _standing(connection: BaseDatabaseWrapper) -> set[Guard]:
-    """Every trigger of the database that is at work, as the database itself defines it."""
+    """Return every active trigger, as the database defines it."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'")
             return {Guard(*row) for row in cursor.fetchall()}
-        # 'D' is switched off, and 'R' is at work on a replica alone: as good as missing.
+        # 'D' is disabled; 'R' fires on a replica only: both count as missing.
         cursor.execute(
             "SELECT t.tgname, c.relname, pg_get_triggerdef(t.oid, true), p.prosrc FROM pg_trigger t"
             " JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid"
@@ -296,7 +297,7 @@ def _not_standing(connection: BaseDatabaseWrapper) -> list[Guard]:
 
 
 def missing(connection: BaseDatabaseWrapper) -> list[str]:
-    """Names of the guards that the database lacks, has switched off, or has otherwise defined."""
+    """Return names of guards that are missing, disabled or differently defined."""
     return [guard.name for guard in _not_standing(connection)]
 
 
@@ -306,7 +307,7 @@ def _drop(connection: BaseDatabaseWrapper, guard: Guard) -> str:
 
 
 def install(connection: BaseDatabaseWrapper) -> None:
-    """Make the guards that are missing. Safe to call again and again."""
+    """Create the missing guards. Safe to call repeatedly."""
     for guard in _not_standing(connection):
         with transaction.atomic(connection.alias), connection.cursor() as cursor:
             cursor.execute(_drop(connection, guard))
@@ -315,9 +316,9 @@ def install(connection: BaseDatabaseWrapper) -> None:
 
 
 def lift(connection: BaseDatabaseWrapper) -> list[Guard]:
-    """Drop the guards, of whatever definition, and return what stood.
+    """Drop the guards, whatever their definition, and return them.
 
-    For the length of a migration, and before tests empty the tables.
+    Used during a migration, and before tests empty the tables.
     """
     standing = [guard for guard in _standing(connection) if guard.table in GUARDED]
     with connection.cursor() as cursor:
@@ -327,12 +328,11 @@ def lift(connection: BaseDatabaseWrapper) -> list[Guard]:
 
 
 def install_after_migrate(using: str, **_kwargs: object) -> None:
-    """Receiver of post_migrate."""
     install(connections[using])
 
 
 def say_what_is_missing() -> None:
-    """Write each missing guard into the log: a server that starts without it must not be silent."""
+    """Log each missing guard, so that a server without it does not start silently."""
     connection = connections["default"]
     log = logging.getLogger("handful.guards")
     try:
@@ -355,7 +355,7 @@ def _sentence(name: str) -> str:
 def answers_are_guarded(
     *, databases: Sequence[str] | None = None, **_kwargs: object
 ) -> list[CheckMessage]:
-    """System check: every guard stands, as it is defined here. `check --database default`."""
+    """System check: every guard is installed as defined here. `check --database default`."""
     return [
         Error(_sentence(name), id="annotation.E001")
         for alias in databases or []

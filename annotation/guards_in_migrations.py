@@ -1,8 +1,8 @@
-"""What goes with each migration: its tables are its own while it runs, and the guards make way.
+"""Each migration runs with its tables locked and the guards lifted.
 
-On PostgreSQL a migration first takes every table, giving way to whoever holds one and asks for
-another, so that `migrate` can run beside people who answer: they wait for it, and neither side is
-stopped. Then the guards are lifted, and put back at its end.
+On PostgreSQL a migration first locks every table. It yields to any transaction that holds one table
+and waits for another, so that `migrate` can run while people answer: they wait, and neither side is
+aborted. Then the guards are lifted, and restored at the end.
 """
 
 import random
@@ -30,15 +30,14 @@ TABLES_ARE_HELD = (
 
 
 def take_all_tables(connection: BaseDatabaseWrapper) -> None:
-    """Lock every table of ours until the transaction ends, and never stand in a circle.
+    """Lock every table of ours until the transaction ends, without deadlocks.
 
-    People who answer lock the same tables in another order. Whoever waits for one of them while it
-    holds another gives way here, before PostgreSQL sees a deadlock and stops either side: all locks
-    go back and are asked for again. What holds a participation's row first, as each step does, is
-    let through by the order.
-    Raises CommandError where one transaction of another's keeps a table for PATIENCE seconds.
+    People who answer lock the same tables in another order. If one of them waits for a table while
+    holding another, this releases all locks and tries again, before PostgreSQL detects a deadlock.
+    The order lets transactions pass that lock a participation's row first, as each step does.
+    Raises CommandError if another transaction holds a table for PATIENCE seconds.
     """
-    # Those of the installed apps: others of the same database may belong to somebody else.
+    # Tables of the installed apps only: other tables in the database may not be ours.
     names = connection.introspection.django_table_names(only_existing=True, include_views=False)
     names.sort(key=lambda name: (name != PARTICIPATION, name))
     tables = ", ".join(connection.ops.quote_name(name) for name in names)
@@ -48,7 +47,7 @@ def take_all_tables(connection: BaseDatabaseWrapper) -> None:
             with transaction.atomic(connection.alias), connection.cursor() as cursor:
                 cursor.execute("SHOW lock_timeout")
                 usual = cursor.fetchone()[0]
-                cursor.execute("SET LOCAL lock_timeout = '100ms'")  # a deadlock is seen after 1 s
+                cursor.execute("SET LOCAL lock_timeout = '100ms'")  # detected after 1 s
                 cursor.execute(f"LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE")
                 cursor.execute("SELECT set_config('lock_timeout', %s, true)", [usual])
             return
@@ -61,13 +60,13 @@ def take_all_tables(connection: BaseDatabaseWrapper) -> None:
 
 
 class Lift(Operation):
-    """The first operation of a migration of our tables: the guards go, in its transaction."""
+    """The first operation of a migration of our tables: drop the guards, in its transaction."""
 
     def __init__(self) -> None:
         self.stood: list[Guard] = []
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """The models stay as they are."""
+        """Leave the models unchanged."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, *_states: Any) -> None:
         if schema_editor.connection.vendor == "postgresql":
@@ -76,7 +75,7 @@ class Lift(Operation):
 
 
 class PutBack(Lift):
-    """The last one: what stood before stands again, where its table still exists."""
+    """The last operation: restore the dropped guards on tables that still exist."""
 
     def __init__(self, lifted: Lift) -> None:
         self.lifted = lifted
@@ -86,15 +85,15 @@ class PutBack(Lift):
             tables = schema_editor.connection.introspection.table_names(cursor)
             for guard in self.lifted.stood:
                 if guard.table in tables:
-                    cursor.execute(guard.trigger)  # a function outlives its trigger
+                    cursor.execute(guard.trigger)  # dropping a trigger leaves its function
 
 
 def go_with_each_migration(plan: Any, **_kwargs: Any) -> None:
-    """Receiver of pre_migrate: lift the guards inside each migration of our tables, no longer.
+    """Receiver of pre_migrate: lift the guards within each migration of our tables.
 
-    SQLite cannot rebuild a table that a trigger names, and data migrations fill guarded columns.
-    Killed or failing, a migration takes the lifting back with the rest of its transaction.
-    Raises CommandError for a plan that goes backwards, before anything is changed.
+    SQLite cannot rebuild a table that a trigger names, and data migrations fill guarded columns. If
+    a migration fails or is killed, its transaction also rolls back the lifting. Raises CommandError
+    for a plan that goes backwards, before any change.
     """
     if any(backwards for _migration, backwards in plan):
         raise CommandError(NO_WAY_BACK)

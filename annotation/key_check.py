@@ -1,8 +1,8 @@
-"""The keys are those that the data were stored under: a row says so, in no way that tells a key.
+"""Check that the keys are those that the data were stored under; rows hold keyed hashes.
 
-Under another WORKER_KEY the same person is somebody new, and takes a task again; under another
-IDENTITY_KEY hardly anybody can be paid. Neither would be noticed, so a server does not start with
-one.
+With another WORKER_KEY a returning person would be new and could repeat a task; with another
+IDENTITY_KEY most people could not be paid. Both errors would be silent, so the server does not
+start.
 """
 
 from collections.abc import Sequence
@@ -21,19 +21,19 @@ NAMES = ("WORKER_KEY", "IDENTITY_KEY")
 
 
 def _value(name: str) -> str:
-    """What is stored for the key: a keyed hash of its name, under the key itself."""
+    """Return the stored value for a key: a keyed hash of its name under the key."""
     key = getattr(settings, name)
     return salted_hmac("annotation.key_check", name, secret=key, algorithm="sha256").hexdigest()
 
 
 def accept(*names: str) -> None:
-    """From now on the keys of those names are the right ones, whatever was stored before."""
+    """Store the current keys of those names as valid, replacing earlier ones."""
     for name in names:
         KeyCheck.objects.update_or_create(name=name, defaults={"value": _value(name)})
 
 
 def wrong() -> str:
-    """Which keys do not fit the data and what to do, in a sentence; else ""."""
+    """Return a sentence with the wrong keys and what to do, or ""."""
     stored = dict(KeyCheck.objects.values_list("name", "value"))
     names = [
         name
@@ -50,9 +50,9 @@ def wrong() -> str:
 
 
 def require() -> None:
-    """Called when a server starts. Raises ImproperlyConfigured for a key that does not fit.
+    """Raise ImproperlyConfigured for a wrong key; called when a server starts.
 
-    A database that cannot be asked now, or that no migration has made yet, is not refused.
+    Passes if the database is unreachable or has not been migrated yet.
     """
     try:
         sentence = wrong()
@@ -63,7 +63,7 @@ def require() -> None:
 
 
 def require_for_command() -> None:
-    """Called by commands that use keys or move money. Raises CommandError as `require` does."""
+    """Raise CommandError for a wrong key; called by commands that use keys or move money."""
     try:
         require()
     except ImproperlyConfigured as error:
@@ -71,7 +71,7 @@ def require_for_command() -> None:
 
 
 def store_after_migrate(using: str, **_kwargs: Any) -> None:
-    """Receiver of post_migrate: note the keys of a database that has none noted."""
+    """Receiver of post_migrate: store the keys if none are stored."""
     if using == "default" and _has_table():
         stored = KeyCheck.objects.values_list("name", flat=True)
         accept(*(name for name in NAMES if name not in set(stored)))

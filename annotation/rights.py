@@ -1,8 +1,8 @@
-"""What everybody may change, in one table for pages and API: each POST of a page, and its twin.
+"""The rights required by POSTs of pages and their API counterparts, in one table.
 
-A page's view and the API's ask the same row which right they need (`right_to`), so neither can
-allow what the other refuses. An address without a twin says why. tests/annotation/test_rights.py
-counts both against the addresses that there are.
+The views of page and API look up the same row (`right_to`), so that both require the same right. An
+address without a counterpart gives a reason. tests/annotation/test_rights.py compares the table
+with the existing addresses.
 """
 
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Post:
-    """What one POST of a page needs, and where a program does the same.
+    """The right required by one POST of a page, and its API counterpart.
 
-    `right` is one of models.RIGHTS in its study, "" where it is about no study: then everybody may
-    do it with what is theirs. `twin` is the name of the API's address, `reason` why there is none.
-    Each leaves an entry in the audit log (config/audit.py), unless `unlogged` says why not; what a
-    waiting page repeats (`is_polled`), at most one in an hour.
+    `right` is one of models.RIGHTS in its study, "" outside studies: then users may change their
+    own objects. `twin` is the name of the API's address, `reason` explains a missing one. Each POST
+    is logged in the audit log (config/audit.py), unless `unlogged` explains why not; polling
+    (`is_polled`) is logged at most once an hour.
     """
 
     right: str
@@ -38,8 +38,8 @@ PROLIFIC = "Prolific alone sends it, signed; it is kept as a WebhookEvent."
 
 FIRST = "It takes a code that the server has printed; the account that it makes is an entry."
 
-# Name of the page's address -> its POST. "participation_decide" is about the analysis and
-# admission; about pay it is a row of its own.
+# Name of the page's address -> its POST. "participation_decide" covers the analysis and admission;
+# decisions on pay have a separate row.
 POSTS = {
     "study_new": Post("", "api_studies"),
     "study_edit": Post("own", "api_study"),
@@ -132,5 +132,5 @@ POSTS = {
 
 
 def right_to(page: str) -> str:
-    """The right that the POST of this page's address needs, and its twin."""
+    """Return the right required by the POST of this page's address and by its counterpart."""
     return POSTS[page].right

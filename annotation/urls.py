@@ -1,4 +1,4 @@
-"""Addresses of the annotators' and the researchers' pages, and of the API."""
+"""Addresses of the annotators' and researchers' pages, and of the API."""
 
 from django.urls import include, path
 

@@ -1,4 +1,4 @@
-"""How quantities are put into words for people, in the language of the page; and its scripts'."""
+"""Quantities in words, in the language of the page, and the translations for its scripts."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -14,14 +14,14 @@ from tasks.sentences import Sentence
 
 # Forms of a sentence with a number: each with the numbers that take it.
 Forms = list[list[str | int]]
-# One number at least of every plural category of every language (CLDR's cardinal rules).
+# Numbers that cover every plural category of every language (CLDR's cardinal rules).
 SAMPLES = (0, 1, 2, 3, 4, 5, 6, 7, 11, 20, 21, 100, 1_000_000)
 
-IN_SECONDS = 120  # below so many, minutes say nothing
+IN_SECONDS = 120  # below it, seconds are shown
 
 
 def in_words(time: timedelta) -> str:
-    """1 h 12 min; 14 s below two minutes."""
+    """Return text such as "1 h 12 min", or "14 s" below two minutes."""
     if 0 < time.total_seconds() < IN_SECONDS:
         return gettext("%(seconds)s s") % {"seconds": max(1, round(time.total_seconds()))}
     hours, minutes = divmod(round(time.total_seconds() / 60), 60)
@@ -30,19 +30,19 @@ def in_words(time: timedelta) -> str:
 
 
 def money(amount: Decimal | str, currency: str) -> str:
-    """12.34 USD; in German 12,34 USD."""
+    """Return text such as "12.34 USD"; in German "12,34 USD"."""
     values = {"amount": number_format(Decimal(amount), 2), "currency": currency}
     return gettext("%(amount)s %(currency)s") % values
 
 
 def invitation(title: str, link: str) -> str:
-    """What a researcher sends to people who may take part."""
+    """Return a researcher's invitation to participants."""
     text = gettext("You are invited to take part in the study “%(title)s”. Start here: %(link)s")
     return text % {"title": title, "link": link}
 
 
 def translated(sentence: Sentence) -> str:
-    """The sentence with its values, as the catalogue of the page has it; else in English."""
+    """Return the sentence with its values, translated if the page's catalogue has it."""
     if sentence.plural:
         text = ngettext(sentence.text, sentence.plural, sentence.number)
     else:
@@ -51,10 +51,10 @@ def translated(sentence: Sentence) -> str:
 
 
 def of_scripts() -> dict[str, str | Forms]:
-    """What the scripts of the page say, by the English sentence; {} for an English page.
+    """Return translations for the page's scripts by English sentence; {} for an English page.
 
-    A script says `gettext("...")` with the English sentence (static/js/sentences.js). A sentence
-    with a number is there under its English singular.
+    A script calls `gettext("...")` with the English sentence (static/js/sentences.js). A sentence
+    with a number is listed under its English singular.
     """
     language = get_language() or settings.LANGUAGE_CODE
     if language == settings.LANGUAGE_CODE:

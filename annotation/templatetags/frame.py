@@ -1,6 +1,6 @@
-"""The frame around a researcher's page, its menu, and cells of tables that hold numbers.
+"""Template tags: menu, notices and help of a researcher's page; times and numeric cells.
 
-Numbers are aligned to the right: points under points.
+Numbers are aligned to the right, with decimal points in line.
 """
 
 import re
@@ -24,7 +24,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def menu(context: dict[str, Any]) -> menus.Menu | None:
-    """The menu that belongs to this page: of its study, of tasks and models, or none."""
+    """Return the menu of this page: of its study, of tasks and models, or none."""
     request = context.get("request")
     if request is None or request.resolver_match is None or not request.user.is_authenticated:
         return None
@@ -37,21 +37,21 @@ def menu(context: dict[str, Any]) -> menus.Menu | None:
 
 @register.simple_tag(takes_context=True)
 def unread(context: dict[str, Any]) -> int:
-    """How many notices the researcher who reads this page has not read."""
+    """Return the number of the researcher's unread notices."""
     user = context.get("user")
     return Notice.objects.filter(user=user, read_at=None).count() if isinstance(user, User) else 0
 
 
 @register.simple_tag(takes_context=True)
 def help_here(context: dict[str, Any]) -> str:
-    """The address of what the documents say about this page."""
+    """Return the address of this page's documentation."""
     match = getattr(context.get("request"), "resolver_match", None)
     return reverse("help_index") + place_of(match and match.url_name)
 
 
 @register.filter
 def moment(at: datetime | None, shape: str = "Y-m-d H:i") -> str:
-    """A time as <time>, in the reader's time zone, which it names; "" for none."""
+    """Render a time as <time>, with the reader's time zone; "" for none."""
     if at is None:
         return ""
     own = timezone.localtime(at)
@@ -64,7 +64,7 @@ register.filter("change_in_words", audit_log.in_words)
 
 @register.simple_tag(takes_context=True)
 def section(context: dict[str, Any]) -> str:
-    """The part of the site that this page belongs to: the first word of its address."""
+    """Return the section of the site: the first part of the page's address."""
     path = getattr(context.get("request"), "path", "")
     first = path.strip("/").split("/")[0]
     of_studies = ("new-study", "compare", "deleted-studies")
@@ -77,5 +77,5 @@ _NUMBER = re.compile(r"[-−+±<≤>≥≈ ]*\.?\d[^a-zA-Z]*( ?(to|of|min|s|h|US
 
 @register.filter
 def is_number(cell: str) -> bool:
-    """Is this text of a cell a number, or the dash for none?"""
+    """Is the text of this cell a number, or the dash for a missing one?"""
     return _NUMBER.fullmatch(str(cell).strip()) is not None
