@@ -28,8 +28,8 @@ def visit(page: Page, study) -> None:
     page.goto(f"/studies/{study.name}/figures/")
 
 
-def drawn(page: Page, number: int = 6, scheme: str = "light") -> None:
-    """Wait until this number of figures is drawn; five take long on a busy machine."""
+def drawn(page: Page, number: int = 4, scheme: str = "light") -> None:
+    """Wait until this number of figures is drawn; four take long on a busy machine."""
     expect(page.locator(f"vega-figure[data-drawn={scheme}]")).to_have_count(number, timeout=60_000)
 
 
