@@ -29,7 +29,7 @@ def visit(page: Page, study) -> None:
 
 
 def drawn(page: Page, number: int = 4, scheme: str = "light") -> None:
-    """Wait until this number of figures is drawn; four take long on a busy machine."""
+    """Wait until this number of figures is drawn; it takes long on a busy machine."""
     expect(page.locator(f"vega-figure[data-drawn={scheme}]")).to_have_count(number, timeout=60_000)
 
 
@@ -98,7 +98,7 @@ def test_a_figure_that_cannot_be_loaded_says_so(open_browser, study):
     page = open_browser(tolerate="status of 404")
     page.route("**/figures/drift.json*", lambda route: route.fulfill(status=404))
     visit(page, study)
-    drawn(page, 5)
+    drawn(page, 3)
     expect(page.get_by_text("The figure could not be loaded")).to_have_count(1)
 
 
@@ -106,7 +106,7 @@ def test_without_javascript_pictures_and_numbers_are_shown(open_browser, study):
     page = open_browser(java_script_enabled=False)
     visit(page, study)
     pictures = page.locator("vega-figure img")
-    expect(pictures).to_have_count(6)
+    expect(pictures).to_have_count(4)
     assert pictures.first.bounding_box()["width"] > 200
     expect(page.get_by_role("link", name="Data of Shot curve as CSV")).to_be_visible()
     page.get_by_text("Numbers of shot curve", exact=True).click()
