@@ -64,11 +64,10 @@ class LinesRenderer(_Streamed):
 
 
 class RowsView(ApiView):
-    """A list of rows as JSON: `queryset` returns the filtered rows, `row` converts one.
+    """A list of rows, page after page."""  # shown in the document of the API
 
-    `filters`: parameter -> (lookup, choices); None as choices accepts any text.
-    """
-
+    # `queryset` returns the filtered rows, `row` converts one to JSON. `filters`: parameter ->
+    # (lookup, choices); None as choices accepts any text.
     columns: ClassVar[Sequence[Column]]
     kinds: ClassVar[Mapping[str, type[serializers.Field]]] = {}  # of columns that are not texts
     summary: ClassVar[str] = ""
