@@ -11,4 +11,4 @@ class AnalysisConfig(AppConfig):
 
         jobs.MODULES["release"] = "analysis.export.bundle_job"
         jobs.MODULES["report"] = "analysis.documents.results"
-        jobs.MODULES["bootstrap"] = "analysis.tables.findings"
+        jobs.MODULES["bootstrap"] = "analysis.scores.findings"

@@ -1,24 +1,21 @@
 """URLs of tables, exports and figures, and those of /api/v1/ that return results.
 
-The other URLs of /api/v1/ are in annotation/api/urls.py.
+The other URLs of /api/v1/ are in annotation/urls_api.py.
 """
 
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
-from analysis.pages import (
-    api,
-    api_models,
-    api_results,
-    api_rows,
-    examples,
-    figures,
-    models,
-    report,
-    tables,
-)
-from annotation.api.views import Unknown
+from analysis.documents import pages as report
+from analysis.examples import pages as examples
+from analysis.export import api, api_rows
+from analysis.figures import pages as figures
+from analysis.models import api as api_models
+from analysis.models import pages as models
+from analysis.scores import api as api_results
+from analysis.scores import pages as tables
 from annotation.monitoring.sample import LARGEST_EXPORT
+from annotation.web.views import Unknown
 from tasks import uploads
 
 # Below studies/NAME/.

@@ -10,14 +10,13 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from annotation import audited as _audited  # noqa: F401  # it listens
         from annotation import guards, guards_in_migrations, key_check
+        from annotation.audit import signals as _audited  # noqa: F401  # it listens
         from annotation.notices import collecting, webhooks
-        from annotation.platforms import links, panel
-        from annotation.platforms.prolific import door as prolific_door
-        from annotation.platforms.prolific import sync as prolific_sync
-        from annotation.recruitment import doors, expiry
-        from annotation.steps import erasure
+        from annotation.privacy import erasure
+        from annotation.prolific import door as prolific_door
+        from annotation.prolific import sync as prolific_sync
+        from annotation.recruitment import doors, expiry, links, panel
         from tasks import jobs, periodic
 
         doors.DOORS += [

@@ -3,7 +3,7 @@
 from django.urls import include, path
 
 urlpatterns = [
-    path("", include("annotation.pages.researcher.urls")),
-    path("", include("annotation.pages.worker.urls")),
-    path("api/v1/", include("annotation.api.urls")),
+    path("", include("annotation.urls_researcher")),
+    path("", include("annotation.participation.urls")),
+    path("api/v1/", include("annotation.urls_api")),
 ]

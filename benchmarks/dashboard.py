@@ -80,7 +80,7 @@ def make() -> int:
 def _fill(scenario) -> int:
     """Take every seat with a person who answered everything, or half of it on the last seat."""
     from annotation.models import LedgerEntry
-    from annotation.steps import signs
+    from annotation.protocol import signs
 
     rng = random.Random(scenario.pk)
     answers = 0

@@ -94,8 +94,8 @@ def seats(number: int) -> list[str]:
     from django.core.management import call_command
 
     from annotation.models import Kind, Study, Worker
+    from annotation.protocol import training_step
     from annotation.recruitment import consent, seats
-    from annotation.steps import training_step
     from annotation.study import design, lifecycle
     from tasks.cards import parse_card
     from tasks.importing import import_task, read_clues

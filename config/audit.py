@@ -18,8 +18,8 @@ from django.dispatch import Signal
 from django.http import HttpRequest, HttpResponse
 
 from annotation.models import ApiToken, AuditEntry, Study, Topic, request_now
-from annotation.pages.fields import is_shown_again
-from annotation.rights import POSTS
+from annotation.web.fields import is_shown_again
+from annotation.web.rights import POSTS
 from config.addresses import is_of_annotators
 from tasks.clock import database_now
 

@@ -27,7 +27,7 @@ from annotation.models import (
     StudyStatus,
     WebhookEvent,
 )
-from annotation.money import ledger
+from annotation.pay import ledger
 from tasks.models import Job, PeriodicPart
 
 RUNNING = (StudyStatus.OPEN, StudyStatus.PAUSED)

@@ -24,7 +24,7 @@ from django.views.csrf import csrf_failure as django_csrf_failure
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
-from annotation import access
+from annotation.web import access
 from config import users
 from config.addresses import is_of_researchers, page_above
 from config.sign_in import TooManyAttempts
@@ -130,7 +130,7 @@ def sign_in_page(request: HttpRequest, status: int, **context: Any) -> HttpRespo
 
 
 def _to_send_again(request: HttpRequest, kept: Kept, status: int) -> HttpResponse:
-    return render(request, "researcher/kept_form.html", {"kept": kept}, status=status)
+    return render(request, "web/kept_form.html", {"kept": kept}, status=status)
 
 
 class PagesInstead:
@@ -214,4 +214,4 @@ def _signed_in_twice(request: HttpRequest) -> HttpResponse:
         return sign_in_page(request, 403, is_stale=True)
     if kept is not None:
         return _to_send_again(request, kept, 403)
-    return render(request, "researcher/signed_in_already.html", status=403)
+    return render(request, "web/signed_in_already.html", status=403)

@@ -21,8 +21,8 @@ from django.shortcuts import render
 from django.views.defaults import page_not_found
 from whitenoise.middleware import WhiteNoiseFileResponse
 
-from annotation.api import problems
-from annotation.api.authentication import has_token
+from annotation.web import problems
+from annotation.web.authentication import has_token
 from config import logs
 from tasks import disk
 from tasks.uploads import AT_ONCE, MAX_BODY

@@ -9,8 +9,8 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views.defaults import permission_denied
 
-from annotation.api import problems
-from annotation.steps.blinding import ScoresHidden
+from annotation.protocol.blinding import ScoresHidden
+from annotation.web import problems
 from config import health, logs
 
 log = logging.getLogger("handful.refusals")
@@ -25,7 +25,7 @@ def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403 with the reason; for results that are still hidden, within the pages of the study."""
     if isinstance(exception, ScoresHidden):
         context = {"study": exception.study, "reason": str(exception)}
-        return render(request, "researcher/scores_hidden.html", context, status=403)
+        return render(request, "web/scores_hidden.html", context, status=403)
     return permission_denied(request, exception)
 
 

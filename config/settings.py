@@ -223,7 +223,7 @@ SITE_URL = os.environ.get("SITE_URL", "").rstrip("/")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Researchers' pages are in English. Annotators' pages are in the language of the study
-# (annotation/access.py), whatever the browser requests; docs/contributing.md#languages.
+# (annotation/web/access.py), whatever the browser requests; docs/contributing.md#languages.
 LANGUAGE_CODE = "en"
 LANGUAGES = [
     ("en", "English"),
@@ -327,13 +327,13 @@ REST_FRAMEWORK = {
     # Tokens first: their scheme is in the 401 that programs need. The session is for the page of
     # the OpenAPI document, which sends test requests.
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "annotation.api.authentication.TokenAuthentication",
+        "annotation.web.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_THROTTLE_CLASSES": ["annotation.api.authentication.PerHolder"],
+    "DEFAULT_THROTTLE_CLASSES": ["annotation.web.authentication.PerHolder"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "EXCEPTION_HANDLER": "annotation.api.problems.as_problem",
+    "EXCEPTION_HANDLER": "annotation.web.problems.as_problem",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
 }
 SPECTACULAR_SETTINGS = {
@@ -343,7 +343,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "annotation.api.problems.document",
+        "annotation.web.problems.document",
     ],
     "ENUM_NAME_OVERRIDES": {
         "KindEnum": "annotation.models.Kind",

@@ -28,9 +28,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
-from annotation.pages.qr import svg
 from annotation.recruitment import identities
 from annotation.recruitment.start_limit import client_address
+from annotation.web.qr import svg
 
 # The longest waiting times: the windows of "login_failed" and of "login_failed_name".
 OF_ADDRESS, OF_NAME = timedelta(minutes=15), timedelta(minutes=1)

@@ -37,17 +37,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from annotation.access import ResearcherRequest
-from annotation.models import AuditEntry, Invitation, Preferences, Topic
-from annotation.pages.fields import is_shown_again
-from annotation.pages.researcher.accounts import (
+from annotation.accounts import closing as accounts
+from annotation.accounts.pages import (
     AddressForm,
     FirstOwnerForm,
     InvitationForm,
     TimeZoneForm,
     UserForm,
 )
-from annotation.study import accounts, team
+from annotation.models import AuditEntry, Invitation, Preferences, Topic
+from annotation.study import team
+from annotation.web.access import ResearcherRequest
+from annotation.web.fields import is_shown_again
 from config.sessions import TIME_ZONE
 from tasks import mail
 from tasks.clock import database_now

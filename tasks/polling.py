@@ -26,7 +26,7 @@ def poll(request: HttpRequest, job: Job, address: str) -> HttpResponse:
         "job_address": request.get_full_path(),
         "has_queue": jobs.send is not None,
     }
-    return render(request, "researcher/_job_progress.html", context)
+    return render(request, "web/_job_progress.html", context)
 
 
 def go_to(request: HttpRequest, address: str) -> HttpResponse:

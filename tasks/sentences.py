@@ -2,7 +2,7 @@
 
 `sentence` and `counted` mark a sentence for the catalogues (.ci/catalogues.py searches for their
 names, so their arguments must be literals). They return the English text with the values of its
-placeholders; pages look up the translation (annotation/wording.py).
+placeholders; pages look up the translation (annotation/web/wording.py).
 """
 
 from dataclasses import dataclass, field

@@ -43,8 +43,9 @@ from django.test import Client  # noqa: E402
 from django.test.utils import setup_test_environment  # noqa: E402
 
 from annotation.models import Kind, Study  # noqa: E402
+from annotation.privacy import withdrawal  # noqa: E402
+from annotation.protocol import exclusion, training_step  # noqa: E402
 from annotation.recruitment import consent  # noqa: E402
-from annotation.steps import exclusion, training_step, withdrawal  # noqa: E402
 from annotation.study import lifecycle  # noqa: E402
 from tests import factories  # noqa: E402
 

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import ApiToken, Kind, Participation, Scenario, Status, Study, Turn, Worker
-from annotation.platforms.prolific import studies
+from annotation.prolific import studies
+from annotation.protocol import answering, training_step
 from annotation.recruitment import consent, identities, seats
-from annotation.steps import answering, training_step
 from annotation.study import consequences, design, lifecycle
 from tasks.cards import parse_card
 from tasks.formats import Record, SplitFile
@@ -255,8 +255,8 @@ def make_study(owner, *tasks: Task, status: str = "open", **fields: Any) -> Stud
         "shots": [0, 2],
         "annotators": 2,
         "seed": 7,
-        "estimated_minutes": 60,  # tests/annotation/test_minutes.py covers the time of each task
-        # Most tests read scores; tests/annotation/test_scores_hidden.py covers the default.
+        "estimated_minutes": 60,  # study/test_minutes.py covers the time of each task
+        # Most tests read scores; protocol/test_scores_hidden.py covers the default.
         "hide_test_scores": False,
     }
     study = Study(owner=owner, **(defaults | fields))

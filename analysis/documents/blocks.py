@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from django.utils.text import slugify
 
-from analysis.tables.markup import markdown
+from analysis.scores.markup import markdown
 from tasks import columns as table_columns
 from tasks.columns import Column
 

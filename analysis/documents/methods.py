@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from analysis.cross_task.cross_task import QUESTION
 from analysis.documents import planned_analysis, recruitment, results, wording
 from analysis.documents.blocks import Paragraph
 from analysis.documents.study_record import PLATFORMS, StudyRecord
@@ -17,9 +18,8 @@ from analysis.documents.wording import (
 )
 from analysis.stats import two_way
 from analysis.stats.uncertainty import RESAMPLES
-from analysis.tables.cross_task import QUESTION
 from annotation.models import Status, StudyStatus
-from annotation.money.ledger import in_currency
+from annotation.pay.ledger import in_currency
 from annotation.study import gates, own_questions
 from tasks.answer_keys import LONG_TEXT, NUMBER, OPTION, SHORT_TEXT
 

@@ -9,30 +9,27 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
+from analysis.cross_task import upstream
+from analysis.examples import gold_audit
 from analysis.figures import data as figure_data
-from analysis.stats.two_way import BOTH
-from analysis.tables import (
+from analysis.models import differences, leaderboard, model_runs, models_columns
+from analysis.models import models as model_tables
+from analysis.scores import (
     attrition,
-    differences,
     findings,
     findings_columns,
     frames,
-    gold_audit,
-    leaderboard,
     marks,
     metrics,
-    model_runs,
-    models_columns,
     performance,
     rendering,
     sensitivity,
     training,
-    upstream,
 )
-from analysis.tables import models as model_tables
-from analysis.tables.attrition import ADMISSION, ATTRITION, SAMPLE
-from analysis.tables.columns import ASSUMES, Table
-from analysis.tables.markup import PaperTable, as_latex
+from analysis.scores.attrition import ADMISSION, ATTRITION, SAMPLE
+from analysis.scores.columns import ASSUMES, Table
+from analysis.scores.markup import PaperTable, as_latex
+from analysis.stats.two_way import BOTH
 from annotation.models import Kind, Study
 from tasks.columns import Column
 from tasks.metrics import recipe

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from analysis.cross_task import cross_task, upstream
 from analysis.documents.blocks import Block, Bullets, Facts, Grid, Paragraph, meanings
 from analysis.documents.wording import (
     AT_LEAST,
@@ -24,7 +25,6 @@ from analysis.documents.wording import (
 from analysis.stats import power, significance
 from analysis.stats.two_way import BOTH, RUNS
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
-from analysis.tables import cross_task, upstream
 from annotation.models import Kind, Study
 from annotation.study import gates
 from tasks.answer_keys import LABEL, OPTION

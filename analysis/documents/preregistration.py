@@ -42,8 +42,8 @@ from analysis.documents.wording import (
     stopping,
     way,
 )
-from analysis.tables.performance import FAMILY_NAMES
-from analysis.tables.sensitivity import SECONDS, TRAINING
+from analysis.scores.performance import FAMILY_NAMES
+from analysis.scores.sensitivity import SECONDS, TRAINING
 from annotation.models import Study
 from annotation.study import gates
 from tasks.paper import place

@@ -6,9 +6,9 @@ from typing import Any
 from analysis.documents.blocks import Block, Grid, Paragraph, meanings
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import PLANNED, Manifest, Verbs, shots_of
-from analysis.tables import attrition, sensitivity
-from analysis.tables.attrition import ADMISSION, ATTRITION
-from analysis.tables.columns import ASSUMES, FEW
+from analysis.scores import attrition, sensitivity
+from analysis.scores.attrition import ADMISSION, ATTRITION
+from analysis.scores.columns import ASSUMES, FEW
 from annotation.models import Kind
 from tasks.columns import on_page
 

@@ -35,13 +35,13 @@ from analysis.documents.blocks import (
 )
 from analysis.documents.study_record import Amount, StudyRecord
 from analysis.documents.wording import moment, recomputed, same_recipe
-from analysis.tables import columns, marks, rendering
-from analysis.tables.attrition import SAMPLE
-from analysis.tables.performance import PerformanceTable, kinds_of, versions
+from analysis.scores import columns, marks, rendering
+from analysis.scores.attrition import SAMPLE
+from analysis.scores.performance import PerformanceTable, kinds_of, versions
 from annotation.models import Kind, Qualification, Reason, Status, Study
-from annotation.money.ledger import in_currency
 from annotation.monitoring.sample import about_export
-from annotation.wording import in_words
+from annotation.pay.ledger import in_currency
+from annotation.web.wording import in_words
 from tasks.columns import NOTHING, Column
 
 

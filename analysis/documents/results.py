@@ -15,23 +15,15 @@ from django.conf import settings
 
 from analysis.documents.blocks import Block, Grid, Paragraph, Picture, meanings
 from analysis.documents.study_record import StudyRecord
+from analysis.examples import gold_audit
 from analysis.figures import data as figure_data
 from analysis.figures.data import can_draw
-from analysis.tables import (
-    ceilings,
-    differences,
-    findings,
-    findings_columns,
-    gold_audit,
-    metrics,
-    model_runs,
-    models_columns,
-    published,
-)
-from analysis.tables.columns import ASSUMES, FEW
-from analysis.tables.findings import Finding, is_small
-from analysis.tables.scores import Score
-from analysis.tables.tested import contrasts
+from analysis.models import differences, model_runs, models_columns
+from analysis.scores import ceilings, findings, findings_columns, metrics, published
+from analysis.scores.columns import ASSUMES, FEW
+from analysis.scores.findings import Finding, is_small
+from analysis.scores.scores import Score
+from analysis.scores.tested import contrasts
 from annotation.models import Kind, ModelRun, Status, Study
 from annotation.study import compared_files
 from tasks import jobs

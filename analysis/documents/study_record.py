@@ -20,9 +20,9 @@ from django.db.models import Avg, Count, Q, QuerySet, Sum, prefetch_related_obje
 
 from analysis.documents import wording
 from analysis.heavy import pd
-from analysis.tables import findings, frames, marks
-from analysis.tables import models as model_tables
-from analysis.tables.attrition import sample
+from analysis.models import models as model_tables
+from analysis.scores import findings, frames, marks
+from analysis.scores.attrition import sample
 from annotation.models import (
     ANALYSED,
     Activity,
@@ -39,9 +39,9 @@ from annotation.models import (
     Study,
     Topic,
 )
-from annotation.money import ledger
 from annotation.monitoring import funnel
 from annotation.monitoring.sample import Row
+from annotation.pay import ledger
 from annotation.study import compared_files
 from tasks.models import Example, Split, Task
 from tasks.paper import place

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from analysis.tables import (
+from analysis.cross_task import cross_task
+from analysis.examples import difficulty
+from analysis.models import models_columns
+from analysis.scores import (
     attrition,
     ceilings,
-    cross_task,
-    difficulty,
     findings_columns,
     metrics,
-    models_columns,
     rendering,
     sensitivity,
     training,

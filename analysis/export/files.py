@@ -33,7 +33,7 @@ from analysis.export.rows import (
     scenarios_rows,
     spans_rows,
 )
-from analysis.tables import frames, marks
+from analysis.scores import frames, marks
 from annotation.models import Study
 from tasks.csv_files import moment, write_csv
 

@@ -10,14 +10,14 @@ from typing import Any
 from django.template.loader import render_to_string
 from django.utils.translation import get_language, get_language_bidi
 
-from annotation.access import in_study_language
 from annotation.models import Scenario, Step, Study
-from annotation.pages.worker.forms import ComprehensionForm
-from annotation.pages.worker.reveal import Reveal, reveal_page
-from annotation.pages.worker.state import instructions_of
-from annotation.pages.worker.turn import TurnPage
+from annotation.participation.forms import ComprehensionForm
+from annotation.participation.reveal import Reveal, reveal_page
+from annotation.participation.state import instructions_of
+from annotation.participation.turn import TurnPage
 from annotation.study import cross_task, screening
 from annotation.study.consent_text import as_html
+from annotation.web.access import in_study_language
 from tasks.cards import Card
 from tasks.comparison import compare_answer
 from tasks.models import Example, Task
@@ -86,7 +86,7 @@ def _page(template: str, title: str, context: dict[str, Any]) -> str:
         "language": get_language(),
         "is_mirrored": get_language_bidi(),
     }
-    return render_to_string("researcher/seen.html", shown | context)
+    return render_to_string("export/seen.html", shown | context)
 
 
 def _consent(study: Study, card: Card) -> str:
@@ -97,7 +97,7 @@ def _consent(study: Study, card: Card) -> str:
         "consent_html": as_html(study.consent_text),
         "consent_url": "#",
     }
-    return _page("worker/_consent.html", "Consent", context)
+    return _page("participation/_consent.html", "Consent", context)
 
 
 def _instructions(scenario: Scenario, upstream: Task | None = None) -> str:
@@ -115,7 +115,7 @@ def _instructions(scenario: Scenario, upstream: Task | None = None) -> str:
     }
     if study.comprehension_questions.strip():
         context["questions_form"] = ComprehensionForm(study)
-    return _page("worker/_instructions.html", f"{card.title}: instructions", context)
+    return _page("participation/_instructions.html", f"{card.title}: instructions", context)
 
 
 def _reveal_page(scenario: Scenario) -> str:
@@ -159,7 +159,7 @@ def _turn(
         reveal=_reveal(task, example) if is_revealed else None,
     )
     context = {"turn": turn, "card": card}
-    return _page("worker/_turn.html", f"{card.title}: {turn.state}", context)
+    return _page("participation/_turn.html", f"{card.title}: {turn.state}", context)
 
 
 def _reveal(task: Task, example: Example) -> Reveal:

@@ -12,13 +12,15 @@ from typing import Any
 
 from django.db.models import Count, Q, Sum
 
+from analysis.cross_task import cross_task
 from analysis.documents.study_record import StudyRecord
 from analysis.export.columns import COLUMNS
-from analysis.tables import cross_task, metrics, models_columns, performance, rendering, training
-from analysis.tables import models as model_tables
-from analysis.tables.columns import cell, json_list, number
-from analysis.tables.performance import LongRow
-from analysis.tables.test_sets import texts_of, texts_of_upstream
+from analysis.models import models as model_tables
+from analysis.models import models_columns
+from analysis.scores import metrics, performance, rendering, training
+from analysis.scores.columns import cell, json_list, number
+from analysis.scores.performance import LongRow
+from analysis.scores.test_sets import texts_of, texts_of_upstream
 from annotation.models import (
     Allocation,
     Decision,

@@ -24,8 +24,8 @@ from analysis.documents.wording import moment
 from analysis.export import dictionary, files, pages_seen, publishing, screenshots
 from analysis.export.columns import COLUMNS
 from analysis.figures import data as figure_data
-from analysis.tables import performance
-from analysis.tables.markup import as_csv, as_latex
+from analysis.scores import performance
+from analysis.scores.markup import as_csv, as_latex
 from annotation.models import Kind, Study
 from annotation.recruitment import identities
 from tasks.cards import Card
@@ -272,7 +272,7 @@ def _write_documents(
         }  # fmt: skip
         texts = {
             "md": blocks.as_markdown(document),
-            "html": render_to_string("researcher/offline.html", context),
+            "html": render_to_string("export/offline.html", context),
         }
         for ext, text in texts.items():
             rounded = name == "report" and round_times

@@ -7,29 +7,20 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from analysis.examples import difficulty, gold_audit
 from analysis.export.columns import ALLOCATED, COLUMNS
 from analysis.heavy import pd
-from analysis.tables import (
-    ceilings,
-    differences,
-    difficulty,
-    findings,
-    frames,
-    gold_audit,
-    means,
-    models_columns,
-    sensitivity,
-    tested,
-)
-from analysis.tables.attrition import ATTRITION
-from analysis.tables.columns import cell, in_file, json_list, number
-from analysis.tables.findings_columns import COLUMNS as TABLES
-from analysis.tables.performance import kinds
-from analysis.tables.test_sets import spans_in_order, texts_by_turn, texts_of
+from analysis.models import differences, models_columns
+from analysis.scores import ceilings, findings, frames, means, sensitivity, tested
+from analysis.scores.attrition import ATTRITION
+from analysis.scores.columns import cell, in_file, json_list, number
+from analysis.scores.findings_columns import COLUMNS as TABLES
+from analysis.scores.performance import kinds
+from analysis.scores.test_sets import spans_in_order, texts_by_turn, texts_of
 from annotation.models import Status, Step, Study, Turn
-from annotation.money.ledger import elapsed_seconds, waiting_time
 from annotation.monitoring import flags, funnel
-from annotation.steps import signs
+from annotation.pay.ledger import elapsed_seconds, waiting_time
+from annotation.protocol import signs
 from annotation.study import screening
 from annotation.study.manifest import splits_of
 from tasks.answers import highest_s1

@@ -15,7 +15,7 @@ from typing import Any
 
 from django.contrib.staticfiles import finders
 
-from annotation.pages.worker.question import WIDGETS
+from annotation.participation.question import WIDGETS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Added to Playwright's own flags, which include: headless, no sandbox (only our files are opened,

@@ -21,11 +21,11 @@ from analysis.figures import charts, humans_models, paper_widths
 from analysis.figures.humans_models import OF_FIGURES as COLUMNS
 from analysis.figures.humans_models import OVER_SPLITS, ShotRow
 from analysis.heavy import alt, pd
+from analysis.scores import frames, marks, means, published, test_sets
+from analysis.scores.columns import number
+from analysis.scores.findings import state
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH
-from analysis.tables import frames, marks, means, published, test_sets
-from analysis.tables.columns import number
-from analysis.tables.findings import state
 from annotation.models import Answer, Kind, Step, Study
 from annotation.study import compared_files
 from tasks import columns as table_columns

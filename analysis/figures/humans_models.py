@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass
 from operator import attrgetter
 
 from analysis.heavy import pd, special
+from analysis.models import models as model_tables
+from analysis.scores.columns import SCORE, between, signed_between, signed_points
+from analysis.scores.scores import Score
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH, PEOPLE
-from analysis.tables import models as model_tables
-from analysis.tables.columns import SCORE, between, signed_between, signed_points
-from analysis.tables.scores import Score
 from annotation.models import Kind, Study
 from tasks.columns import Column
 

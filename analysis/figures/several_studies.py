@@ -13,7 +13,7 @@ from typing import Any
 from analysis.figures import charts, humans_models
 from analysis.figures import data as figure_data
 from analysis.figures.humans_models import SeriesRow
-from analysis.tables import marks, test_sets
+from analysis.scores import marks, test_sets
 from annotation.models import Kind, Study
 from tasks.columns import NOTHING, Column
 from tasks.formats import digest_of

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.heavy import np
+from analysis.models import model_runs
+from analysis.scores import frames
+from analysis.scores.performance import PerformanceTable, kinds_of, performance
 from analysis.stats.uncertainty import t_interval_of_scores
-from analysis.tables import frames, model_runs
-from analysis.tables.performance import PerformanceTable, kinds_of, performance
 from annotation.models import Kind, Study
 from annotation.study import compared_files
 from tasks.columns import points

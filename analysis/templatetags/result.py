@@ -6,15 +6,16 @@ from typing import Any
 from django import template
 
 from analysis.figures import so_far
-from analysis.tables import marks, planned_power
+from analysis.planning import planned_power
+from analysis.scores import marks
 from annotation.models import Study
-from annotation.steps import blinding
+from annotation.protocol import blinding
 from tasks.models import Task
 
 register = template.Library()
 
 
-@register.inclusion_tag("researcher/_card_result.html")
+@register.inclusion_tag("monitoring/_card_result.html")
 def result_so_far(study: Study) -> dict[str, Any]:
     """The card with the shot curve of people and models, and the table of its numbers."""
     if blinding.are_covered(study):

@@ -39,7 +39,7 @@ class ApiToken(models.Model):
     """A token of one researcher: its scopes, its study (None: all) and its expiry.
 
     It never allows more than its owner's role: each request passes the access checks of pages
-    (annotation/access.py).
+    (annotation/web/access.py).
     """
 
     owner = models.ForeignKey(

@@ -13,7 +13,7 @@ from tasks.models.choices import one_of
 class ModelAnnotator(models.Model):
     """The identity of a worker of the kind model: a model on one training file, n-th replicate.
 
-    The worker's key is the keyed hash of all these fields (annotation/platforms/links.py), so no
+    The worker's key is the keyed hash of all these fields (annotation/recruitment/links.py), so no
     two workers share them. At zero shots there is no split.
     """
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from django.db.models import Q, QuerySet, Sum
 
 from annotation.models import Kind, LedgerEntry, PaymentBatch, Study
-from annotation.money import ledger
+from annotation.pay import ledger
 
 
 @dataclass(frozen=True)

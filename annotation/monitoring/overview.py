@@ -20,8 +20,8 @@ from annotation.models import (
     Study,
     StudyStatus,
 )
-from annotation.money import ledger
 from annotation.monitoring.costs import of_people, sums_by_status
+from annotation.pay import ledger
 from tasks.clock import database_now
 from tasks.columns import Column
 

@@ -20,7 +20,7 @@ from annotation.models import (
     Study,
     Turn,
 )
-from annotation.steps import blinding
+from annotation.protocol import blinding
 from tasks.columns import Column
 from tasks.models import Example, Split
 

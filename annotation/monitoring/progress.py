@@ -23,8 +23,8 @@ from annotation.monitoring.funnel import (
     with_training_size,
 )
 from annotation.monitoring.seats import SEATS, Pace, Seats
-from annotation.steps import exclusion
-from annotation.wording import in_words
+from annotation.protocol import exclusion
+from annotation.web.wording import in_words
 from tasks.clock import database_now
 from tasks.columns import Column
 

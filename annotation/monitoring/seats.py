@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from annotation.models import Kind, Scenario, Status, Study, StudyStatus
 from annotation.monitoring.funnel import ROBOTS, Funnel
-from annotation.wording import in_words
+from annotation.web.wording import in_words
 from tasks.clock import database_now
 from tasks.columns import Column
 

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from django.utils.timezone import localtime
 
 from annotation.models import Kind, Qualification, Study, StudyStatus
-from annotation.money import budget, ledger
 from annotation.monitoring.progress import Progress
-from annotation.wording import in_words
+from annotation.pay import budget, ledger
+from annotation.web.wording import in_words
 
 QUIET = timedelta(hours=6)
 # From this many verdicts on, mostly failures, the rule may be at fault rather than the people.

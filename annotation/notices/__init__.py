@@ -1,4 +1,4 @@
-"""Messages about a study: notices to researchers, signed webhooks, and the audit log.
+"""Messages about a study: notices to researchers, and signed webhooks.
 
 Begin with webhooks.py (events), then sending.py (delivery and allowed addresses). None of this runs
 in an annotator's request: events are read from stored rows.

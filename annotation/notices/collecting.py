@@ -21,9 +21,9 @@ from django.urls import reverse
 from annotation.models import AuditEntry, Notice, NoticeAbout, NoticeSwitch, Study, StudyStatus
 from annotation.models.study import RIGHTS, Role
 from annotation.models.webhook import ENDED, WITH_MAKER
-from annotation.money import budget
 from annotation.monitoring import progress, todo
 from annotation.notices import webhooks
+from annotation.pay import budget
 from tasks import mail
 from tasks.clock import database_now
 from tasks.models import Job, PeriodicPart

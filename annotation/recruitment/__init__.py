@@ -1,4 +1,5 @@
-"""From arrival to consent: access lists, seats and identities.
+"""From arrival to consent: access lists, seats, identities, links and panels.
 
-Begin with seats.py. This package knows platforms only through the types in doors.py.
+Begin with seats.py. A platform implements the types of doors.py; the open link, personal links and
+panels are here, and registry.py has all of them. This package does not know Prolific.
 """

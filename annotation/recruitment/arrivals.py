@@ -8,7 +8,7 @@ from annotation.models import (
     Submission,
     Worker,
 )
-from annotation.money import budget
+from annotation.pay import budget
 from annotation.recruitment import expiry, identities, seats
 from annotation.recruitment.doors import Door, Identity
 from annotation.recruitment.identities import worker_key

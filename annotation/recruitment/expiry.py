@@ -12,7 +12,7 @@ from annotation.models import (
     Study,
     StudyStatus,
 )
-from annotation.money import budget
+from annotation.pay import budget
 from tasks.clock import database_now
 
 

@@ -18,7 +18,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Concat
 
 from annotation.models import LIVE, LedgerEntry, PaymentBatch, Study
-from annotation.money import ledger
+from annotation.pay import ledger
 
 # Handful's codes, and names of models, are case-sensitive.
 OUR_OWN = frozenset({"link", "personal", "simulated", "browser", "model"})

@@ -20,7 +20,7 @@ from annotation.models import (
     Study,
     StudyStatus,
 )
-from annotation.money import budget
+from annotation.pay import budget
 from annotation.recruitment import eligibility
 from annotation.study import cross_task
 from tasks.clock import database_now

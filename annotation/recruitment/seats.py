@@ -34,7 +34,7 @@ from annotation.models import (
     StudyStatus,
     Worker,
 )
-from annotation.money import budget
+from annotation.pay import budget
 from annotation.recruitment import eligibility, expiry, refusals
 from annotation.recruitment.refusals import RecruitmentError
 from tasks.clock import database_now

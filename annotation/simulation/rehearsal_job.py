@@ -14,10 +14,10 @@ from django.contrib.auth.models import User
 from django.core import signing
 from django.urls import reverse
 
-from annotation.access import in_study_language
 from annotation.models import Decision, Kind, Participation, Status, Study, StudyStatus
-from annotation.platforms.links import COOKIE_SALT
+from annotation.recruitment.links import COOKIE_SALT
 from annotation.simulation.robots import InProcess, Knowledge, RobotError, policy_of, walk
+from annotation.web.access import in_study_language
 from tasks import jobs
 from tasks.clock import database_now
 from tasks.models import Job

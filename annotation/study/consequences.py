@@ -10,7 +10,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 from annotation.models import Study
-from annotation.money import ledger
+from annotation.pay import ledger
 from annotation.study import design, minutes
 from tasks.models import Task
 

@@ -26,7 +26,7 @@ from annotation.models import (
     Study,
     Topic,
 )
-from annotation.money import ledger
+from annotation.pay import ledger
 from annotation.study import (
     audience,
     contradictions,

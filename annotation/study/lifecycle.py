@@ -22,7 +22,7 @@ from annotation.models import (
     StudyManifest,
     Topic,
 )
-from annotation.money import budget, ledger
+from annotation.pay import budget, ledger
 from annotation.study import compared_files, consent_text, consequences, cross_task, design, minutes
 from annotation.study.design import DesignError, check_design, missing
 from annotation.study.design_file import FORM_FIELDS, LISTS

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from annotation.models import Study
-from annotation.money import ledger
+from annotation.pay import ledger
 from annotation.study import cross_task, data_warnings, design_file, screening
 from annotation.study.gates import OTHERS_NEEDED
 from tasks.formats import digest_of

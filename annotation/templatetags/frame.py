@@ -14,10 +14,10 @@ from django.utils import timezone
 from django.utils.dateformat import format as date_format
 from django.utils.html import format_html
 
+from annotation.audit import log as audit_log
 from annotation.models import Notice, Study
-from annotation.notices import audit_log
-from annotation.pages.researcher import menu as menus
-from annotation.pages.researcher.menu import place_of
+from annotation.web import menu as menus
+from annotation.web.menu import place_of
 
 register = template.Library()
 

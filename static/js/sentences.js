@@ -2,7 +2,7 @@
  * The sentences of these scripts in the language of the page.
  *
  * The English sentence is the key, so an English page needs no table. Other pages have one
- * (annotation/wording.py: of_scripts): {English: translated}, and for a sentence with a number
+ * (annotation/web/wording.py: of_scripts): {English: translated}, and for a sentence with a number
  * {English singular: [[form, ...numbers that take it], ...]}. The browser's plural categories select
  * the form: that of a number of the same category. Missing translations appear in English. The import
  * has no side effects, so this file also runs in Node.

@@ -12,14 +12,15 @@ from django.db import connection
 from django.test import override_settings
 
 from annotation.models import Arm, Participation, Scenario, Status, Study
-from annotation.platforms.prolific import drafts, studies, sync
+from annotation.privacy import withdrawal
+from annotation.prolific import drafts, studies, sync
+from annotation.protocol import comprehension, exclusion, training_step
 from annotation.recruitment import consent, expiry
-from annotation.steps import comprehension, exclusion, training_step, withdrawal
 from annotation.study import lifecycle
 from tests import factories
 from tests.annotation import prolific
-from tests.annotation.test_cross_task import make_cross_task
-from tests.annotation.test_participants_api import join, post
+from tests.annotation.participation.test_participants_api import join, post
+from tests.annotation.study.test_cross_task import make_cross_task
 from tests.prolific_double.platform import FakeProlific
 
 TEMPLATE = "Read $text and answer."

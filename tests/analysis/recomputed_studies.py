@@ -6,9 +6,10 @@ import pytest
 
 from analysis.export.files import write_export
 from annotation.models import Channel, Kind, Status, Study
+from annotation.privacy import withdrawal
+from annotation.protocol import active_time, answering, exclusion, own_questions
+from annotation.protocol.attention_checks import import_checks
 from annotation.recruitment import consent, expiry
-from annotation.steps import active_time, answering, exclusion, own_questions, withdrawal
-from annotation.steps.attention_checks import import_checks
 from tasks.formats import Record
 from tests import factories
 from tests.analysis.five_studies import take_part_as_a_model

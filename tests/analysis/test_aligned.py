@@ -6,7 +6,7 @@ import lxml.html
 import pytest
 from django.urls import reverse
 
-from analysis.tables import frames, performance
+from analysis.scores import frames, performance
 from annotation.models import Kind
 from annotation.templatetags.frame import is_number
 from tests import factories

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis.tables import performance, published
+from analysis.scores import performance, published
 from tasks.formats import Record
 from tasks.importing import import_task, read_clues
 from tasks.metrics import s1

@@ -10,11 +10,12 @@ import pytest
 from django.urls import reverse
 
 from analysis.documents.blocks import Grid
+from analysis.scores import attrition as table
 from analysis.stats import significance
-from analysis.tables import attrition as table
 from annotation.models import Kind
+from annotation.privacy import withdrawal
+from annotation.protocol import exclusion
 from annotation.recruitment import consent, expiry
-from annotation.steps import exclusion, withdrawal
 from tests import factories
 from tests.analysis.reports import block
 

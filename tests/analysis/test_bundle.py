@@ -15,9 +15,10 @@ from django.urls import reverse
 from analysis.export import bundle_job, release
 from analysis.export.columns import COLUMNS
 from annotation.models import Kind, Participation, Role
-from annotation.money import ledger
 from annotation.monitoring import report_answers
-from annotation.steps import active_time, exclusion, withdrawal
+from annotation.pay import ledger
+from annotation.privacy import withdrawal
+from annotation.protocol import active_time, exclusion
 from annotation.study import lifecycle, team
 from tasks import jobs
 from tasks.models import Job

@@ -11,8 +11,9 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.documents.blocks import Grid
-from analysis.tables import findings, gold_audit
-from analysis.tables.ceilings import ceilings
+from analysis.examples import gold_audit
+from analysis.scores import findings
+from analysis.scores.ceilings import ceilings
 from annotation.models import Kind
 from tasks.importing import read_clues
 from tasks.metrics import s1

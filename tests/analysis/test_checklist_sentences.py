@@ -7,17 +7,19 @@ import json
 
 import pytest
 
+from analysis.cross_task import cross_task
 from analysis.documents import checklists
 from analysis.documents.checklists import for_study
 from analysis.documents.checklists.facts import Facts
 from analysis.documents.study_record import StudyRecord
+from analysis.models import differences
+from analysis.scores import findings, means
+from analysis.scores.tested import contrasts
 from analysis.stats import power
-from analysis.tables import cross_task, differences, findings, means
-from analysis.tables.tested import contrasts
 from annotation.models import ExitAnswers, Kind, Status, Study
-from annotation.money import ledger
+from annotation.pay import ledger
+from annotation.protocol import exclusion, own_questions, training_step
 from annotation.recruitment import consent
-from annotation.steps import exclusion, own_questions, training_step
 from annotation.study import lifecycle
 from tests import factories
 from tests.analysis import five_studies

@@ -8,17 +8,18 @@ import pyarrow.parquet
 import pytest
 from django.urls import reverse
 
+from analysis.cross_task import cross_task, upstream
 from analysis.documents import planned_analysis
 from analysis.export import pages_seen, release
 from analysis.export.files import write_export
+from analysis.scores import performance
 from analysis.stats import arg
-from analysis.tables import cross_task, performance, upstream
 from annotation.models import Kind
 from annotation.study import lifecycle
 from tasks.metrics import METRICS
 from tests import factories
 from tests.analysis.tampering import Export
-from tests.annotation.test_cross_task import arrive, make_cross_task
+from tests.annotation.study.test_cross_task import arrive, make_cross_task
 
 pytestmark = pytest.mark.long
 

@@ -12,12 +12,12 @@ import pytest
 from analysis.documents import blocks, preregistration, report
 from analysis.documents.study_record import StudyRecord
 from annotation.models import Study
-from annotation.steps import attention_checks
+from annotation.protocol import attention_checks
 from annotation.study import design, design_file, lifecycle
 from tasks.models import Task
 from tests import factories
-from tests.annotation.test_comprehension import check_file
-from tests.annotation.test_cross_task import label_task
+from tests.annotation.protocol.test_comprehension import check_file
+from tests.annotation.study.test_cross_task import label_task
 from tests.exhaustive import one_in
 
 PLAN, METHODS, REPORT, CHECKLIST = "preregistration", "methods", "report", "checklist"

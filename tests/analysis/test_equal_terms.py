@@ -13,13 +13,13 @@ from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 
-from analysis.tables import differences
-from analysis.tables import models as model_tables
-from analysis.tables.model_runs import Run
+from analysis.models import differences
+from analysis.models import models as model_tables
+from analysis.models.model_runs import Run
 from annotation.models import Kind
+from annotation.protocol import training_step
 from annotation.recruitment import consent, seats
 from annotation.recruitment.identities import worker_key
-from annotation.steps import training_step
 from tasks.models import PredictionFile, Task
 from tests import factories
 

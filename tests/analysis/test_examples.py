@@ -7,9 +7,9 @@ import lxml.html
 import pytest
 from django.urls import reverse
 
-from analysis.tables.difficulty import hardest
+from analysis.examples.difficulty import hardest
 from annotation.models import Answer, Kind, Participation, Step, Study
-from annotation.steps import answering, blinding
+from annotation.protocol import answering, blinding
 from tasks.formats import Record
 from tasks.importing import read_clues
 from tasks.models import Example

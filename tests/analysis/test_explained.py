@@ -9,9 +9,9 @@ from django.core.management import call_command
 from django.urls import reverse
 from lxml.html import HtmlElement
 
-from analysis.tables import findings
+from analysis.scores import findings
 from annotation.models import Kind
-from annotation.money import batches
+from annotation.payout import batches
 from tests import factories
 
 # Columns that name a row; they measure nothing.

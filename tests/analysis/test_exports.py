@@ -20,11 +20,11 @@ from django.urls import reverse
 from analysis.export import files
 from analysis.export.columns import COLUMNS
 from analysis.export.verify import deviation, main, mean
-from analysis.tables import frames, performance, training
-from analysis.tables.rendering import as_latex, as_markdown, notes
+from analysis.scores import frames, performance, training
+from analysis.scores.rendering import as_latex, as_markdown, notes
 from annotation.models import Answer, Kind, Participation, Study
+from annotation.protocol import exclusion, own_questions, training_step
 from annotation.recruitment import consent
-from annotation.steps import exclusion, own_questions, training_step
 from tasks.csv_files import moment
 from tasks.formats import Record
 from tests import factories

@@ -7,12 +7,12 @@ import pytest
 from django.db.models import ProtectedError
 from django.urls import reverse
 
-from analysis.tables import differences
+from analysis.models import differences
 from annotation.models import ComparedFile, Kind, Role
 from annotation.study import lifecycle, team
 from tasks.models import PredictionFile
 from tests import factories
-from tests.annotation.test_model_annotators import exported
+from tests.annotation.protocol.test_model_annotators import exported
 
 
 @pytest.fixture

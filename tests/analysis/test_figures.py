@@ -11,9 +11,9 @@ import pytest
 from django.urls import reverse
 
 from analysis.figures import data as figure_data
-from analysis.tables import performance
+from analysis.scores import performance
 from annotation.models import Kind, Study
-from annotation.steps import attention_checks
+from annotation.protocol import attention_checks
 from tests import factories
 
 NAMES = ["shots", "learning", "drift"]

@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from analysis.export.columns import COLUMNS
+from analysis.scores import findings, findings_columns, means
 from analysis.stats import uncertainty
-from analysis.tables import findings, findings_columns, means
 from annotation.models import Kind, Study
 from tasks import jobs
 from tasks.models import Job

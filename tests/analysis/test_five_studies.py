@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.tables.performance import performance
+from analysis.scores.performance import performance
 from annotation.models import Kind, ModelRun, Status, Study, StudyStatus
 from tests.analysis import five_studies
 

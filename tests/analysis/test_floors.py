@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis.tables import published
+from analysis.scores import published
 from tasks.formats import Record
 from tasks.importing import import_task, read_clues
 from tasks.metrics import Answers, over_test_set

@@ -9,8 +9,8 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from analysis.examples.difficulty import FEW, hardest
 from analysis.stats.agreement import item_rest
-from analysis.tables.difficulty import FEW, hardest
 from annotation.models import Kind
 from tests import factories
 from tests.analysis.tampering import Export

@@ -14,7 +14,7 @@ from annotation.study import lifecycle
 from tasks.predictions.store import PredictionsError
 from tests import factories
 from tests.analysis.tampering import Export
-from tests.annotation.test_cross_task import arrive, make_cross_task
+from tests.annotation.study.test_cross_task import arrive, make_cross_task
 from tests.exhaustive import one_in
 
 pytestmark = pytest.mark.long

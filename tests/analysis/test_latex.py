@@ -7,8 +7,8 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.documents import paper_tables
-from analysis.tables import findings
-from analysis.tables.markup import PaperTable, as_latex
+from analysis.scores import findings
+from analysis.scores.markup import PaperTable, as_latex
 from annotation.models import Kind
 from tasks.columns import Column
 from tests import factories

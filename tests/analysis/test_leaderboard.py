@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis.tables import leaderboard
+from analysis.models import leaderboard
 from annotation.models import Kind
 from tasks.models import LanguageModel, Task
 from tests import factories

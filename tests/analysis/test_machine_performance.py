@@ -12,11 +12,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from analysis.models import differences
+from analysis.models import models as model_tables
+from analysis.scores.published import human_table4, machine_tables5_6
+from analysis.scores.scores import aggregate, over
 from analysis.stats import two_way
-from analysis.tables import differences
-from analysis.tables import models as model_tables
-from analysis.tables.published import human_table4, machine_tables5_6
-from analysis.tables.scores import aggregate, over
 from annotation.models import Kind, Study
 from tasks.formats import Record
 from tasks.models import Task

@@ -14,11 +14,12 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.export import verify
-from analysis.tables import differences, findings, frames, means, metrics, performance, tested
-from analysis.tables import models as model_tables
-from analysis.tables.rendering import as_latex, as_markdown
+from analysis.models import differences
+from analysis.models import models as model_tables
+from analysis.scores import findings, frames, means, metrics, performance, tested
+from analysis.scores.rendering import as_latex, as_markdown
 from annotation.models import Kind, Study
-from annotation.steps import exclusion
+from annotation.protocol import exclusion
 from tasks.formats import Record
 from tasks.metrics import METRICS
 from tests import factories

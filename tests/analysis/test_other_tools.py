@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from analysis.export import answered
 from analysis.export.conll import blocks, lines
 from annotation.models import Answer, Kind, Study
-from annotation.steps import exclusion
+from annotation.protocol import exclusion
 from tasks.datasets import arrow, harness, tagged
 from tasks.formats import Record
 from tasks.models import Prediction, PredictionFile

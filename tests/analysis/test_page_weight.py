@@ -8,7 +8,7 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.urls import reverse
 
-from annotation.pages.researcher.menu import OF_A_STUDY
+from annotation.web.menu import OF_A_STUDY
 from tests import factories
 
 MOST = 100_000  # bytes

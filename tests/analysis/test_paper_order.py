@@ -8,9 +8,9 @@ import pytest
 from django.urls import reverse
 
 from analysis.figures import data as figure_data
-from analysis.tables import findings, frames, sensitivity, training
-from analysis.tables import models as model_tables
-from analysis.tables.differences import differences
+from analysis.models import models as model_tables
+from analysis.models.differences import differences
+from analysis.scores import findings, frames, sensitivity, training
 from annotation.models import Kind, Study
 from tasks.importing import CLUES
 from tasks.models import PredictionFile

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from analysis.export import pages_seen, screenshots
 from tasks.models import Example
 from tests import factories
-from tests.annotation.test_no_gold_leaks import GOLDS, records
+from tests.annotation.protocol.test_no_gold_leaks import GOLDS, records
 
 pytestmark = pytest.mark.long
 

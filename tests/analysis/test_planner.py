@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
+from analysis.planning import planner
 from analysis.stats import power, two_way
-from analysis.tables import planner
 from annotation.models import Participation
 from benchmarks.drawn import NODES, WEIGHTS, smoothed
 from tests import factories

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from analysis.documents import blocks, preregistration
 from annotation.models import Study
-from annotation.steps import exclusion
+from annotation.protocol import exclusion
 from annotation.study import design, lifecycle
 from tests import factories
 

@@ -9,11 +9,11 @@ from django.urls import reverse
 from analysis.export.files import write_export, write_sums
 from analysis.export.verify import main
 from analysis.figures import data as figures
-from analysis.tables import marks, sensitivity
+from analysis.scores import marks, sensitivity
 from annotation.models import Kind, Status, Study
 from tests import factories
-from tests.annotation import both_doors
-from tests.annotation.test_people_use_pages import go_through
+from tests.annotation.participation import both_doors
+from tests.annotation.protocol.test_people_use_pages import go_through
 
 SAYS = "A program answered, by the API, for 1 of the 3 people in the analysis."
 

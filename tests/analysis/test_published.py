@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis.tables import published
+from analysis.scores import published
 from tasks.importing import CLUES, import_task, read_clues
 from tests import factories
 

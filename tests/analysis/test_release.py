@@ -25,9 +25,9 @@ from analysis.export import dictionary, files, release, verify
 from analysis.export.columns import COLUMNS, type_of
 from analysis.figures import data as figure_data
 from annotation.models import Kind, Panel, Participation, ProlificStudy, Study
-from annotation.platforms.links import make_links
+from annotation.protocol import exclusion, own_questions, training_step
 from annotation.recruitment import consent
-from annotation.steps import exclusion, own_questions, training_step
+from annotation.recruitment.links import make_links
 from tasks.csv_files import write_csv
 from tasks.formats import Record
 from tests import factories

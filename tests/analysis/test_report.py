@@ -12,9 +12,12 @@ from analysis.documents import blocks, preregistration, report
 from analysis.documents.blocks import Bullets, Facts, Grid, Picture
 from analysis.documents.study_record import StudyRecord
 from annotation.models import Kind, Panel, ReportAnswer, Status, Study
-from annotation.money import batches, ledger, payout
+from annotation.pay import ledger
+from annotation.payout import batches
+from annotation.payout import payments as payout
+from annotation.privacy import withdrawal
+from annotation.protocol import exclusion, training_step
 from annotation.recruitment import consent, eligibility, expiry
-from annotation.steps import exclusion, training_step, withdrawal
 from annotation.study import lifecycle, team
 from tests import factories
 from tests.analysis.reports import block, items, make_study

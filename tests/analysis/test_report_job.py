@@ -9,9 +9,10 @@ import pytest
 from django.urls import reverse
 
 from analysis.documents import blocks, report, results
-from analysis.tables import findings
+from analysis.scores import findings
 from annotation.models import Kind, Participation, Study
-from annotation.steps import exclusion, withdrawal
+from annotation.privacy import withdrawal
+from annotation.protocol import exclusion
 from tasks import jobs
 from tasks.models import Job
 from tests import factories

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from analysis.documents.wording import moment
 from analysis.export import publishing, release
 from annotation.models import Study
-from annotation.steps import exclusion
+from annotation.protocol import exclusion
 from tests import factories
 from tests.analysis import reports
 from tests.analysis.tampering import Export

@@ -15,10 +15,11 @@ from analysis.documents.blocks import Grid
 from annotation.models import AuditEntry, ReportAnswer, Study, Submission, Worker
 from annotation.monitoring import sample
 from annotation.monitoring.sample import FEWEST, SMALL, WITHHELD
+from annotation.privacy import withdrawal
+from annotation.protocol import own_questions, training_step
 from annotation.recruitment import consent
 from annotation.recruitment.arrivals import submission_key
 from annotation.recruitment.identities import worker_key
-from annotation.steps import own_questions, training_step, withdrawal
 from tests import factories
 from tests.analysis.latex_reader import problems
 from tests.analysis.reports import block

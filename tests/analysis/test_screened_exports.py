@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from analysis.documents import preregistration, report
 from annotation.models import Kind, Study
-from annotation.steps import withdrawal
+from annotation.privacy import withdrawal
 from tests import factories
 from tests.analysis.tampering import Export, make_agree
 

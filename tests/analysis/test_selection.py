@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from analysis.documents import preregistration, report
 from analysis.documents.blocks import Grid
-from analysis.tables import attrition
+from analysis.scores import attrition
 from annotation.models import Kind, Study
 from annotation.study import gates
 from tests import factories

@@ -7,12 +7,12 @@ import math
 import pytest
 from django.urls import reverse
 
+from analysis.scores import findings, performance, sensitivity
 from analysis.stats import two_way
-from analysis.tables import findings, performance, sensitivity
 from annotation.models import Kind, Step, Study
-from annotation.steps import attention_checks, own_questions
+from annotation.protocol import attention_checks, own_questions
 from tests import factories
-from tests.annotation.test_comprehension import check_file
+from tests.annotation.protocol.test_comprehension import check_file
 
 
 @pytest.fixture(scope="module")

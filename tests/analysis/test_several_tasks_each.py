@@ -5,8 +5,8 @@ from django.urls import reverse
 
 from analysis.documents.study_record import StudyRecord
 from annotation.models import Kind
+from annotation.protocol import training_step
 from annotation.recruitment import consent, identities, seats
-from annotation.steps import training_step
 from tests import factories
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from analysis.figures import so_far
-from analysis.tables.performance import performance
+from analysis.scores.performance import performance
 from annotation.models import Study
 from annotation.study import team
 from tests import factories

@@ -16,8 +16,9 @@ from django.core.management import call_command
 from analysis.export import files, release
 from analysis.export.columns import COLUMNS
 from annotation.models import Kind, Study
+from annotation.privacy import withdrawal
+from annotation.protocol import attention_checks, exclusion, own_questions, training_step
 from annotation.recruitment import consent
-from annotation.steps import attention_checks, exclusion, own_questions, training_step, withdrawal
 from tests import factories
 from tests.analysis.tampering import SIGNER, Export, make_agree, make_key
 from tests.exhaustive import one_in

@@ -18,8 +18,8 @@ from django.urls import reverse
 from analysis.documents import blocks, methods, preregistration, report
 from analysis.documents.study_record import StudyRecord
 from analysis.export import release
-from analysis.tables import rendering
-from analysis.tables.performance import performance
+from analysis.scores import rendering
+from analysis.scores.performance import performance
 from annotation.models import Decision, Kind, LedgerEntry, Status, Study
 from annotation.recruitment import consent
 from tests import factories

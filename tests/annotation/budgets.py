@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Participation
-from annotation.money import ledger
+from annotation.pay import ledger
 from tests import factories
 
 

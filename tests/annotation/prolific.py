@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Participation
-from annotation.platforms.prolific import accounts, drafts, studies, submissions, sync
+from annotation.prolific import accounts, drafts, studies, submissions, sync
+from annotation.protocol import training_step
 from annotation.recruitment import consent
-from annotation.steps import training_step
 from tests import factories
 from tests.prolific_double.platform import FakeProlific
 

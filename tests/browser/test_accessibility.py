@@ -7,12 +7,14 @@ from axe_playwright_python.sync_playwright import Axe
 from django.core.files.uploadedfile import SimpleUploadedFile
 from playwright.sync_api import Error, expect
 
-from analysis.tables import findings
+from analysis.scores import findings
 from annotation.models import Panel, Participation, Study
-from annotation.money import batches, ledger
-from annotation.platforms.prolific import drafts
+from annotation.pay import ledger
+from annotation.payout import batches
+from annotation.privacy import withdrawal
+from annotation.prolific import drafts
+from annotation.protocol import qualification
 from annotation.recruitment import consent as consent_step
-from annotation.steps import qualification, withdrawal
 from tasks import jobs, upload_jobs, uploads
 from tasks.models import Job, TaskMember, TaskUpload
 from tasks.predictions import store as prediction_store

@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 
 from annotation.models import Kind
 from annotation.notices import collecting
-from annotation.steps import erasure, qualification
+from annotation.privacy import erasure
+from annotation.protocol import qualification
 from annotation.study import comments, lifecycle, team
 from config import users
 from tests import factories

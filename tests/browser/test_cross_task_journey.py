@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Participation, Status, Study
 from annotation.study import lifecycle
-from tests.annotation.test_cross_task import make_cross_task
+from tests.annotation.study.test_cross_task import make_cross_task
 
 UNSEEN = "unseen-a"
 

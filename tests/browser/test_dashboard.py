@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.money import batches
+from annotation.payout import batches
 from annotation.study import lifecycle
 from tests import factories
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from annotation.models import Answer, Participation, Study
-from annotation.wording import translated
+from annotation.web.wording import translated
 from tasks import answers
 from tasks.spans import AnswerError
 from tests import factories

@@ -21,8 +21,8 @@ from django.db import connection
 from playwright.sync_api import Page, expect
 
 from annotation.models import Answer, LedgerEntry, Participation, Study
-from annotation.money import ledger
-from annotation.platforms.prolific import sync
+from annotation.pay import ledger
+from annotation.prolific import sync
 from annotation.recruitment import identities
 from annotation.simulation.robots import Knowledge, OverHTTP, walk
 from tests import factories

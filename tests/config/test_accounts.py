@@ -14,6 +14,7 @@ from django.db import DatabaseError, transaction
 from django.test import Client
 from django.urls import reverse
 
+from annotation.accounts import closing as accounts
 from annotation.models import (
     ApiToken,
     AuditEntry,
@@ -25,11 +26,11 @@ from annotation.models import (
     Topic,
 )
 from annotation.notices import webhooks
-from annotation.study import accounts, team
+from annotation.study import team
 from tasks.clock import database_now
 from tasks.models import TaskMember
 from tests import factories
-from tests.annotation.test_api_studies import Program
+from tests.annotation.study.test_api_studies import Program
 
 TOKEN = {"name": "nightly", "scopes": ["read", "run", "pay"], "study": "", "days": "365"}
 

@@ -11,9 +11,11 @@ from django.utils import timezone
 
 from analysis.export import verify
 from annotation.models import Answer, Participation, PaymentBatch
-from annotation.money import batches, ledger, payout
-from annotation.platforms.prolific import drafts, studies
-from annotation.platforms.prolific.errors import ProlificError
+from annotation.pay import ledger
+from annotation.payout import batches
+from annotation.payout import payments as payout
+from annotation.prolific import drafts, studies
+from annotation.prolific.errors import ProlificError
 from tasks import jobs
 from tasks.models import Job
 from tests import factories

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation.models import Answer
 from tests import factories
-from tests.annotation import both_doors
+from tests.annotation.participation import both_doors
 
 pytestmark = pytest.mark.engines
 

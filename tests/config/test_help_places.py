@@ -3,8 +3,8 @@
 import pytest
 from django.urls import get_resolver, reverse
 
-from annotation.pages.researcher.menu import PLACES
-from annotation.rights import POSTS
+from annotation.web.menu import PLACES
+from annotation.web.rights import POSTS
 from config.addresses import RESEARCHERS
 from config.help import DOCS, anchors, documents
 from tests import factories

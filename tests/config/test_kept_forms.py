@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Study
-from annotation.money import batches
+from annotation.payout import batches
 from tests import factories
-from tests.annotation.test_design import fields
+from tests.annotation.study.test_design import fields
 
 ORIGIN = {"Origin": "http://testserver"}
 

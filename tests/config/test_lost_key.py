@@ -5,8 +5,10 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.models import PaymentBatch, Submission
-from annotation.money import batches, ledger, payout
-from annotation.platforms.prolific import sync
+from annotation.pay import ledger
+from annotation.payout import batches
+from annotation.payout import payments as payout
+from annotation.prolific import sync
 from tests import factories
 from tests.annotation.prolific import BO, IDA, complete
 

@@ -9,12 +9,12 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from rest_framework.parsers import MultiPartParser
 
-from annotation.api.form_bodies import StrictJSONParser
-from annotation.api.studies import TomlParser
 from annotation.models import Panel, Study
+from annotation.study.api import TomlParser
+from annotation.web.form_bodies import StrictJSONParser
 from tests import factories
-from tests.annotation import both_doors
-from tests.annotation.test_api_studies import DESIGN, Program
+from tests.annotation.participation import both_doors
+from tests.annotation.study.test_api_studies import DESIGN, Program
 
 NESTED = "[" * 100_000
 HUGE = int("9" * 4000)

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotation.models import AuditEntry, Invitation, Notice, WebhookEvent
 from annotation.notices import collecting
-from annotation.steps import erasure
+from annotation.privacy import erasure
 from config import sessions
 from tasks.clock import database_now
 from tests import factories

@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.platforms import links
+from annotation.recruitment import links
 from config import health
 from tests import factories
 from tests.config.test_hostile_requests import (  # noqa: F401, fixtures

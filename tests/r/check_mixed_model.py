@@ -9,14 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analysis.cross_task import cross_task
 from analysis.export.release import write_data
+from analysis.scores import findings
 from analysis.stats import two_way
-from analysis.tables import cross_task, findings
 from annotation.models import Kind, Study
 from annotation.study import lifecycle
 from tasks.importing import read_clues
 from tests import factories
-from tests.annotation.test_cross_task import arrive, make_cross_task
+from tests.annotation.study.test_cross_task import arrive, make_cross_task
 
 SKILLS = {0: [0.55, 0.7, 0.8], 2: [0.75, 0.8, 0.95]}  # probability of a correct answer, by shots
 

@@ -236,7 +236,7 @@ def preview(client, page, number: int, **fields):
 def test_examples_are_previewed_as_annotators_will_see_them(ada):
     page = settle(ada, send(ada, GOOD))
     training = preview(ada, page, 1)
-    assert training.templates[0].name == "worker/work.html"
+    assert training.templates[0].name == "participation/work.html"
     shown = text(training)
     assert "Preview: nothing that you do here is stored." in shown
     assert "Highlight the places, then submit." in shown

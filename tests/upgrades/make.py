@@ -29,7 +29,7 @@ KEYS = {
 FILL = """
 from django.contrib.auth import get_user_model
 from annotation.models import Study
-from annotation.steps import exclusion, withdrawal
+from annotation.protocol import exclusion, withdrawal
 from annotation.study import lifecycle
 from tests import factories
 

@@ -21,9 +21,9 @@ from analysis.documents.checklists import (
 from analysis.documents.checklists.facts import Facts, prose
 from analysis.documents.checklists.short_form import Answers, Entry, Form
 from analysis.documents.study_record import StudyRecord
-from analysis.tables.attrition import SAMPLE
-from analysis.tables.columns import as_csv, as_records
-from analysis.tables.markup import NOT_LATIN, is_latin, latex
+from analysis.scores.attrition import SAMPLE
+from analysis.scores.columns import as_csv, as_records
+from analysis.scores.markup import NOT_LATIN, is_latin, latex
 from annotation.models import Kind, Study
 from annotation.monitoring.sample import about_export
 

@@ -17,11 +17,11 @@ from django.db.models import Count, Sum
 from analysis.documents import recruitment, wording
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import count
+from analysis.models import model_runs
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
-from analysis.tables import model_runs
 from annotation.models import AddedSeats, Answer, Arm, Kind, LedgerEntry, ModelRun, Status, Step
 from annotation.models.participation import ParticipationQuerySet
-from annotation.money.ledger import in_currency
+from annotation.pay.ledger import in_currency
 from annotation.study import compared_files, cross_task
 from tasks.models import Example, Split
 

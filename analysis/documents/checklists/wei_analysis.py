@@ -13,8 +13,8 @@ from analysis.documents.checklists.short_form import (
 )
 from analysis.documents.checklists.wei_recruitment import unanswered
 from analysis.documents.wording import count, recomputed
+from analysis.scores.performance import FAMILY_NAMES
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
-from analysis.tables.performance import FAMILY_NAMES
 
 NA = Status.NOT_APPLICABLE
 NO_MODEL = "No model was run: there is nothing to compare with."

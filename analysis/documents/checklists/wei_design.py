@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from analysis.cross_task import cross_task as gains
 from analysis.documents import methods, wording
 from analysis.documents.checklists.facts import (
     Facts,
@@ -23,9 +24,8 @@ from analysis.documents.checklists.short_form import (
 )
 from analysis.documents.wording import AT_LEAST, LEVEL, OF_PEOPLE, POWER, count, sds
 from analysis.stats import power
-from analysis.tables import cross_task as gains
 from annotation.models import Kind
-from annotation.money.ledger import in_currency
+from annotation.pay.ledger import in_currency
 
 NO_MODELS = "No model has predictions or a seat."
 

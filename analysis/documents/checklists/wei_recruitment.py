@@ -15,7 +15,7 @@ from analysis.documents.checklists.short_form import (
 from analysis.documents.study_record import PLATFORMS
 from analysis.documents.wording import REPORTED, count
 from annotation.models import Qualification, Reason, StudyStatus
-from annotation.money.ledger import in_currency
+from annotation.pay.ledger import in_currency
 from annotation.study import gates
 
 NA = str(Status.NOT_APPLICABLE)

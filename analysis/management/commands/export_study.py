@@ -11,7 +11,7 @@ from analysis.export import other_tools
 from analysis.export.answered import NothingAnswered
 from analysis.export.files import SUMS, write_export
 from annotation.models import Study
-from annotation.steps import blinding
+from annotation.protocol import blinding
 
 
 class Command(BaseCommand):

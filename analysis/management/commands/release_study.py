@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from analysis.export import publishing, screenshots
 from analysis.export.release import ReleaseError, write_release
 from annotation.models import Study
-from annotation.steps import blinding
+from annotation.protocol import blinding
 
 
 class Command(BaseCommand):

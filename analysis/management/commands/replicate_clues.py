@@ -9,8 +9,8 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
-from analysis.tables.performance import performance
-from analysis.tables.rendering import as_markdown
+from analysis.scores.performance import performance
+from analysis.scores.rendering import as_markdown
 from annotation.models import Kind, Study
 from tasks.importing import CLUES
 

@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.tables import cross_task
+from analysis.cross_task import cross_task
 from annotation.models import Kind, Study
 from tasks.columns import Column, cells, on_page
 from tasks.gym import catalogue

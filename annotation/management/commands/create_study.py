@@ -13,7 +13,7 @@ from django.db import models
 from django.urls import reverse
 
 from annotation.models import Study
-from annotation.money.amounts import read_amount
+from annotation.pay.amounts import read_amount
 from annotation.study import design, design_file, lifecycle, minutes
 from annotation.study.design_file import DesignFile
 from tasks.models import Task

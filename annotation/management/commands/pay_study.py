@@ -7,10 +7,12 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation import key_check
 from annotation.models import Study
-from annotation.money import batches, ledger, payout
-from annotation.platforms.prolific.accounts import client_of
-from annotation.platforms.prolific.errors import ProlificError
-from annotation.platforms.prolific.sync import sync
+from annotation.pay import ledger
+from annotation.payout import batches
+from annotation.payout import payments as payout
+from annotation.prolific.accounts import client_of
+from annotation.prolific.errors import ProlificError
+from annotation.prolific.sync import sync
 
 
 class Command(BaseCommand):

@@ -14,10 +14,10 @@ from urllib.parse import parse_qs, urlsplit
 import jwt
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.platforms.prolific import drafts
-from annotation.platforms.prolific.client import Client, status_of
-from annotation.platforms.prolific.errors import ProlificError
-from annotation.platforms.prolific.submissions import Row
+from annotation.prolific import drafts
+from annotation.prolific.client import Client, status_of
+from annotation.prolific.errors import ProlificError
+from annotation.prolific.submissions import Row
 
 ESTIMATE = 3  # minutes: Prolific's documented minimum for the maximum time is 12
 

@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation import key_check
 from annotation.models import Study
+from annotation.privacy import erasure
 from annotation.recruitment import identities
-from annotation.steps import erasure
 
 
 class Command(BaseCommand):

@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
 from annotation import key_check
-from annotation.platforms.prolific.client import Client
-from annotation.platforms.prolific.errors import ProlificError
+from annotation.prolific.client import Client
+from annotation.prolific.errors import ProlificError
 
 EVENT = "submission.status.change"
 

@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from annotation.pages.researcher.dataset_import import in_fields
+from annotation.library.dataset_import import in_fields
 from tasks import checking, dataset_uploads, datasets, uploads
 from tasks.models import Job, Task, TaskUpload
 from tests.tasks.browser_import import act, settle, stored_folders, text

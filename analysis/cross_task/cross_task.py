@@ -1,0 +1,380 @@
+"""Results of a cross-task study: the gain of its arms (upstream.py has the upstream training).
+
+The score of a person is that of the test set of the unseen task under the metric of the task's
+card, as in every table. Gains are those of analysis/stats/arg.py, over the study's unseen tasks.
+"""
+
+import csv
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
+
+from analysis.scores import frames
+from analysis.scores.columns import SCORE, count, signed_between, signed_points
+from analysis.scores.published import FOLDER
+from analysis.stats import arg
+from annotation.models import Arm, Study
+from tasks.columns import NOTHING, Column, points
+
+# (new arm, base arm) -> what their gain means; the first is the primary one.
+CONTRASTS = {
+    (Arm.UPSTREAM, Arm.SHAM): "transfer",
+    (Arm.UPSTREAM, Arm.DIRECT): "transfer and practice",
+    (Arm.SHAM, Arm.DIRECT): "practice",
+}
+ALL = "all tasks"
+QUESTION = "other people, these tasks and test examples"
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A contrast of two arms on one unseen task, or over all; scores x 100, gains in percent.
+
+    For one task, intervals are those of that task alone; `refused` says why it has no relative
+    gain. A published row (kind "published") has only the gain.
+    """
+
+    kind: str
+    new_arm: str
+    base_arm: str
+    meaning: str
+    task: str
+    metric: str
+    new_people: int | None
+    base_people: int | None
+    new: float
+    base: float
+    new_sd: float
+    base_sd: float
+    gain: float
+    low: float
+    high: float
+    method: str
+    no_interval: str
+    boot_low: float
+    boot_high: float
+    difference: float
+    difference_low: float
+    difference_high: float
+    refused: str
+
+
+def scores(study: Study, kind: str) -> dict[str, dict[str, list[float]]]:
+    """Unseen task -> arm -> scores of the annotators of that kind in the analysis, by pseudonym.
+
+    Scores of the test set, 1 at best, under the metric of the task's card; NaN where undefined.
+    """
+    frame = frames.annotators(study)
+    frame = frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for task, arm, score in zip(frame["task"], frame["arm"], frame["score"], strict=True):
+        found[task][arm].append(float(score))
+    return found
+
+
+def gains(study: Study, kind: str) -> list[Gain]:
+    """For each contrast a row over all tasks where both arms have people, then a row for each."""
+    found = scores(study, kind)
+    metrics = {task.name: task.card.metric for task in study.tasks.all()}
+    rows = []
+    for (new, base), meaning in CONTRASTS.items():
+        tasks = [
+            (task, arms[base], arms[new])
+            for task, arms in sorted(found.items())
+            if arms[base] and arms[new]
+        ]
+        if not tasks:
+            continue
+        head = (kind, str(new), str(base), meaning)
+        groups = {task[0]: [task] for task in tasks}
+        if len(tasks) > 1:
+            groups = {ALL: tasks} | groups
+        for name, group in groups.items():
+            named = "; ".join(dict.fromkeys(metrics[task] for task, _base, _new in group))
+            gain = arg.average_relative_gain(group, seed=study.seed)
+            rows.append(_row(head, name, named, gain))
+    return rows
+
+
+def _row(head: tuple[str, str, str, str], task: str, metric: str, found: arg.Arg) -> Gain:
+    """The row that shows `found`; over several tasks it has no SDs and means."""
+    gains, one = found.gains, len(found.gains) == 1
+    own = gains[0]
+    refused = "; ".join(
+        gain.refused if one else f"{gain.task}: {gain.refused}" for gain in found.refused
+    )
+    kind, new_arm, base_arm, meaning = head
+    low, high, boot_low, boot_high, difference_low, difference_high = (
+        100 * end for end in (*found.interval, *found.bootstrap, *found.difference_interval)
+    )
+    return Gain(
+        kind=kind,
+        new_arm=new_arm,
+        base_arm=base_arm,
+        meaning=meaning,
+        task=task,
+        metric=metric,
+        new_people=sum(gain.new_people for gain in gains),
+        base_people=sum(gain.base_people for gain in gains),
+        new=100 * own.new if one else math.nan,
+        base=100 * own.base if one else math.nan,
+        new_sd=100 * own.new_sd if one else math.nan,
+        base_sd=100 * own.base_sd if one else math.nan,
+        gain=100 * found.arg,
+        low=low,
+        high=high,
+        method=found.method,
+        no_interval=found.why_no_interval,
+        boot_low=boot_low,
+        boot_high=boot_high,
+        difference=100 * found.difference,
+        difference_low=difference_low,
+        difference_high=difference_high,
+        refused=refused,
+    )
+
+
+def _percent(value: float) -> str:
+    return f"{value:+.1f} %" if math.isfinite(value) else NOTHING
+
+
+GAINS = [
+    Column("kind"),
+    Column("task", "Unseen task", "the task that no arm has met before; all tasks: the ARG"),
+    Column(
+        "metric",
+        "Metric",
+        "of the task's card, by which the test sets of its people are scored; over all tasks each"
+        " task has its own, and differing ones are joined by a semicolon",
+    ),
+    Column("new_arm", "Arm", "the arm whose gain it is"),
+    Column("base_arm", "Against", "the arm that is divided by"),
+    Column("meaning", "Shows", "what the gain of this arm against that one means"),
+    Column("new_people", "n", "people of the arm", show=count),
+    Column("base_people", "n against", "people of the other arm", show=count),
+    Column("new", "Mean", "mean over people of the arm", SCORE),
+    Column("base", "Mean against", "mean over people of the other arm", SCORE),
+    Column("new_sd", "", "SD over people of the arm (ddof 1)", "points"),
+    Column("base_sd", "", "SD over people of the other arm (ddof 1)", "points"),
+    Column(
+        "gain",
+        "Relative gain",
+        "(mean - mean against) / mean against; over all tasks the mean of these ratios, ARG, and"
+        " none where a task is refused",
+        "%",
+        _percent,
+    ),
+    Column("low_95", "", "lower end of its 95 % interval", "%", get="low"),
+    Column("high_95", "", "upper end of its 95 % interval", "%", get="high"),
+    Column(
+        "",
+        "95 %",
+        f"Fieller's interval of one task, the delta method's of several, in percent: {QUESTION};"
+        " it assumes that people are roughly normal",
+        "%",
+        signed_between,
+        attrgetter("low", "high", "no_interval"),
+    ),
+    Column("method", "", "how the interval was made: Fieller or delta method"),
+    Column("no_interval", "", "why there is no interval"),
+    Column(
+        "boot_low_95",
+        "",
+        "lower end of the bootstrap over people, from ten in each arm on",
+        "%",
+        get="boot_low",
+    ),
+    Column("boot_high_95", "", "upper end of the bootstrap over people", "%", get="boot_high"),
+    Column(
+        "difference",
+        "Difference",
+        "mean - mean against, over all tasks the mean of these; also where a base is refused",
+        "points",
+        signed_points,
+    ),
+    Column(
+        "difference_low_95", "", "lower end of its 95 % t interval", "points", get="difference_low"
+    ),
+    Column(
+        "difference_high_95",
+        "",
+        "upper end of its 95 % t interval",
+        "points",
+        get="difference_high",
+    ),
+    Column(
+        "",
+        "Its 95 %",
+        "Welch's t interval of the difference",
+        "points",
+        signed_between,
+        attrgetter("difference_low", "difference_high"),
+    ),
+    Column(
+        "refused",
+        "Refused",
+        "tasks without a relative gain, and why: a base that is no divisor, or an undefined mean;"
+        " with one of them there is no mean over all tasks",
+    ),
+]
+
+
+# A plan from this study as a pilot ----------------------------------------------------------------
+
+WIDTHS = (2.5, 5.0, 7.5, 10.0)  # half intervals of the ARG, in percent
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The people needed in each arm of each task for an ARG known to ± `width` %.
+
+    By the t quantile, as in the interval, and by the normal quantile; `people_in_all` by t.
+    """
+
+    kind: str
+    new_arm: str
+    base_arm: str
+    tasks: int
+    width: float
+    people: int
+    people_normal: int
+    people_in_all: int
+
+
+def plan(study: Study, kind: str) -> list[Planned]:
+    """Plans from the means and SDs of this study's arms, as a pilot; empty without an ARG.
+
+    If a task has no relative gain here, the planned study would have no ARG either.
+    """
+    found = scores(study, kind)
+    rows = []
+    for new, base in CONTRASTS:
+        gains = [
+            arg.task_gain(task, arms[base], arms[new])
+            for task, arms in sorted(found.items())
+            if min(len(arms[base]), len(arms[new])) > 1
+        ]
+        if any(gain.refused for gain in gains) or not any(
+            gain.new_sd > 0 or gain.base_sd > 0 for gain in gains
+        ):
+            continue
+        for width in WIDTHS:
+            people, normal = (
+                arg.people_needed(width / 100, gains, t=by_t) for by_t in (True, False)
+            )
+            in_all = people * len(gains) * 2
+            rows.append(
+                Planned(kind, str(new), str(base), len(gains), width, people, normal, in_all)
+            )
+    return rows
+
+
+PLAN = [
+    Column("kind"),
+    Column("new_arm", "Arm", "the arm whose gain it is"),
+    Column("base_arm", "Against", "the arm that is divided by"),
+    Column("tasks", "Tasks", "unseen tasks that the plan is over", show=count),
+    Column("width", "± %", "half the 95 % interval of the ARG", "%", points),
+    Column(
+        "people",
+        "People",
+        "in each arm of each task, by t; about half of such studies have that interval or less",
+        show=count,
+    ),
+    Column("people_normal", "Normal", "the same by the normal quantile", show=count),
+    Column("people_in_all", "In all", "in both arms of all these tasks, by t", show=count),
+]
+
+
+# Models, as published -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PublishedGain:
+    """ARG of a model on the test tasks of a partition, as printed."""
+
+    partition: str
+    method: str
+    gain: float
+
+
+@cache
+def published() -> tuple[PublishedGain, ...]:
+    """CrossFit, Table 1: ARG in percent of multi-task learning and of MAML, by partition."""
+    with (FOLDER / "crossfit_table1.csv").open(newline="") as file:
+        return tuple(
+            PublishedGain(row["partition"], row["method"], float(row["arg"]))
+            for row in csv.DictReader(file)
+        )
+
+
+def joint(study: Study, kind: str) -> list[Gain]:
+    """The gains of that kind, then those published for models on the study's partition.
+
+    [] without gains, as published figures alone are not a result of the study.
+    """
+    rows = gains(study, kind)
+    own = [row for row in published() if row.partition == study.partition]
+    return [*rows, *map(_as_published, own)] if rows else []
+
+
+def _as_published(row: PublishedGain) -> Gain:
+    blank = dict.fromkeys(
+        (
+            "new", "base", "new_sd", "base_sd", "low", "high", "boot_low", "boot_high",
+            "difference", "difference_low", "difference_high",
+        ),
+        math.nan,
+    )  # fmt: skip
+    return Gain(
+        kind="published",
+        new_arm=row.method,
+        base_arm="direct fine-tuning",
+        meaning="models, as published",
+        task=f"test tasks of {row.partition}",
+        metric="of each task",
+        new_people=None,
+        base_people=None,
+        gain=row.gain,
+        method="",
+        no_interval="as published",
+        refused="",
+        **blank,
+    )
+
+
+PUBLISHED = [
+    Column("partition", "Partition", "of CrossFit's 160 tasks"),
+    Column("method", "Upstream learning", "of BART-base, by the paper"),
+    Column("gain", "ARG, as published", "over all test tasks of the partition", "%", _percent),
+]
+
+
+_NO_MEAN = (
+    " So there is no mean over the tasks: that over the others would be of tasks whose base came"
+    " out high by chance."
+)
+
+
+def sentences(rows: Sequence[Gain]) -> Iterator[str]:
+    """The answer of the study in sentences, for page and report."""
+    for row in rows:
+        if row.task != ALL and any(other.task == ALL for other in rows):
+            continue
+        interval = signed_between((row.low, row.high, row.no_interval))
+        resampled = (
+            f"; bootstrap over people {signed_between((row.boot_low, row.boot_high))}"
+            if math.isfinite(row.boot_low)
+            else ""
+        )
+        yield (
+            f"{row.meaning.capitalize()}: the {row.new_arm} arm gains {_percent(row.gain)}"
+            f" relative to the {row.base_arm} arm (95 % {interval}{resampled}; {row.new_people} and"
+            f" {row.base_people} annotators{' over all tasks' if row.task == ALL else ''}),"
+            f" {signed_points(row.difference)} points."
+        )
+        if row.refused:
+            yield f"No relative gain: {row.refused}.{_NO_MEAN if row.task == ALL else ''}"

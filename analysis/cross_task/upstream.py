@@ -1,0 +1,181 @@
+"""The upstream training of a cross-task study: the manipulation check, and its learning curve.
+
+Scored by S1, answer by answer, independent of the metric of the unseen task.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.cross_task import cross_task
+from analysis.heavy import np
+from analysis.scores.columns import Table, count
+from analysis.stats.uncertainty import sd
+from annotation.models import Answer, Step, Study
+from tasks.columns import Column
+
+
+@dataclass(frozen=True)
+class Trained:
+    """An upstream task by its position for each person, or one task; S1 x 100."""
+
+    kind: str
+    arm: str
+    what: str
+    people: int
+    answers: int
+    mean: float
+    sd: float
+    first: float
+    last: float
+    active: float
+
+
+@dataclass(frozen=True)
+class UpstreamAnswer:
+    """An answer of the upstream step, with the ranks of its task and example for the annotator."""
+
+    annotator: str
+    arm: str
+    task: str
+    block: int
+    number: int
+    score: float
+    seconds: float
+
+
+def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
+    """Answers of the participations of that kind in the analysis, by annotator, in order."""
+    people = study.participations.analysed().filter(kind=kind)
+    rows = (
+        Answer.objects.filter(turn__participation__in=people, turn__step=Step.UPSTREAM)
+        .order_by("turn__participation__pseudonym", "turn__position")
+        .values_list(
+            "turn__participation__pseudonym", "turn__participation__scenario__arm",
+            "turn__example__split__task__name", "s1", "active_seconds",
+        )
+    )  # fmt: skip
+    answers, before, block, number = [], ("", ""), 0, 0
+    for who, arm, task, score, active in rows.iterator(chunk_size=5000):
+        if who != before[0]:
+            block, number = 1, 0
+        elif task != before[1]:
+            block, number = block + 1, 0
+        before, number = (who, task), number + 1
+        answers.append(UpstreamAnswer(who, arm, task, block, number, score, active))
+    return answers
+
+
+def manipulation(study: Study, kind: str) -> list[Trained]:
+    """Did people learn in the upstream step? By place, then by task, for each trained arm."""
+    groups: dict[tuple[str, int, str], list[UpstreamAnswer]] = defaultdict(list)
+    for answer in upstream_answers(study, kind):
+        groups[answer.arm, 0, f"task {answer.block}"].append(answer)
+        groups[answer.arm, 1, answer.task].append(answer)
+    return [
+        _trained(kind, arm, what, answers)
+        for (arm, _by, what), answers in sorted(groups.items(), key=lambda item: item[0])
+    ]
+
+
+def _trained(kind: str, arm: str, what: str, answers: Sequence[UpstreamAnswer]) -> Trained:
+    own: dict[str, list[UpstreamAnswer]] = defaultdict(list)
+    for answer in answers:
+        own[answer.annotator].append(answer)
+    means = [100 * float(np.mean([a.score for a in theirs])) for theirs in own.values()]
+    halves: tuple[list[float], list[float]] = ([], [])
+    for theirs in own.values():
+        half = len(theirs) // 2
+        halves[0].extend(a.score for a in theirs[:half])
+        halves[1].extend(a.score for a in theirs[len(theirs) - half :])
+    first, last = (100 * float(np.mean(half)) if half else math.nan for half in halves)
+    return Trained(
+        kind=kind,
+        arm=arm,
+        what=what,
+        people=len(own),
+        answers=len(answers),
+        mean=float(np.mean(means)),
+        sd=sd(means),
+        first=first,
+        last=last,
+        active=float(np.median([a.seconds for a in answers])),
+    )
+
+
+MANIPULATION = [
+    Column("kind"),
+    Column("arm", "Arm", "upstream or sham"),
+    Column("what", "Upstream task", "by its place in the annotator's order, or by name"),
+    Column("people", "n", "people in the analysis", show=count),
+    Column("answers", "Answers", "of these people", show=count),
+    Column("mean", "Mean", "mean over people of their mean S1", "S1 x 100"),
+    Column("sd", "SD", "over people (ddof 1)", "points"),
+    Column(
+        "first",
+        "First half",
+        "mean S1 of the first half of each one's answers; the middle one of an odd number is in"
+        " neither half",
+        "S1 x 100",
+    ),
+    Column("last", "Second half", "mean S1 of the second half", "S1 x 100"),
+    Column("active", "Seconds", "median active time of an answer", "s"),
+]
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """An example of an upstream task by its position: mean S1 x 100 over people and tasks."""
+
+    kind: str
+    arm: str
+    number: int
+    answers: int
+    mean: float
+    active: float
+
+
+def curve(study: Study, kind: str) -> list[CurvePoint]:
+    """The learning curve within an upstream task, example by example, for each trained arm."""
+    groups: dict[tuple[str, int], list[UpstreamAnswer]] = defaultdict(list)
+    for answer in upstream_answers(study, kind):
+        groups[answer.arm, answer.number].append(answer)
+    return [
+        CurvePoint(
+            kind,
+            arm,
+            number,
+            len(answers),
+            100 * float(np.mean([a.score for a in answers])),
+            float(np.median([a.seconds for a in answers])),
+        )
+        for (arm, number), answers in sorted(groups.items())
+    ]
+
+
+CURVE = [
+    Column("kind"),
+    Column("arm", "Arm", "upstream or sham"),
+    Column("number", "Example", "its place among those of its task, from 1", show=count),
+    Column("answers", "Answers", "of all people and tasks", show=count),
+    Column("mean", "Mean", "mean S1", "S1 x 100"),
+    Column("active", "Seconds", "median active time", "s"),
+]
+
+# Name -> each table of a cross-task study.
+OF_ARMS = {
+    table.name: table
+    for table in (
+        Table(
+            "gains", "Gains of the arms", cross_task.QUESTION, cross_task.GAINS, cross_task.joint
+        ),
+        Table("manipulation", "Upstream tasks", "", MANIPULATION, manipulation),
+        Table("curve", "Learning curve within an upstream task", "", CURVE, curve),
+        Table(
+            "plan", "People for a wanted interval of the ARG", "", cross_task.PLAN, cross_task.plan
+        ),
+    )
+}

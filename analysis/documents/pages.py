@@ -1,0 +1,280 @@
+"""The researcher's documents: preregistration, report and release bundle."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, Http404, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from analysis.documents import blocks, checklists, front, preregistration, report, results, wording
+from analysis.documents.checklists import short_form
+from analysis.export import bundle_job, publishing
+from analysis.scores.forms import ASKED, AnswersForm, BundleForm, SampleForm
+from analysis.scores.pages import reading
+from annotation.models import Study
+from annotation.monitoring import report_answers
+from annotation.monitoring.sample import ExportError, about_export, drop_export, store_export
+from annotation.web.access import ResearcherRequest, scores_of, study_of
+from annotation.web.fields import is_shown_again
+from annotation.web.rights import right_to
+from tasks.downloads import download
+from tasks.polling import go_to, poll
+
+MARKDOWN = "text/markdown; charset=utf-8"
+TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json; charset=utf-8",
+    "tex": "application/x-tex; charset=utf-8",
+}
+
+
+@reading
+def preregistration_page(request: ResearcherRequest, name: str) -> HttpResponse:
+    """The frozen design as text; a draft shows that opening generates it."""
+    study = study_of(request, name, "read")
+    context = {"study": study, "document": preregistration.for_study(study)}
+    return render(request, "documents/preregistration.html", context)
+
+
+@reading
+def preregistration_file(request: ResearcherRequest, name: str) -> HttpResponse:
+    """The preregistration as Markdown."""
+    document = preregistration.for_study(study_of(request, name, "read"))
+    if document is None:
+        raise Http404
+    text = blocks.as_markdown(document)
+    return download(text, f"{name}-preregistration.md", MARKDOWN)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
+    """GET shows the report; POST stores the answers to its checklist (owners only)."""
+    if request.method == "GET":
+        study = scores_of(request, name)
+        job = None if study.is_draft else results.job_of(study)
+        if job is not None and not job.is_done:
+            return render(request, "documents/report.html", {"study": study, "job": job})
+        return _report(request, study)
+    study = scores_of(request, name, right_to("report"))
+    if study.is_draft:
+        raise Http404
+    form, made_from = AnswersForm(request.POST), request.POST.get("versions", "")
+    answers = report_answers.touched(form.typed(), made_from)
+    if is_shown_again(request):
+        return _report(request, study, answers, versions=made_from)
+    if not form.is_valid():
+        kept: dict[str, Any] = {"problems": form.problems(), "versions": made_from}
+        return _report(request, study, answers, status=422, **kept)
+    try:
+        changed = report_answers.save(study, answers, request.user, made_from)
+    except report_answers.StaleAnswers as error:
+        return _report(request, study, answers, stale=str(error), status=409)
+    messages.success(request, f"Saved: {wording.count(changed, 'answer')} changed.")
+    return redirect("report", study.name)
+
+
+def _report(
+    request: ResearcherRequest,
+    study: Study,
+    answers: Mapping[str, str] | None = None,
+    *,
+    problems: Mapping[str, str] | None = None,
+    stale: str = "",
+    versions: str | None = None,
+    sample: SampleForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """The report with rejected `answers` in place of the stored ones.
+
+    `versions` are those of the page on which they were entered, by default the current ones.
+    `sample` is a rejected form of the sample.
+    """
+    asked = _asked(study, answers or {}, problems or {})
+    context = {
+        "study": study,
+        "document": report.for_study(study, answers),
+        "problem": stale
+        or ("Some answers cannot be stored; the reasons are given below them." if problems else ""),
+        "answers_url": reverse("report", args=[study.name]) if "own" in study.rights else "",
+        "answers_versions": report_answers.versions(study) if versions is None else versions,
+        "pictures": reverse("figures", args=[study.name]),
+        "of_picture": "?kind=person&width=double",
+        "short_form": [field for field in asked if field["name"] in short_form.FIELDS],
+        "title_page": [field for field in asked if field["name"] in front.ASKED],
+        "licences": {name: title for name, (title, _address) in front.LICENCES.items()},
+        "sample_form": sample or SampleForm(),
+        "sample_export": about_export(study),
+    }
+    return render(request, "documents/report.html", context, status=status)
+
+
+def _asked(
+    study: Study, answers: Mapping[str, str], problems: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """The questions of the report, each with its answer, and the error in it."""
+    stored = dict(study.report_answers.values_list("item", "text")) | dict(answers)
+    asked = []
+    for name, question in ASKED.items():
+        field, answer = short_form.FIELDS.get(name), stored.get(name, "")
+        ticked = {part.strip() for part in answer.split(",")}
+        choices = field.choices.items() if field else ()
+        asked.append(
+            {
+                "name": name,
+                "question": question,
+                "help": field.help if field else "",
+                "answer": answer,
+                "wrong": problems.get(name, ""),
+                "choices": [(key, words, key in ticked) for key, words in choices],
+            }
+        )
+    return asked
+
+
+@login_required
+@require_POST
+def sample_upload(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Make the table of the sample from a demographic export, or delete it (owners only)."""
+    study = scores_of(request, name, right_to("sample_upload"))
+    if study.is_draft:
+        raise Http404
+    if request.POST.get("action") == "remove":
+        drop_export(study, request.user)
+        messages.success(request, "The table of the demographic export was deleted.")
+        return redirect("report", study.name)
+    form = SampleForm(request.POST, request.FILES)
+    if form.is_valid():
+        try:
+            people = store_export(study, form.cleaned_data["demographics"], request.user)
+        except ExportError as error:
+            form.add_error("demographics", str(error))
+        else:
+            counted = "1 person" if people == 1 else f"{people} people"
+            messages.success(request, f"Read: {counted} in the analysis. The file was not stored.")
+            return redirect("report", study.name)
+    return _report(request, study, sample=form, status=422)
+
+
+@reading
+def sample_file(request: ResearcherRequest, name: str, ext: str) -> HttpResponse:
+    """The table of the sample as CSV or JSON."""
+    study = scores_of(request, name)
+    if study.is_draft or ext not in ("csv", "json"):
+        raise Http404
+    return download(checklists.sample_file(study, ext), f"{name}-sample.{ext}", TYPES[ext])
+
+
+@reading
+def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -> HttpResponse:
+    """A filled-in checklist as LaTeX or JSON."""
+    study = scores_of(request, name)
+    filled = None if study.is_draft else checklists.form_of(study, form)
+    if filled is None or ext not in ("tex", "json"):
+        raise Http404
+    make = checklists.as_latex if ext == "tex" else checklists.as_json
+    return download(make(filled), f"{name}-{form}.{ext}", TYPES[ext])
+
+
+@login_required
+@require_POST
+def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Run a part of the job behind the report; the first request starts the job."""
+    study = scores_of(request, name, right_to("report_run"))
+    if study.is_draft:
+        raise Http404
+    address = reverse("report", args=[study.name])
+    job = results.job_of(study, owner=request.user)
+    return redirect(address) if job is None else poll(request, job, address)
+
+
+@reading
+def report_style(request: ResearcherRequest, name: str) -> HttpResponse:
+    """The CSS of the footer of the printed report: study, design, version."""
+    study = study_of(request, name, "read")
+    return HttpResponse(front.page_style(study), content_type="text/css; charset=utf-8")
+
+
+@reading
+def report_file(request: ResearcherRequest, name: str) -> HttpResponse:
+    """The report as Markdown."""
+    document = report.for_study(scores_of(request, name))
+    if document is None:
+        raise Http404
+    return download(blocks.as_markdown(document), f"{name}-report.md", MARKDOWN)
+
+
+def _opened(request: ResearcherRequest, name: str) -> Study:
+    """The study to release; a draft cannot be released."""
+    study = scores_of(request, name, right_to("release_prepare"))
+    if study.is_draft:
+        raise Http404
+    return study
+
+
+@reading
+def release_page(request: ResearcherRequest, name: str) -> HttpResponse:
+    """The bundle: not prepared, in preparation, or ready; and whether the study has changed."""
+    return _release(request, _opened(request, name))
+
+
+def _release(
+    request: ResearcherRequest, study: Study, sent: BundleForm | None = None
+) -> HttpResponse:
+    job = bundle_job.job_of(study)
+    rounding = bundle_job.rounding_of(job) if job else ""
+    form = sent or BundleForm(initial={"round_times": rounding})
+    answers = dict(study.report_answers.values_list("item", "text"))
+    context: dict[str, object] = {
+        "study": study, "job": job, "form": form, "missing": front.missing(study, answers),
+        "unanswered": sum(not answers.get(name) for name in short_form.FIELDS),
+    }  # fmt: skip
+    archive = bundle_job.archive_of(job)
+    if job is not None and archive is not None:
+        context |= {
+            "size": archive.stat().st_size,
+            "created_at": bundle_job.created_at(job),
+            "is_current": bundle_job.is_current(study, job),
+            "times": publishing.UNITS[rounding] if rounding else "",
+        }
+    return render(request, "export/release.html", context, status=422 if sent else 200)
+
+
+@login_required
+@require_POST
+def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Start to make the bundle, unless it is being made or is current."""
+    study = _opened(request, name)
+    form = BundleForm(request.POST)
+    if not form.is_valid():
+        return _release(request, study, form)
+    bundle_job.prepare(study, request.user, form.cleaned_data["round_times"])
+    return redirect("release", study.name)
+
+
+@login_required
+@require_POST
+def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
+    """Run a part of that job; if it was deleted meanwhile, the page shows the current state."""
+    study = _opened(request, name)
+    address = reverse("release", args=[study.name])
+    job = bundle_job.job_of(study)
+    if job is None or job.pk != pk:
+        return go_to(request, address)
+    return poll(request, job, address)
+
+
+@reading
+def release_zip(request: ResearcherRequest, name: str) -> HttpResponseBase:
+    """The finished bundle; without one, redirect to the page that prepares it."""
+    study = _opened(request, name)
+    archive = bundle_job.archive_of(bundle_job.job_of(study))
+    if archive is None:
+        return redirect("release", study.name)
+    filename = f"{study.name}-release.zip"
+    return FileResponse(archive.open("rb"), as_attachment=True, filename=filename)

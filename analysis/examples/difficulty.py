@@ -1,0 +1,219 @@
+"""The test examples of a task by difficulty: lowest mean S1 first.
+
+Discrimination is measured over people and models together: each annotator of that kind is a
+respondent, and so is each model (its S1 averaged over its shots and splits), because the runs of
+one model are not independent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.db.models import Avg, Case, FloatField, Value, When
+
+from analysis.heavy import pd
+from analysis.scores import findings
+from analysis.stats import agreement
+from annotation.models import Answer, Step, Study
+from tasks.columns import Column
+from tasks.models import Example, Prediction, Task
+
+FEW = (
+    f"A two-parameter model (2PL) needs about {agreement.FOR_2PL} respondents at the least; with"
+    " fewer, an item-rest correlation is a hint to read the example, not a property of it. Over"
+    " people and models together it also shows where the one group beats the other."
+)
+
+
+@dataclass(frozen=True)
+class Difficulty:
+    """One example (its key, id and version of the task) over the `n` annotators in the analysis.
+
+    Means and shares x 100; None without answers. `right` is the share of annotators with S1 = 1,
+    `right_models` that of the models (NaN without models). `item_rest` is over all `respondents`,
+    annotators and models; NaN where undefined.
+    """
+
+    example: int
+    source_id: str
+    mean: float
+    n: int
+    by_shots: list[float | None]
+    pairwise_s1: float | None
+    right: float
+    right_models: float
+    item_rest: float
+    respondents: int
+
+
+def columns(shots: Sequence[int]) -> list[Column]:
+    """The columns of the page, without the example."""
+    return [
+        Column(
+            "mean",
+            "Mean S1",
+            "Mean S1 x 100 of this example over its n annotators, of all shots.",
+            "S1 x 100",
+        ),
+        Column(
+            "n",
+            "n",
+            "Annotators of this kind who answered the example, completed, and are in the analysis.",
+            "annotators",
+        ),
+        *(_of_shots(place, number) for place, number in enumerate(shots)),
+        Column(
+            "pairwise_s1",
+            "Pairwise S1",
+            "How far the answers agree with each other, whatever the gold: S1 x 100 of one against"
+            " another, mean over all pairs of the n annotators.",
+            "S1 x 100",
+        ),
+        Column(
+            "right",
+            "Right",
+            "Share of the n annotators whose answer scored S1 = 1, in percent.",
+            "percent",
+        ),
+        Column(
+            "right_models",
+            "Right, models",
+            "The same over uploaded models, each averaged over its runs (numbers of shots, training"
+            " splits).",
+            "percent",
+        ),
+        Column(
+            "item_rest",
+            "Item-rest r",
+            "Correlation over all respondents between the S1 of this example and the mean S1 of all"
+            " others; near 0 or below, the example does not tell good respondents from weak ones.",
+            "-1 to 1",
+        ),
+        Column(
+            "respondents",
+            "Respondents",
+            "Annotators of this kind and models that answered all of these examples; each model"
+            " once.",
+            "respondents",
+        ),
+    ]
+
+
+def file_columns(shots: Sequence[int]) -> list[Column]:
+    """The columns of the CSV: the example, those of the page, and each number of shots."""
+    return [
+        Column("example", meaning="id of the example in its file", get="source_id"),
+        *columns(shots),
+        *(
+            Column(
+                f"mean_{number}_shots",
+                meaning=f"mean S1 x 100 over the annotators with {number} shots",
+                unit="S1 x 100",
+                get=partial(_at, place),
+            )
+            for place, number in enumerate(shots)
+        ),
+    ]
+
+
+def _at(place: int, row: Difficulty) -> float | None:
+    return row.by_shots[place]
+
+
+def _of_shots(place: int, shots: int) -> Column:
+    return Column(
+        "",
+        f"{shots} shots",
+        "Mean S1 x 100 of this example over the annotators with so many training examples.",
+        "S1 x 100",
+        get=partial(_at, place),
+    )
+
+
+def hardest(study: Study, task: Task, kind: str) -> list[Difficulty]:
+    """One row per test example with answers, lowest mean S1 first."""
+    return measured(findings.answered(study, kind, task), sorted(study.shots), task)
+
+
+def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Difficulty]:
+    """`hardest` for one task; `frame` is from `findings.answered`."""
+    examples = frame.groupby("example")
+    overall: Any = examples["s1"].agg(["mean", "size"])
+    by_shots = frame.groupby(["example", "shots"])["s1"].mean().to_dict()
+    right = (frame["s1"] == 1).groupby(frame["example"]).mean()
+    models = _models(task)
+    right_models = models.groupby("example")["right"].mean().to_dict()
+    item_rests, respondents = _item_rests(frame, models)
+    names = dict(task.test_split.examples.values_list("pk", "source_id"))
+    rows = []
+    groups: Iterable[Any] = examples["texts"]
+    for example, texts in groups:
+        means = [by_shots.get((example, k)) for k in shots]
+        pairwise = agreement.pairwise_s1(list(texts))
+        rows.append(
+            Difficulty(
+                example,
+                names[example],
+                mean=100 * overall.at[example, "mean"],
+                n=int(overall.at[example, "size"]),
+                by_shots=[None if mean is None else 100 * mean for mean in means],
+                pairwise_s1=None if pairwise is None else 100 * pairwise,
+                right=float(100 * right[example]),
+                right_models=100 * right_models.get(example, math.nan),
+                item_rest=item_rests.get(example, math.nan),
+                respondents=respondents,
+            )
+        )
+    return sorted(rows, key=lambda row: _order(row.mean / 100, row.example))
+
+
+def _models(task: Task) -> pd.DataFrame:
+    """One row per model and test example: respondent, example, s1 and right in [0, 1].
+
+    Both are averaged over all runs of the model (shots and training splits).
+    """
+    is_right = Case(When(s1=1, then=Value(1.0)), default=Value(0.0), output_field=FloatField())
+    rows = (
+        Prediction.objects.filter(file__task=task)
+        .values_list("file__model__name", "example")
+        .annotate(mean=Avg("s1"), right=Avg(is_right))
+    )
+    records = [
+        (f"model {name}", example, s1, right)
+        for name, example, s1, right in rows.order_by().iterator(chunk_size=5000)
+    ]
+    return pd.DataFrame.from_records(records, columns=["respondent", "example", "s1", "right"])
+
+
+def _item_rests(frame: pd.DataFrame, models: pd.DataFrame) -> tuple[dict[int, float], int]:
+    """The item-rest correlation of each example, and its number of respondents."""
+    people = frame.rename(columns={"annotator": "respondent"})[["respondent", "example", "s1"]]
+    both = pd.concat([people, models[["respondent", "example", "s1"]]])
+    matrix = both.pivot(index="respondent", columns="example", values="s1")
+    matrix = matrix[sorted(people["example"].unique())].dropna()
+    scores = agreement.item_rest(matrix.to_numpy(dtype=float))
+    return dict(zip(map(int, matrix.columns), scores, strict=True)), len(matrix)
+
+
+def _order(mean: float, example: int) -> tuple[float, int]:
+    """A sort key, hardest first. Rounded, because sums differ in their last digits."""
+    return round(mean, 9), example
+
+
+def neighbours(study: Study, example: Example, kind: str) -> tuple[int | None, int | None]:
+    """Keys of the previous and the next example, ordered by difficulty; None at an end."""
+    people = findings.counted(study, kind).filter(scenario__task=example.split.task_id)
+    means = (
+        Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=people)
+        .values_list("turn__example")
+        .annotate(Avg("s1"))
+    )
+    order = [key for key, mean in sorted(means, key=lambda row: _order(row[1], row[0]))]
+    if example.pk not in order:
+        return None, None
+    place = order.index(example.pk)
+    return next(iter(order[:place][-1:]), None), next(iter(order[place + 1 :]), None)

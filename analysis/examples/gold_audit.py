@@ -1,0 +1,174 @@
+"""Doubtful golds: test examples on which all annotators agree with each other against the gold."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from analysis.heavy import pd
+from analysis.scores import findings
+from analysis.scores.columns import json_list
+from analysis.scores.test_sets import given_texts
+from annotation.models import Answer, Step, Study
+from tasks.columns import Column
+from tasks.models import Example
+
+AT_LEAST = 2  # annotators who agree with each other
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One such example (its key): the answer that all `n` annotators gave, and the gold.
+
+    `s1` x 100 is the score of each of them, below 100.
+    """
+
+    example: int
+    task: str
+    task_version: int
+    source_id: str
+    question: str
+    n: int
+    answer: Sequence[str]
+    gold: Sequence[str]
+    s1: float
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A task: the number of doubtful examples among the `examples` with enough annotators."""
+
+    task: str
+    doubtful: int
+    unanimous: int
+    examples: int
+
+
+def _texts(texts: Sequence[str]) -> str:
+    return ", ".join(texts) if texts else "no answer"
+
+
+COLUMNS = [
+    Column("task", "Task"),
+    Column("task_version", meaning="version of the task"),
+    Column("example", "Example", "its id in its file", get="source_id"),
+    Column("question", "Question", "the question of the example, as in the file"),
+    Column("n", "n", "annotators of this kind, of all shots, who all gave this answer"),
+    Column("answer", meaning="their answer, as a JSON list", get=lambda row: json_list(row.answer)),
+    Column("", "All answered", "the answer of every annotator", get=lambda row: _texts(row.answer)),
+    Column("gold", meaning="the gold, as a JSON list", get=lambda row: json_list(row.gold)),
+    Column("", "Gold", "the gold of the file", get=lambda row: _texts(row.gold)),
+    Column("s1", "S1", "S1 x 100 that the answer scored", "S1 x 100"),
+]
+
+TALLY = [
+    Column("task", "Task"),
+    Column("doubtful", "Against gold", "examples on which all gave one answer that is not right"),
+    Column("unanimous", "Unanimous", "examples on which all annotators gave one answer"),
+    Column(
+        "test_examples",
+        "Examples",
+        f"test examples that {AT_LEAST} or more annotators answered",
+        get="examples",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The answers of all `n` annotators to one example (its key)."""
+
+    task: str
+    example: int
+    answers: list[frozenset[str]]
+    s1: float
+
+    @property
+    def is_unanimous(self) -> bool:
+        return all(answer == self.answers[0] for answer in self.answers)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether all gave one answer and it is not the gold; then their S1 are equal."""
+        return self.is_unanimous and self.s1 < 1
+
+
+def units(frame: pd.DataFrame) -> list[Unit]:
+    """The examples that enough annotators answered; `frame` is from `findings.answered`."""
+    columns = (frame[name] for name in ("task", "example", "texts", "s1"))
+    return _units(zip(*columns, strict=True))
+
+
+def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Unit]:
+    """The same from (task, example, texts, S1) of each answer."""
+    first: dict[int, tuple[str, float]] = {}
+    texts_of: dict[int, list[frozenset[str]]] = defaultdict(list)
+    for task, example, texts, s1 in answers:
+        first.setdefault(example, (task, s1))
+        texts_of[example].append(texts)
+    return [
+        Unit(task, example, texts_of[example], s1)
+        for example, (task, s1) in first.items()
+        if len(texts_of[example]) >= AT_LEAST
+    ]
+
+
+def _answered(study: Study, kind: str) -> list[Unit]:
+    """The units of the study, read without the other columns of `findings.answered`."""
+    people = findings.counted(study, kind)
+    tasks = dict(people.values_list("pk", "scenario__task__name"))
+    given = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
+    return _units(
+        (tasks[person], example, frozenset(texts), s1)
+        for person, example, _label, texts, s1 in given_texts(given)
+    )
+
+
+def tallies(frame: pd.DataFrame) -> list[Tally]:
+    """One row per task; `frame` is from `findings.answered`."""
+    return _tallies(units(frame))
+
+
+def _tallies(answered: Sequence[Unit]) -> list[Tally]:
+    counts = {
+        name: Counter(unit.task for unit in answered if keeps(unit))
+        for name, keeps in {
+            "doubtful": attrgetter("is_doubtful"),
+            "unanimous": attrgetter("is_unanimous"),
+            "examples": attrgetter("task"),
+        }.items()
+    }
+    return [
+        Tally(task, **{name: count[task] for name, count in counts.items()})
+        for task in sorted(counts["examples"])
+    ]
+
+
+def doubts(study: Study, kind: str) -> tuple[list[Tally], list[Doubt]]:
+    """The tally of each task, and its doubtful examples in the order of the test file."""
+    answered = _answered(study, kind)
+    chosen = {unit.example: unit for unit in answered if unit.is_doubtful}
+    examples = Example.objects.filter(pk__in=list(chosen)).select_related("split__task")
+    order = ("split__task__name", "split__task__version", "position")
+    rows = [
+        Doubt(
+            example.pk,
+            example.split.task.name,
+            example.split.task.version,
+            example.source_id,
+            example.question,
+            n=len(chosen[example.pk].answers),
+            answer=sorted(chosen[example.pk].answers[0]),
+            gold=list(dict.fromkeys(example.gold)),
+            s1=100 * chosen[example.pk].s1,
+        )
+        for example in examples.order_by(*order)
+    ]
+    return _tallies(answered), rows
+
+
+def rows(study: Study, kind: str) -> list[Doubt]:
+    """Only the doubtful examples."""
+    return doubts(study, kind)[1]

@@ -1,0 +1,404 @@
+"""The answers to one test example: highlights in layers, distinct answers, agreement.
+
+As in every table, these are answers of completed participations in the analysis, of one kind;
+others of that kind are listed separately.
+"""
+
+import hashlib
+import itertools
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from django.db.models import QuerySet
+
+from analysis.scores import findings
+from analysis.scores.columns import share
+from analysis.stats import agreement
+from annotation.models import Answer, Participation, Status, Step, Study
+from annotation.protocol import blinding
+from tasks.answer_keys import OPTION
+from tasks.cards import Card
+from tasks.columns import NOTHING, points, two_digits
+from tasks.comparison import Comparison, compare_answer, places_of
+from tasks.metrics import score
+from tasks.models import Example
+from tasks.spans import QUESTION, is_reachable
+from tasks.spans import GivenAnswer as Given
+
+MEANINGS = {
+    "nominal": "0 for two equal sets of texts, else 1.",
+    "Jaccard": "1 minus the share of common texts among all texts of the two sets.",
+    "MASI": "As Jaccard, with a larger distance if neither set contains the other.",
+    "1 - S1": "1 minus the S1 of one answer against the other.",
+}
+MAX_NAMES = 20
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One annotator's answer: what was given, and how it compares with the gold."""
+
+    participation: Participation
+    given: Given
+    comparison: Comparison
+    parts: list["Part"]
+    alias: str = ""
+
+    @property
+    def name(self) -> str:
+        """The pseudonym, or an alias that only this page uses while the score is hidden."""
+        return self.alias or self.participation.pseudonym
+
+    @property
+    def shots(self) -> int:
+        return self.participation.scenario.shots
+
+    @property
+    def s1(self) -> str:
+        return points(100 * self.comparison.s1)
+
+    @property
+    def why_apart(self) -> str:
+        """The reason for exclusion, if the answer is not counted."""
+        own = self.participation
+        if own.status == Status.COMPLETED:
+            return "excluded from the analysis"
+        return str(Status(own.status).label)
+
+
+class Part(NamedTuple):
+    """One highlighted text with its verdict, and its position in all texts, end to end."""
+
+    verdict: str
+    text: str
+    start: int
+    length: int
+
+
+class Stretch(NamedTuple):
+    """A run for the page; `opens` and `closes` have one item per bracket."""
+
+    text: str
+    start: int
+    number: int
+    level: int
+    is_gold: bool
+    opens: range
+    closes: range
+    meaning: str
+
+
+class Layer(NamedTuple):
+    """One text that can be highlighted, in runs."""
+
+    segment: int
+    name: str
+    stretches: list[Stretch]
+
+
+class Said(NamedTuple):
+    text: str
+    is_gold: bool
+
+
+class Choice(NamedTuple):
+    """One distinct answer, or one label of the card."""
+
+    texts: Sequence[Said]
+    lanes: Sequence[Lane]
+    s1: str
+    share: str
+
+
+class Fact(NamedTuple):
+    heading: str
+    value: str
+    meaning: str
+
+
+class Scores(NamedTuple):
+    """S1 of annotators with that many shots, as text."""
+
+    shots: int
+    n: int
+    mean: str
+    sd: str
+
+
+@dataclass(frozen=True)
+class ExamplePage:
+    """One example with the answers of one kind of annotators; for one number of shots, or all."""
+
+    study: Study
+    example: Example
+    kind: str
+    shots: int | None
+
+    @property
+    def card(self) -> Card:
+        return self.example.split.task.card
+
+    @property
+    def question(self) -> str:
+        return self.card.wording(self.example.question)
+
+    @cached_property
+    def _selectable(self) -> str | None:
+        return self.card.selectable_question(self.example.question)
+
+    @cached_property
+    def _texts(self) -> list[tuple[int, str, str]]:
+        """(number, name, text) of each text that can be highlighted."""
+        segments = zip(self.card.segments, self.example.context, strict=True)
+        texts = [(number, *segment) for number, segment in enumerate(segments)]
+        if self._selectable is not None:
+            texts.insert(0, (QUESTION, "Question", self._selectable))
+        return texts
+
+    @cached_property
+    def _begins(self) -> dict[int, int]:
+        """The start of each text when they are joined end to end."""
+        lengths = (len(text) for _number, _name, text in self._texts)
+        begins = itertools.accumulate(lengths, initial=0)
+        return {number: begin for (number, _n, _t), begin in zip(self._texts, begins, strict=False)}
+
+    @property
+    def golds(self) -> list[str]:
+        """The gold, each text once."""
+        return list(dict.fromkeys(self.example.gold))
+
+    @property
+    def length(self) -> int:
+        """The length of all the texts that can be highlighted, end to end."""
+        return sum(len(text) for _number, _name, text in self._texts)
+
+    # --- Annotators and their answers -------------------------------------------------------------
+
+    def _lanes(self, chosen: QuerySet[Participation]) -> list[Lane]:
+        answers = (
+            Answer.objects.filter(
+                turn__example=self.example,
+                turn__step=Step.ANNOTATION,
+                turn__participation__in=chosen,
+            )
+            .select_related("turn__participation__scenario")
+            .prefetch_related("spans")
+            .order_by("turn__participation__scenario__shots", "turn__participation__pseudonym")
+        )
+        lanes = [self._lane(answer) for answer in answers]
+        return self._masked(lanes)
+
+    @cached_property
+    def _hidden(self) -> set[int]:
+        return blinding.hidden(self.study)
+
+    def _masked(self, lanes: list[Lane]) -> list[Lane]:
+        """Hidden people get aliases and an order that differ between pages.
+
+        Otherwise the pages of all examples would add up to their scores.
+        """
+
+        def shuffled(lane: Lane) -> str:
+            told = f"{self.example.content_hash}:{lane.participation.token}"
+            return hashlib.sha256(told.encode()).hexdigest()
+
+        masked = [lane for lane in lanes if lane.participation.pk in self._hidden]
+        masked.sort(key=lambda lane: (lane.shots, shuffled(lane)))
+        named = [lane for lane in lanes if lane.participation.pk not in self._hidden]
+        aliases = [
+            replace(lane, alias=f"annotator {number}") for number, lane in enumerate(masked, 1)
+        ]
+        return sorted([*named, *aliases], key=lambda lane: lane.shots)
+
+    def _lane(self, answer: Answer) -> Lane:
+        given, example = answer.as_given(), self.example
+        comparison = compare_answer(self.card, example, given, example.gold)
+        parts = [
+            Part(mark.verdict, mark.text, self._begins[mark.segment] + mark.start, len(mark.text))
+            for mark in comparison.marks
+            if mark.verdict != "missed"
+        ]
+        return Lane(answer.turn.participation, given, comparison, parts)
+
+    @cached_property
+    def _counted(self) -> list[Lane]:
+        """Counted answers for all numbers of shots."""
+        return self._lanes(findings.counted(self.study, self.kind))
+
+    @cached_property
+    def lanes(self) -> list[Lane]:
+        return [lane for lane in self._counted if self.shots in (None, lane.shots)]
+
+    @cached_property
+    def apart(self) -> list[Lane]:
+        """Answers of that kind and those shots that are not counted."""
+        counted = findings.counted(self.study, self.kind)
+        others = self.study.participations.filter(kind=self.kind).exclude(pk__in=counted)
+        return [lane for lane in self._lanes(others) if self.shots in (None, lane.shots)]
+
+    @property
+    def n(self) -> int:
+        return len(self.lanes)
+
+    # --- The text in layers -----------------------------------------------------------------------
+
+    @cached_property
+    def gold_parts(self) -> list[Part]:
+        """Every place of every gold text, as in the reveal."""
+        if not self.card.is_highlighted:
+            return []
+        return [
+            Part("right", place.text, self._begins[place.segment] + place.start, len(place.text))
+            for text in self.golds
+            for place in places_of(
+                text, self.example.context, self._selectable, self.card.granularity
+            )
+        ]
+
+    @property
+    def unreachable(self) -> list[str]:
+        """Gold texts that cannot be highlighted."""
+        if not self.card.is_highlighted or self.card.typed:
+            return []
+        context, question = self.example.context, self._selectable
+        tokens = self.card.granularity
+        return [text for text in self.golds if not is_reachable(text, context, question, tokens)]
+
+    @cached_property
+    def layered(self) -> list[Layer]:
+        return [
+            Layer(number, name, [self._stretch(run) for run in self._runs(number, text)])
+            for number, name, text in self._texts
+        ]
+
+    def _stretch(self, run: agreement.Run[str]) -> Stretch:
+        number = len(run.who)
+        names = ", ".join(run.who[:MAX_NAMES]) + (", and others" if number > MAX_NAMES else "")
+        who = f"{number} of {self.n} ({share(number, self.n)}): {names}." if number else "Nobody."
+        return Stretch(
+            run.text,
+            run.start,
+            number,
+            agreement.level(number, self.n),
+            run.is_gold,
+            range(run.opens),
+            range(run.closes),
+            f"{who} Part of a gold text." if run.is_gold else who,
+        )
+
+    def _runs(self, number: int, text: str) -> list[agreement.Run[str]]:
+        begin = self._begins[number]
+        gold = [
+            (part.start - begin, part.start - begin + part.length)
+            for part in self.gold_parts
+            if begin <= part.start < begin + len(text)
+        ]
+        highlights = {
+            lane.name: [
+                (span.start, span.end) for span in lane.given.spans if span.segment == number
+            ]
+            for lane in self.lanes
+        }
+        return agreement.runs(text, highlights, gold)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The labels, or the options of the example, if one is chosen; otherwise empty."""
+        if self.card.answered_by == OPTION:
+            return list(dict.fromkeys(self.example.options))
+        return [label.name for label in self.card.labels]
+
+    # --- Distinct answers -------------------------------------------------------------------------
+
+    @cached_property
+    def choices(self) -> list[Choice]:
+        """Distinct answers, the most frequent first; for single choices every choice, in order."""
+        groups = agreement.groups((lane, lane.given.texts) for lane in self.lanes)
+        if self.names:
+            by_name = {group.texts[:1]: group for group in groups}
+            listed = [by_name.pop((name,), agreement.Group((name,), ())) for name in self.names]
+            groups = [*listed, *by_name.values()]
+        return [
+            Choice(
+                [Said(text, text in self.example.gold) for text in group.texts],
+                group.who,
+                points(100 * score(group.texts, self.example.gold, self.card.gold_rule).s1),
+                share(len(group.who), self.n),
+            )
+            for group in groups
+        ]
+
+    # --- Numbers ----------------------------------------------------------------------------------
+
+    @property
+    def facts(self) -> list[Fact]:
+        """The numbers of the displayed answers, each with its meaning."""
+        values = [lane.comparison.s1 for lane in self.lanes]
+        unit = [frozenset(lane.given.texts) for lane in self.lanes]
+        pairs = self.n * (self.n - 1) // 2
+        agreed = agreement.pairwise_s1(unit)
+        counts = sorted((len(choice.lanes) for choice in self.choices), reverse=True)
+        most, tied = counts[0], counts.count(counts[0])
+        most_said = f"{most} of {self.n} ({share(most, self.n)})"
+        return [
+            Fact(
+                "Mean S1",
+                " ± ".join(_mean_and_sd(values)),
+                f"S1 x 100 against the gold, over {self.n} annotators; ± SD over annotators, ddof"
+                " 1. All answers have equal weight, regardless of the number of shots.",
+            ),
+            Fact(
+                "Pairwise S1",
+                NOTHING if agreed is None else points(100 * agreed),
+                f"Mean S1 x 100 of one answer against another, over the {pairs} pairs of {self.n}"
+                " annotators, regardless of gold.",
+            ),
+            Fact(
+                "Most frequent answer",
+                most_said if tied == 1 else f"{most_said}, each of {tied} answers",
+                f"How many of the {self.n} annotators gave the most frequent answer (the same set"
+                " of texts).",
+            ),
+            Fact(
+                "Distinct answers",
+                str(sum(count > 0 for count in counts)),
+                f"How many different sets of texts {self.n} annotators gave; “no answer” is one.",
+            ),
+            *self._disagreements(unit, pairs),
+        ]
+
+    def _disagreements(self, unit: list[frozenset[str]], pairs: int) -> list[Fact]:
+        """This example's part of alpha; for single labels all distances are equal."""
+        facts = []
+        for name in ["nominal"] if self.card.is_one_text else agreement.DISTANCES:
+            observed = agreement.observed_disagreement(unit, agreement.DISTANCES[name])
+            facts.append(
+                Fact(
+                    f"Disagreement, {name}",
+                    NOTHING if observed is None else two_digits(observed),
+                    f"Mean distance over the {pairs} pairs of answers, 0 to 1. {MEANINGS[name]} "
+                    "Krippendorff's alpha needs several examples: it is 1 minus the mean of this "
+                    "number over them (each weighted by its answers), divided by what answers "
+                    "drawn from all examples would give.",
+                )
+            )
+        return facts
+
+    @property
+    def by_shots(self) -> list[Scores]:
+        """All counted annotators, even if the page shows one number of shots."""
+        rows = []
+        for shots in sorted(self.study.shots):
+            values = [lane.comparison.s1 for lane in self._counted if lane.shots == shots]
+            rows.append(Scores(shots, len(values), *_mean_and_sd(values)))
+        return rows
+
+
+def _mean_and_sd(values: Sequence[float]) -> tuple[str, str]:
+    """Mean and SD x 100 of scores in [0, 1]; the SD with ddof 1 is a dash for fewer than two."""
+    mean = 100 * statistics.fmean(values) if values else None
+    sd = 100 * statistics.stdev(values) if len(values) > 1 else None
+    return points(mean), points(sd)

@@ -1,0 +1,166 @@
+"""Pages of examples: the hardest, those with doubtful gold, and all answers to one of them."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from analysis.examples import difficulty, gold_audit
+from analysis.examples.one_page import ExamplePage
+from analysis.scores import performance
+from analysis.scores.forms import CommentForm
+from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
+from annotation.models import Study
+from annotation.study import comments
+from annotation.web.access import ResearcherRequest, scores_of
+from annotation.web.rights import right_to
+from tasks import columns, listing
+from tasks.models import Example, Split, Task
+from tasks.paper import place
+
+# Filters of the list of examples.
+CHOICES = {
+    "all-wrong": ("All wrong", lambda row: row.right == 0),
+    "all-right": ("All right", lambda row: row.right == 100),
+    "disagree": (
+        "Disagreement", lambda row: row.pairwise_s1 is not None and row.pairwise_s1 < 100
+    ),
+}  # fmt: skip
+
+
+@reading
+def examples(request: HttpRequest, name: str) -> HttpResponse:
+    """The test examples of one task, hardest first, for one kind of annotators."""
+    study, kind, context = of_kind(request, name)
+    tasks = sorted(study.tasks.all(), key=lambda task: place(task.name))
+    task = _task(request, tasks)
+    rows = difficulty.hardest(study, task, kind)
+    texts = _texts(task) if request.GET.get("q") else {}
+    wrong = comments.wrong_golds(study)
+    marked = {"gold-wrong": ("Gold marked as wrong", lambda row: row.example in wrong)}
+    shown = listing.listing(
+        request.GET,
+        rows,
+        difficulty.columns(sorted(study.shots)),
+        lambda row: f"{row.source_id} {texts.get(row.example, '')}",
+        CHOICES | marked,
+    )
+    if listing.wants_csv(request.GET):
+        return shown.as_csv(f"{study.name}-{task.name}-examples.csv")
+    examples = Example.objects.in_bulk([row.example for row in shown.page])
+    context |= {
+        "tasks": tasks,
+        "task": task,
+        "listing": shown if rows else None,
+        "few": difficulty.FEW,
+        "wrong": wrong,
+        "rows": [(examples[row.example], cells) for row, cells in shown.cells],
+    }
+    return render(request, "examples/examples.html", context)
+
+
+def _texts(task: Task) -> dict[int, str]:
+    """Test example -> its whole text, for a search."""
+    rows = Example.objects.filter(split__task=task, split__kind=Split.Kind.TEST)
+    return {
+        pk: f"{' '.join(context)} {question} {' '.join(gold)}"
+        for pk, context, question, gold in rows.values_list("pk", "context", "question", "gold")
+    }
+
+
+@reading
+def examples_file(request: HttpRequest, name: str) -> HttpResponse:
+    """All of these rows as CSV."""
+    study = scores_of(request, name)
+    task = _task(request, list(study.tasks.order_by("name")))
+    kind = chosen_kind(request, performance.kinds(study))
+    shown = difficulty.file_columns(sorted(study.shots))
+    rows = difficulty.hardest(study, task, kind)
+    return csv_file(f"{study.name}-{task.name}-difficulty", shown, rows, kind)
+
+
+@reading
+def audit(request: HttpRequest, name: str) -> HttpResponse:
+    """The test examples on which all annotators of one kind agree against the gold."""
+    study, kind, context = of_kind(request, name)
+    tallies, doubts = gold_audit.doubts(study, kind)
+    shown = columns.on_page(gold_audit.COLUMNS)
+    context |= {
+        "tally": columns.on_page(gold_audit.TALLY),
+        "tallies": columns.cells(gold_audit.TALLY, tallies),
+        "columns": shown,
+        "rows": list(zip(doubts, columns.cells(shown, doubts), strict=True)),
+        "wrong": comments.wrong_golds(study).values(),
+    }
+    return render(request, "examples/gold_audit.html", context)
+
+
+def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:
+    wanted = request.GET.get("task", tasks_of_study[0].name)
+    task = next((task for task in tasks_of_study if task.name == wanted), None)
+    if task is None:
+        raise Http404
+    return task
+
+
+@reading
+def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """One test example: the highlights of one kind of annotators in layers, and the gold."""
+    study = scores_of(request, name)
+    return _example(request, study, example_of(study, pk))
+
+
+@login_required
+@require_POST
+def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
+    """Store a comment of a member of the team on the example."""
+    study = scores_of(request, name, right_to("example_comment"))
+    shown = example_of(study, pk)
+    form = CommentForm(request.POST)
+    if not form.is_valid():
+        return _example(request, study, shown, form)
+    said = form.cleaned_data
+    comments.add(study, shown, said["text"], request.user, said["gold"])
+    return redirect(f"{reverse('example', args=[name, pk])}#comments")
+
+
+def example_of(study: Study, pk: int) -> Example:
+    """A test example of one of the study's tasks; otherwise Http404."""
+    return get_object_or_404(
+        Example.objects.select_related("split__task"),
+        pk=min(pk, 2**62),
+        split__task__in=study.tasks.all(),
+        split__kind="test",
+    )
+
+
+def _example(
+    request: HttpRequest, study: Study, shown: Example, form: CommentForm | None = None
+) -> HttpResponse:
+    """The page, with the form of a rejected comment, if any."""
+    kinds = performance.kinds(study)
+    kind = chosen_kind(request, kinds)
+    all_shots = sorted(study.shots)
+    wanted = request.GET.get("shots", "")
+    if wanted not in ("", *map(str, all_shots)):
+        raise Http404
+    page = ExamplePage(study, shown, kind, int(wanted) if wanted else None)
+    previous, following = difficulty.neighbours(study, shown, kind)
+    said = list(comments.on(study, shown))
+    context = {
+        "study": study,
+        "example": shown,
+        "card": page.card,
+        "kinds": kinds,
+        "kind": kind,
+        "all_shots": all_shots,
+        "shots": wanted,
+        "page": page,
+        "previous": previous,
+        "following": following,
+        "comments": said,
+        "wrong": comments.wrong_gold(said),
+        "form": form or CommentForm(),
+    }
+    return render(request, "examples/example.html", context, status=422 if form else 200)

@@ -1,0 +1,332 @@
+"""The API of answers, spans, checklists, the sample and comments, with the data of the pages.
+
+Researchers must not see a person's score before they decide on the analysis (steps/blinding.py): S1
+and gold of these answers are null until then, as on the page of that annotator. If the design hides
+test scores, those of the annotation step are null until the study is closed.
+"""
+
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from analysis.documents import checklists
+from analysis.documents.checklists import FORMS
+from analysis.documents.checklists.short_form import Form, Reply
+from analysis.examples.pages import example_of
+from analysis.scores.forms import CommentForm
+from annotation.models import (
+    JUDGED_STEPS,
+    REVEALED,
+    AnswerSpan,
+    ExampleComment,
+    GoldOpinion,
+    Kind,
+    Scenario,
+    Step,
+    Study,
+    Turn,
+)
+from annotation.monitoring.sample import ExportError, drop_export, store_export
+from annotation.protocol import blinding
+from annotation.study import comments
+from annotation.web.access import scores_of, study_of
+from annotation.web.form_bodies import Texts, as_form_data
+from annotation.web.paging import RowsView, page_of, small_list
+from annotation.web.problems import Conflict, Unprocessable
+from annotation.web.rights import right_to
+from annotation.web.views import ApiView, StudyTwin, Twin, tagged
+from tasks.columns import Column
+from tasks.downloads import download
+from tasks.models import Example
+from tasks.spans import QUESTION
+
+OF_TURN = {
+    "task": ("example__split__task__name", None),
+    "shots": ("participation__scenario__shots", None),
+    "step": ("step", Step.values),
+    "kind": ("participation__kind", Kind.values),
+    "annotator": ("participation__pseudonym", None),
+}
+
+
+ANSWERS = [
+    Column("task", meaning="name of the task", get=lambda t: _task(t).name),
+    Column("task_version", meaning="its version", get=lambda t: _task(t).version),
+    Column("shots", meaning="number of shots", get="participation.scenario.shots"),
+    Column("split", meaning="split number", get="participation.scenario.split_number"),
+    Column("step", meaning="upstream, training, screening, annotation or check"),
+    Column("position", meaning="in the step, from 0"),
+    Column("annotator", meaning="pseudonym", get="participation.pseudonym"),
+    Column("kind", meaning="person, simulated or model", get="participation.kind"),
+    Column("status", meaning="of the participation", get="participation.status"),
+    Column("example", meaning="id in its file", get="example.source_id"),
+    Column("hash", meaning="of the example", get="example.content_hash"),
+    Column("answer", meaning="texts; [] is no answer; null: not answered", get=lambda t: _given(t)),
+    Column("gold", meaning="texts; null while it is hidden"),
+    Column("s1", meaning="0 to 1; null: not answered, or hidden"),
+    Column(
+        "hidden",
+        meaning="true while the score is: before a decision on the analysis, or until closing",
+    ),
+    Column("shown_at", meaning="UTC"),
+    Column("submitted_at", meaning="UTC", get=lambda t: t.given and t.given.submitted_at),
+    Column(
+        "active_seconds", meaning="of the answer", get=lambda t: t.given and t.given.active_seconds
+    ),
+    Column("shown_channel", meaning="page or api: what showed it", get="channel"),
+    Column(
+        "channel", meaning="of the answer: page or api", get=lambda t: t.given and t.given.channel
+    ),
+]
+
+
+def _task(turn: Turn) -> Any:
+    """The task of the example, which in the upstream step is not the scenario's."""
+    return turn.example.split.task
+
+
+def _given(turn: Turn) -> list[str] | None:
+    return None if turn.given is None else list(turn.given.as_given().texts)
+
+
+class Answers(RowsView):
+    """One row per example shown, in the order of display."""
+
+    columns = ANSWERS
+    kinds: ClassVar = {
+        "task_version": serializers.IntegerField,
+        "shots": serializers.IntegerField,
+        "split": serializers.IntegerField,
+        "position": serializers.IntegerField,
+        "answer": Texts,
+        "gold": Texts,
+        "s1": serializers.FloatField,
+        "hidden": serializers.BooleanField,
+        "shown_at": serializers.DateTimeField,
+        "submitted_at": serializers.DateTimeField,
+        "active_seconds": serializers.FloatField,
+    }
+    summary = "Answers"
+    description = (
+        "Gold and S1 of people are null until a decision on their place in the analysis; those of"
+        " test examples until the study is closed where its design hides test scores."
+    )
+    streams = True
+    filters: ClassVar = OF_TURN
+
+    def rows(self, request: Request, **names: Any) -> QuerySet[Turn]:
+        study = study_of(request, names["name"], "read")
+        self.hidden, self.undecided = blinding.hidden(study), blinding.undecided(study)
+        turns = Turn.objects.filter(participation__study=study)
+        return turns.select_related(
+            "participation__scenario", "example__split__task", "answer"
+        ).prefetch_related("answer__spans")
+
+    def record(self, row: Turn) -> dict[str, Any]:
+        seen = self._is_seen(row)
+        own = {
+            "hidden": not seen,
+            "gold": row.example.gold if seen else None,
+            "s1": row.given.s1 if seen and row.given else None,
+        }
+        return {
+            column.name: own[column.name] if column.name in own else column.value(row)
+            for column in ANSWERS
+        }
+
+    def _is_seen(self, turn: Turn) -> bool:
+        """May the gold of this turn be shown with its answer, as on the page of the annotator?"""
+        participation = turn.participation
+        if participation.pk not in self.hidden:
+            return turn.given is not None
+        is_undecided = participation.pk in self.undecided
+        spares = not blinding.hides_training(participation, is_undecided)
+        return turn.given is not None and spares and turn.step in (*JUDGED_STEPS, *REVEALED)
+
+
+SPANS = [
+    Column("task", meaning="name of the task", get=lambda s: _task(s.answer.turn).name),
+    Column("task_version", meaning="its version", get=lambda s: _task(s.answer.turn).version),
+    Column("shots", meaning="number of shots", get=lambda s: _scenario(s).shots),
+    Column("split", meaning="split number", get=lambda s: _scenario(s).split_number),
+    Column("step", meaning="of the protocol", get="answer.turn.step"),
+    Column("annotator", meaning="pseudonym", get="answer.turn.participation.pseudonym"),
+    Column("example", meaning="id in its file", get="answer.turn.example.source_id"),
+    Column("hash", meaning="of the example", get="answer.turn.example.content_hash"),
+    Column(
+        "segment",
+        meaning="number of the text, or question",
+        get=lambda s: "question" if s.segment == QUESTION else str(s.segment),
+    ),
+    Column("start", meaning="in Unicode code points"),
+    Column("end", meaning="in Unicode code points, exclusive"),
+    Column("text", meaning="as it stands there"),
+]
+
+
+def _scenario(span: AnswerSpan) -> Scenario:
+    return span.answer.turn.participation.scenario
+
+
+class Spans(RowsView):
+    """One row per highlighted span."""
+
+    columns = SPANS
+    kinds: ClassVar = dict.fromkeys(
+        ("task_version", "shots", "split", "start", "end"), serializers.IntegerField
+    )
+    summary = "Highlighted spans"
+    streams = True
+    filters: ClassVar = {
+        name: (f"answer__turn__{lookup}", choices) for name, (lookup, choices) in OF_TURN.items()
+    }
+
+    def rows(self, request: Request, **names: Any) -> QuerySet[AnswerSpan]:
+        study = study_of(request, names["name"], "read")
+        spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
+        return spans.select_related(
+            "answer__turn__participation__scenario", "answer__turn__example__split__task"
+        )
+
+
+# The API of checklists and the table of the sample.
+
+FORM = OpenApiParameter("form", str, "path", enum=list(FORMS))
+DRAFT = "The study is a draft: its checklists are made when it is open."
+
+
+def _form(request: Request, name: str, form: str) -> Form:
+    study = scores_of(request, name)
+    if study.is_draft:
+        raise Http404(DRAFT)
+    filled = checklists.form_of(study, form)
+    if filled is None:
+        raise Http404(f"There is no such form; known: {', '.join(FORMS)}.")
+    return filled
+
+
+class ChecklistForm(ApiView):
+    class FormShape(serializers.Serializer):
+        """A checklist in the order of its form."""
+
+        class ItemShape(serializers.Serializer):
+            number = serializers.CharField()
+            title = serializers.CharField(help_text="in our own words")
+            reply = serializers.ChoiceField(
+                [str(reply) for reply in Reply], help_text="the kind of answer of the form"
+            )
+            answer = serializers.CharField(help_text="status: Yes, Partial, No, Unknown or N/A")
+            evidence = serializers.CharField(allow_blank=True)
+
+        form = serializers.CharField()
+        title = serializers.CharField()
+        source = serializers.CharField()
+        items = ItemShape(many=True)
+
+    @extend_schema(
+        parameters=[FORM], responses=FormShape, summary="A checklist of a venue, filled in"
+    )
+    def get(self, request: Request, name: str, form: str) -> Response:
+        return tagged(request, checklists.as_record(_form(request, name, form)))
+
+
+class ChecklistLatex(ApiView):
+    @extend_schema(
+        parameters=[FORM], responses={(200, "application/x-tex"): str}, summary="The same in LaTeX"
+    )
+    def get(self, request: Request, name: str, form: str) -> HttpResponse:
+        text = checklists.as_latex(_form(request, name, form))
+        return download(text, f"{name}-{form}.tex", "application/x-tex; charset=utf-8")
+
+
+class Sample(StudyTwin):
+    """The table of the sample; POST creates the part from a demographic export."""
+
+    page = "sample_upload"
+    summary = "Make the table of the sample of Prolific's demographic export, or delete it"
+    more_fields: ClassVar = {
+        "action": serializers.ChoiceField(["read", "remove"], default="read", required=False),
+        "csv": serializers.CharField(
+            required=False, help_text="the whole CSV; it is read once and not stored"
+        ),
+    }
+    faults: ClassVar = {ExportError: "csv"}
+
+    @extend_schema(responses=OpenApiTypes.OBJECT, summary="The table of the sample")
+    def get(self, request: Request, name: str) -> Response:
+        return tagged(request, checklists.sample_record(scores_of(request, name)))
+
+    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Study:
+        study = scores_of(request, names["name"], right_to(self.page))
+        if study.is_draft:
+            raise Conflict("The study is a draft: it has no sample yet.")
+        return study
+
+    def form(self, about: Study, sent: dict[str, Any]) -> None:
+        action = sent.get("action", "read")
+        if action not in ("read", "remove"):
+            raise Unprocessable({"action": ["Write read or remove."]})
+        if action == "read" and not (isinstance(sent.get("csv"), str) and sent["csv"]):
+            raise Unprocessable({"csv": ["Write the CSV as a text."]})
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        if sent.get("action") == "remove":
+            drop_export(about, request.user)
+            return {"done": "The table of the demographic export was deleted."}
+        people = store_export(about, sent["csv"], request.user)
+        return {"done": f"Read: {people} in the analysis. The file was not stored."}
+
+
+# The API of a team's comments on an example of its study.
+
+FIELDS: dict[str, serializers.Field] = {
+    "text": serializers.CharField(),
+    "gold": serializers.ChoiceField(
+        ["", *GoldOpinion.values], help_text="what it says of the gold, if anything"
+    ),
+    "by": serializers.CharField(help_text="user name"),
+    "at": serializers.DateTimeField(help_text="UTC"),
+}
+
+
+def as_record(comment: ExampleComment) -> dict[str, Any]:
+    """One comment as JSON."""
+    return {
+        "text": comment.text,
+        "gold": comment.gold,
+        "by": comment.by.get_username(),
+        "at": comment.at,
+    }
+
+
+class Comments(Twin):
+    page, form_class = "example_comment", CommentForm
+    summary = "Comment on an example, for the team of the study"
+    success = 201
+
+    @extend_schema(
+        summary="The comments on an example, oldest first",
+        operation_id="comments_list",
+        responses=page_of("Comment", FIELDS),
+    )
+    def get(self, request: Request, name: str, pk: int) -> Response:
+        study = scores_of(request, name)
+        return small_list(map(as_record, comments.on(study, example_of(study, pk))))
+
+    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> tuple[Study, Example]:
+        study = scores_of(request, names["name"], right_to(self.page))
+        return study, example_of(study, names["pk"])
+
+    def form(self, about: Any, sent: dict[str, Any]) -> CommentForm:
+        return CommentForm(as_form_data(sent))
+
+    def do(self, about: tuple[Study, Example], sent: dict[str, Any], request: Request) -> Any:
+        study, example = about
+        comments.add(study, example, sent["text"], request.user, sent["gold"])
+        return {"done": "The comment is stored."}

@@ -1,0 +1,203 @@
+"""The pages of figures, of one study or several: specifications, data, numbers, pictures."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+
+from analysis.figures import data as figure_data
+from analysis.figures import paper_widths, several_studies
+from analysis.figures.several_studies import MAX_STUDIES, Comparison
+from analysis.scores import columns, performance
+from analysis.scores.markup import PaperTable, as_latex
+from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading, results_of
+from annotation.models import Kind, Study
+from annotation.web.access import ResearcherRequest, scores_of
+from tasks.columns import cells, on_page
+from tasks.downloads import download
+
+
+@reading
+def figures(request: HttpRequest, name: str) -> HttpResponse:
+    """Each figure with its caption and downloads, for one kind of annotators.
+
+    Slow parts have separate URLs: the browser requests each drawing, and the numbers of a figure
+    when the user opens them.
+    """
+    study, kind, context = of_kind(request, name)
+    context |= {
+        "nobody": not figure_data.answered(study, kind),
+        "figures": figure_data.page_figures(study, kind),
+        "pictures": list(figure_data.PICTURES) if figure_data.can_draw() else [],
+        "widths": paper_widths.INCHES,
+    }
+    return render(request, "figures/figures.html", context)
+
+
+@reading
+def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpResponse:
+    """One figure as its specification (JSON), its data (CSV) or a picture (SVG, PNG, PDF).
+
+    `width` lays a picture out for one column of a paper (single) or for both (double).
+    """
+    kind, chosen = _figure(request, name, figure)
+    filename = f"{name}-{figure}.{ext}"
+    if ext == "json":
+        return HttpResponse(chosen.json, content_type="application/json")
+    if ext == "csv":
+        text = figure_data.frame_csv(kind, chosen.frame)
+        return download(text, filename)
+    if ext not in figure_data.PICTURES:
+        raise Http404
+    if not figure_data.can_draw():
+        return HttpResponse(figure_data.NEEDS_VL_CONVERT, status=501, content_type="text/plain")
+    width = request.GET.get("width", "")
+    if width not in ("", *paper_widths.INCHES):
+        raise Http404
+    if width:
+        filename = f"{name}-{figure}-{width}.{ext}"
+    picture = figure_data.picture(chosen, ext, width)
+    return download(picture, filename, figure_data.PICTURES[ext])
+
+
+@reading
+def figure_table(request: HttpRequest, name: str, figure: str) -> HttpResponse:
+    """The numbers of a figure as a table: for its place on the page, or as a separate page."""
+    kind, chosen = _figure(request, name, figure)
+    if request.htmx:  # type: ignore[attr-defined]  # django-htmx
+        return render(request, "figures/_figure_numbers.html", {"figure": chosen})
+    context = {**results_of(scores_of(request, name)), "figure": chosen, "kind": kind}
+    return render(request, "figures/figure_numbers.html", context)
+
+
+@reading
+def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse:
+    """The table of a figure as CSV, with all digits."""
+    kind, chosen = _figure(request, name, figure)
+    return csv_file(f"{name}-{figure}-numbers", chosen.all_columns, chosen.numbers, kind)
+
+
+def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_data.Figure]:
+    """The requested kind and figure; 404 if it cannot be shown."""
+    study = scores_of(request, name)
+    kind = chosen_kind(request, performance.kinds(study))
+    if figure not in figure_data.NAMES:
+        raise Http404
+    chosen = figure_data.figure(study, kind, figure)
+    if chosen.why_not:
+        raise Http404
+    return kind, chosen
+
+
+# Several studies compared: page, CSV, LaTeX and picture of the same comparison.
+
+TEX = "application/x-tex; charset=utf-8"
+
+
+def asked_for(request: HttpRequest) -> Comparison | None:
+    """The comparison of the studies in `study` (repeated) and of `kind`; None without a study.
+
+    Access to each study is checked separately, so that adding a study to the URL does not reveal
+    it. Raises Http404 or PermissionDenied as `scores_of` does, and Http404 for too many.
+    """
+    names = list(dict.fromkeys(request.GET.getlist("study")))
+    kind = request.GET.get("kind", Kind.PERSON)
+    if kind not in Kind.values:
+        raise Http404
+    if len(names) > MAX_STUDIES:
+        raise Http404(f"At most {MAX_STUDIES} studies fit into one figure.")
+    studies = [scores_of(request, name) for name in names]
+    return several_studies.compare(studies, kind) if studies else None
+
+
+@reading
+def compare_page(request: ResearcherRequest) -> HttpResponse:
+    """The studies to choose from, and the chosen ones in one figure and one table."""
+    comparison = asked_for(request)
+    chosen = [study.name for study in comparison.studies] if comparison else []
+    readable = Study.objects.visible_to(request.user, "read").order_by("title", "name")
+    context: dict[str, Any] = {
+        "readable": [(study, study.name in chosen) for study in readable],
+        "kind": request.GET.get("kind", Kind.PERSON),
+        "kinds": Kind.choices,
+        "most": MAX_STUDIES,
+        "comparison": comparison,
+        "pictures": list(figure_data.PICTURES) if figure_data.can_draw() else [],
+        "widths": paper_widths.INCHES,
+        "query": _query(request.GET),
+    }
+    if comparison:
+        shown = comparison.design_columns
+        context |= {
+            "figure": comparison.figure,
+            "design_columns": on_page(shown),
+            "design_cells": cells(shown, comparison.differing),
+        }
+    return render(request, "figures/compare.html", context)
+
+
+def _query(sent: QueryDict) -> str:
+    """The query string of a file with the same choice."""
+    kept = QueryDict(mutable=True)
+    kept.setlist("study", sent.getlist("study"))
+    kept["kind"] = sent.get("kind", Kind.PERSON)
+    return kept.urlencode()
+
+
+def _asked(request: HttpRequest) -> Comparison:
+    comparison = asked_for(request)
+    if comparison is None:
+        raise Http404
+    return comparison
+
+
+@reading
+def compare_file(request: HttpRequest, ext: str) -> HttpResponse:
+    """The table as CSV or LaTeX, or the figure as its specification or a picture."""
+    comparison = _asked(request)
+    figure = comparison.figure
+    filename = f"several-studies.{ext}"
+    if ext == "csv":
+        text = columns.as_csv(figure.all_columns, figure.numbers, comparison.kind)
+        return download(text, filename)
+    if ext == "tex":
+        return download(compare_latex(comparison), filename, TEX)
+    if figure.why_not or ext not in ("json", *figure_data.PICTURES):
+        raise Http404
+    if ext == "json":
+        return HttpResponse(figure.json, content_type="application/json")
+    width = request.GET.get("width", "")
+    if width not in ("", *paper_widths.INCHES):
+        raise Http404
+    if not figure_data.can_draw():
+        return HttpResponse(figure_data.NEEDS_VL_CONVERT, status=501, content_type="text/plain")
+    picture = figure_data.picture(figure, ext, width)
+    return download(picture, filename, figure_data.PICTURES[ext])
+
+
+@reading
+def compare_design(request: HttpRequest) -> HttpResponse:
+    """The differences between the designs, as CSV."""
+    comparison = _asked(request)
+    text = columns.as_csv(comparison.design_columns, comparison.differing)
+    return download(text, "several-studies-design.csv")
+
+
+def compare_latex(comparison: Comparison) -> str:
+    """Both tables: the scores, and the differences between the designs."""
+    figure = comparison.figure
+    titles = ", ".join(
+        several_studies.title_of(study, comparison.studies) for study in comparison.studies
+    )
+    hashes = [
+        f"{s.name}: SHA-256 of the frozen design {s.manifest_hash}" for s in comparison.studies
+    ]
+    scores = PaperTable(
+        "several-studies", f"Several studies: {titles}", figure.all_columns, figure.numbers,
+        [figure.caption, *hashes],
+    )  # fmt: skip
+    design = PaperTable(
+        "several-studies-design", "What differs between the designs of these studies",
+        comparison.design_columns, comparison.differing,
+    )  # fmt: skip
+    return "\n".join(as_latex(table) for table in (scores, design) if table.rows)

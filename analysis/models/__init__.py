@@ -1,0 +1,4 @@
+"""Models next to people: uploaded predictions, models as annotators, differences, leaderboard.
+
+Begin with models.py (uploaded predictions) and model_runs.py (models that take part).
+"""

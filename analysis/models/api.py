@@ -1,0 +1,204 @@
+"""The API of models: upload predictions, their scores, and the predictions."""
+
+from typing import Any, ClassVar
+
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from analysis.models import models as model_tables
+from analysis.models import models_columns
+from analysis.scores.columns import as_records
+from analysis.scores.forms import UploadForm
+from annotation.library.tasks_api import JobBegun
+from annotation.study import design_file
+from annotation.web import jobs
+from annotation.web.access import own_model
+from annotation.web.form_bodies import as_form_data, check, check_known, fields_of, shape
+from annotation.web.paging import RowsView
+from annotation.web.problems import Conflict, Unprocessable
+from annotation.web.views import ApiView, may_run, tagged
+from tasks import teams
+from tasks.columns import Column
+from tasks.models import Job, LanguageModel, Prediction, PredictionFile
+from tasks.predictions import store as prediction_store
+
+
+class FileShape(serializers.Serializer):
+    """One file of predictions and its score."""
+
+    id = serializers.IntegerField()
+    task = serializers.CharField()
+    task_version = serializers.IntegerField()
+    shots = serializers.IntegerField()
+    split_number = serializers.IntegerField(allow_null=True)
+    filename = serializers.CharField()
+    examples = serializers.IntegerField()
+    mean_s1 = serializers.FloatField(help_text="0 to 1")
+    remarks = serializers.ListField(child=serializers.CharField())
+
+
+class ModelShape(serializers.Serializer):
+    """A model with the properties stated by its uploader, its files and scores."""
+
+    name = serializers.CharField()
+    title = serializers.CharField(allow_blank=True)
+    link = serializers.CharField(allow_blank=True)
+    parameters = serializers.IntegerField(allow_null=True)
+    uploaded_by = serializers.CharField()
+    files = FileShape(many=True)
+    scores = serializers.ListField(child=serializers.DictField())
+
+
+def as_record(model: LanguageModel) -> dict[str, Any]:
+    """One model as JSON."""
+    files = model.files.with_scores().select_related("task")
+    return {
+        "name": model.name,
+        "title": model.title,
+        "link": model.link,
+        "parameters": model.parameters,
+        "uploaded_by": model.uploaded_by.get_username(),
+        "files": [
+            {
+                "id": file.pk,
+                "task": file.task.name,
+                "task_version": file.task.version,
+                "shots": file.shots,
+                "split_number": file.split_number,
+                "filename": file.filename,
+                "examples": file.examples,  # type: ignore[attr-defined]  # annotated
+                "mean_s1": file.mean_s1,  # type: ignore[attr-defined]  # annotated
+                "remarks": file.remarks,
+            }
+            for file in files
+        ],
+        "scores": as_records(models_columns.MODEL, model_tables.model_rows(model.files.all())),
+    }
+
+
+class UploadModels(ApiView):
+    """The upload of the page of models: one placed file, or files with their places as names."""
+
+    parser_classes: ClassVar = [MultiPartParser]
+
+    @extend_schema(
+        summary="Upload predictions",
+        description="`task` is NAME or NAME@VERSION. 201 with the model, or 202 with a job.",
+        request={
+            "multipart/form-data": shape(
+                "Predictions",
+                fields_of(
+                    UploadForm,
+                    task=serializers.CharField(required=False),
+                    files=serializers.ListField(child=serializers.FileField()),
+                ),
+            )
+        },
+        responses={201: ModelShape, 202: JobBegun},
+    )
+    def post(self, request: Request) -> Response:
+        may_run(request)
+        check_known(dict.fromkeys([*request.data, *request.FILES]), UploadForm.base_fields)
+        fields = {k: request.data[k] for k in request.data if k not in request.FILES}
+        if fields.get("task"):
+            try:
+                fields["task"] = design_file.task_named(fields["task"]).pk
+            except design_file.DesignFileError as error:
+                raise Unprocessable({"task": [str(error)]}) from None
+        form = UploadForm(as_form_data(fields), request.FILES)
+        check(form)
+        try:
+            stored = form.store(request.user)
+        except prediction_store.PredictionsError as error:
+            raise Unprocessable({"files": error.problems}) from None
+        except ValidationError as error:
+            raise Unprocessable({"body": error.messages}) from None
+        if isinstance(stored, Job):
+            return Response({"job": jobs.as_record(stored)}, status=202)
+        return Response(as_record(stored), status=201)
+
+
+class OneModel(ApiView):
+    @extend_schema(responses=ModelShape, summary="One model, its files and scores")
+    def get(self, request: Request, name: str) -> Response:
+        model = get_object_or_404(LanguageModel.objects.select_related("uploaded_by"), name=name)
+        return tagged(request, as_record(model))
+
+    @extend_schema(
+        responses={204: None}, summary="Delete one's own model, which has no file any more"
+    )
+    def delete(self, request: Request, name: str) -> Response:
+        may_run(request)
+        model = own_model(request, name)
+        if model.files.exists():
+            raise Conflict("Delete its files first.")
+        model.delete()
+        return Response(status=204)
+
+
+class ArchiveModel(ApiView):
+    is_archived = True
+
+    @extend_schema(
+        request=None,
+        responses={200: ModelShape},
+        summary="Archive one's own model, or take it back: out of the page's list, nothing else",
+    )
+    def post(self, request: Request, name: str) -> Response:
+        may_run(request)
+        model = own_model(request, name)
+        teams.set_archived(model, self.is_archived)
+        return Response(as_record(model))
+
+
+class OnePredictionFile(ApiView):
+    @extend_schema(
+        responses={204: None}, summary="Delete one's own file, so that another takes its place"
+    )
+    def delete(self, request: Request, name: str, pk: int) -> Response:
+        may_run(request)
+        model = own_model(request, name)
+        file = get_object_or_404(model.files, pk=min(pk, 2**62))
+        try:
+            prediction_store.delete(file)
+        except prediction_store.PredictionsError as error:
+            raise Conflict(str(error)) from None
+        return Response(status=204)
+
+
+PREDICTIONS = [
+    Column("model", meaning="name", get="file.model.name"),
+    Column("task", meaning="name of the task", get="file.task.name"),
+    Column("task_version", meaning="its version", get="file.task.version"),
+    Column("shots", meaning="number of shots", get="file.shots"),
+    Column("split", meaning="training split", get="file.split_number"),
+    Column("example", meaning="id in the test file", get="example.source_id"),
+    Column("hash", meaning="of the example", get="example.content_hash"),
+    Column("predicted", meaning="texts; [] is no answer"),
+    Column("s1", meaning="0 to 1"),
+]
+
+
+class Predictions(RowsView):
+    columns = PREDICTIONS
+    kinds: ClassVar = {
+        "task_version": serializers.IntegerField,
+        "shots": serializers.IntegerField,
+        "split": serializers.IntegerField,
+        "predicted": serializers.ListField,
+        "s1": serializers.FloatField,
+    }
+    summary = "What a model predicted"
+    streams = True
+    filters: ClassVar = {"task": ("file__task__name", None)}
+
+    def rows(self, request: Request, **names: Any) -> QuerySet[Prediction]:
+        model = get_object_or_404(LanguageModel, name=names["name"])
+        rows = Prediction.objects.filter(file__in=PredictionFile.objects.filter(model=model))
+        return rows.select_related("file__model", "file__task", "example")

@@ -1,0 +1,406 @@
+"""Humans against a model on the same examples: paired differences, and the largest differences.
+
+Each annotator's S1 minus the model's S1 of each example is one value of a layout of annotators x
+contexts, so that people and examples are both samples. The model's S1 is the mean over its runs on
+the training splits that people had (the equal pairing); if there are none, over all of its runs,
+and `training` says so. A model in an annotator's seat is compared alike: each of its participations
+in the analysis is a run, and its replicates on a split are averaged first. The sign flip over
+contexts is a sensitivity analysis: it treats these annotators as fixed. Under another metric than
+S1 the values are the parts of both scores (test_sets.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import Any
+
+from django.core.cache import caches
+from django.db.models import Avg, QuerySet
+
+from analysis.heavy import np
+from analysis.models import model_runs
+from analysis.models.model_runs import equally_trained
+from analysis.scores import test_sets, tested
+from analysis.scores.frames import contexts_of_tests
+from analysis.scores.test_sets import given_texts
+from analysis.scores.tested import Tested
+from analysis.stats import significance, two_way
+from annotation.models import Answer, Kind, Participation, Step, Study
+from annotation.study import compared_files
+from tasks.models import Example, Prediction, PredictionFile, Task
+from tasks.paper import place
+
+# Printed next to each such p value.
+LEFT_OUT = (
+    f"Interval and p generalise to {two_way.RUNS}. The sign flip is sensitivity: it treats these"
+    " annotators as fixed and generalises to other examples only."
+)
+
+REMEMBERED = 3600  # seconds
+
+Group = tuple[int, int, str]  # key of the task version, shots, name of the model ("": humans)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs of a model at one task and number of shots that are averaged.
+
+    Files of predictions, or, for a model in a seat, participation -> training split (None at zero
+    shots). `is_equal`: they were trained on splits that people had, or nothing is trained.
+    """
+
+    is_equal: bool
+    files: Sequence[PredictionFile] = ()
+    seats: dict[int, int | None] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.files) + len(self.seats)
+
+    @property
+    def splits(self) -> list[int | None]:
+        """The training splits, each once; [None] at zero shots."""
+        numbers = {file.split_number for file in self.files} | set(self.seats.values())
+        return sorted(numbers, key=lambda number: number or 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference(Tested):
+    """Human minus model, in points of the score x 100, over `examples` in `contexts`.
+
+    `se_clustered` and `p_sign_flip` are for other examples only, with contexts as clusters; `floor`
+    is the smallest p that this sign flip can give. Holm's correction is over the differences that
+    are `in_family`: those from files uploaded after the study was closed are excluded. `files`
+    (keys), or the `seats` of a model annotator (participation and its split), are the `splits` runs
+    that are averaged here; `training` says whether people had the same splits.
+    """
+
+    task: str
+    shots: int
+    model: str
+    in_family: int
+    annotators: int
+    files: tuple[int, ...]
+    seats: tuple[tuple[int, int | None], ...]
+    splits: int
+    split_numbers: str
+    training: str
+    examples: int
+    contexts: int
+    human_mean: float
+    model_mean: float
+    se_clustered: float
+    p_sign_flip: float
+    floor: float
+
+    @property
+    def fewest(self) -> int:
+        return self.annotators
+
+    @property
+    def key(self) -> str:
+        """Identifies this pairing in a URL."""
+        return f"{self.task}/{self.shots}/{self.model}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One test example: mean S1 x 100 of the annotators, and of the model over its splits."""
+
+    example: Example
+    human: float
+    model: float
+
+    @property
+    def difference(self) -> float:
+        return self.human - self.model
+
+
+def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
+    """The sum of the values of each cluster, in order of first appearance."""
+    sums: dict[str, float] = defaultdict(float)
+    for value, cluster in zip(values, clusters, strict=True):
+        sums[cluster] += value
+    return list(sums.values())
+
+
+def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
+    """The standard error of the mean of values that come in clusters (Miller 2024).
+
+    The root of the sum over clusters of the squared sum of deviations, over the number of values.
+    If each value is its own cluster, it is the SD with ddof 0 over the root of n.
+    """
+    mean = math.fsum(values) / len(values)
+    sums = cluster_sums([value - mean for value in values], clusters)
+    return math.sqrt(math.fsum(total * total for total in sums)) / len(values)
+
+
+def differences(study: Study, kind: str) -> list[Difference]:
+    """One row per task, shots and model that has both answers and predictions.
+
+    Cached until the participations in the analysis, of that kind or of models, or the files of
+    predictions change; the answers of a completed participation and the contents of a file never
+    change. Cached for at most an hour, because erasing data does not clear this cache.
+    """
+    counted = study.participations.analysed().in_cells().filter(kind__in=[kind, Kind.MODEL])
+    files = compared_files.files(study).order_by("pk")
+    state = [list(rows.values_list("pk", flat=True)) for rows in (counted.order_by("pk"), files)]
+    state.append(list(compared_files.family(study).order_by("pk").values_list("pk", flat=True)))
+    key = f"differences:6:{study.pk}:{kind}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
+    known = caches["process"].get(key)
+    if known is None:
+        known = _differences(study, kind)
+        caches["process"].set(key, known, timeout=REMEMBERED)
+    return known
+
+
+def _differences(study: Study, kind: str) -> list[Difference]:
+    names = dict(study.tasks.values_list("pk", "name"))
+    contexts = contexts_of_tests(list(names))
+    compared, models = _models(study, kind)
+    family = set(compared_files.family(study).values_list("pk", flat=True))
+    humans = _scores(study, study.participations.analysed().in_cells().filter(kind=kind))
+    compared_here: list[dict[str, Any]] = []
+    for (task, shots, model), predicted in sorted(models.items()):
+        people = humans.get((task, shots), {})
+        answered = {example for own in people.values() for example in own}
+        examples = sorted(answered & predicted.keys())
+        if not examples:
+            continue
+        scores = np.array(
+            [[own.get(example, math.nan) for example in examples] for own in people.values()]
+        )
+        of_model = np.array([predicted[example] for example in examples])
+        runs = compared[task, shots, model]
+        compared_here.append(
+            dict(
+                task=names[task],
+                shots=shots,
+                model=model,
+                in_family=int(all(file.pk in family for file in runs.files)),
+                annotators=len(people),
+                files=tuple(file.pk for file in runs.files),
+                seats=tuple(runs.seats.items()),
+                splits=len(runs),
+                split_numbers="; ".join(str(number) for number in runs.splits if number),
+                training=_training(runs.splits, study.splits, runs.is_equal),
+                **_compared(scores, of_model, [contexts[pk] for pk in examples]),
+            )
+        )
+    sums = [numbers.pop("sums") for numbers in compared_here]
+    flips = significance.sign_flips([own or () for own in sums], study.seed)
+    rows = [
+        Difference(**numbers, p_sign_flip=math.nan if own is None else p)
+        for numbers, own, p in zip(compared_here, sums, flips, strict=True)
+    ]
+    own = [row for row in rows if row.in_family]
+    others = [row for row in rows if not row.in_family]
+    judged = tested.judged(own, study.equivalence_margin)
+    for row in tested.judged(others, study.equivalence_margin):
+        judged.append(replace(row, p_holm=math.nan))
+    return sorted(judged, key=lambda row: (place(row.task), row.shots, row.model))
+
+
+def late(rows: Sequence[Difference]) -> str:
+    """A sentence that names the models outside the family; "" if there are none."""
+    names = sorted({row.model for row in rows if not row.in_family})
+    if not names:
+        return ""
+    return (
+        "Uploaded after the study was closed, so not in the family that p Holm is over:"
+        f" {', '.join(names)}."
+    )
+
+
+def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str]) -> dict[str, Any]:
+    """The numbers of a Difference from annotators x examples against the model.
+
+    In place of the sign flip it has the `sums` of the contexts; None if a score is unknown.
+    """
+    humans = two_way.row_means(scores.T)
+    gaps = list(humans - of_model)
+    sums = cluster_sums(gaps, contexts)
+    is_known = not np.isnan(gaps).any()
+    estimate = two_way.of_mean(scores - of_model, contexts)
+    return {
+        "examples": len(gaps),
+        "contexts": len(set(contexts)),
+        "human_mean": 100 * float(humans.mean()),
+        "model_mean": 100 * float(of_model.mean()),
+        "se_clustered": 100 * clustered_se(gaps, contexts),
+        "sums": sums if is_known else None,
+        "floor": significance.smallest_sign_flip_p(sums) if is_known else math.nan,
+        **tested.numbers(estimate),
+    }
+
+
+def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
+    """The examples of one pairing, the largest differences first."""
+    task = study.tasks.get(name=pairing.task)
+    answered = _human_means(study, kind, task, pairing.shots)
+    group = (task.pk, pairing.shots, pairing.model)
+    predicted = _model_means(pairing.files).get(group, {})
+    if pairing.seats:
+        seats = dict(pairing.seats)
+        answers = _s1(study.participations.filter(pk__in=seats))[task.pk, pairing.shots]
+        predicted = _over_splits(answers, seats)
+    paired = [
+        Pair(example, 100 * answered[example.pk], 100 * predicted[example.pk])
+        for example in task.test_split.examples.all()
+        if example.pk in answered and example.pk in predicted
+    ]
+    return sorted(paired, key=lambda pair: (-abs(pair.difference), pair.example.position))
+
+
+def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[int, list]:
+    """Key of the example -> (predicted texts, number of runs), the most frequent first.
+
+    Sets of texts, as they are scored: order and repetition are ignored.
+    """
+    by_example: dict[int, Counter[tuple[str, ...]]] = defaultdict(Counter)
+    rows = Prediction.objects.filter(file__in=pairing.files, example__in=examples)
+    rows = rows.order_by("file__split_number")
+    for example, texts in rows.values_list("example_id", "predicted"):
+        by_example[example][tuple(sorted(set(texts)))] += 1
+    seats = [participation for participation, _split in pairing.seats]
+    answers = Answer.objects.filter(
+        turn__participation__in=seats, turn__step=Step.ANNOTATION, turn__example__in=examples
+    ).order_by("turn_id")
+    for _participation, example, _label, texts, _s1 in given_texts(answers):
+        by_example[example][tuple(sorted(set(texts)))] += 1
+    return {example: counts.most_common() for example, counts in by_example.items()}
+
+
+def _human_means(study: Study, kind: str, task: Task, shots: int) -> dict[int, float]:
+    """Key of the example -> mean S1 in [0, 1] over the annotators of that cell in the analysis."""
+    counted = study.participations.analysed().in_cells().filter(kind=kind)
+    answers = Answer.objects.filter(
+        turn__step=Step.ANNOTATION,
+        turn__participation__in=counted.filter(scenario__task=task, scenario__shots=shots),
+    )
+    return dict(answers.values_list("turn__example_id").annotate(Avg("s1")).order_by())
+
+
+# Key of the task version and shots -> participation -> example -> score.
+Scores = dict[tuple[int, int], dict[int, dict[int, float]]]
+
+
+def _s1(people: QuerySet[Participation]) -> Scores:
+    """S1 in [0, 1] of their test answers."""
+    own: dict[int, dict[int, float]] = defaultdict(dict)
+    rows = Answer.objects.filter(
+        turn__step=Step.ANNOTATION, turn__participation__in=people
+    ).values_list("turn__participation_id", "turn__example_id", "s1")
+    for person, example, s1 in rows.iterator(chunk_size=5000):
+        own[person][example] = s1
+    scores: Scores = defaultdict(dict)
+    seats = people.order_by().values_list("pk", "scenario__task_id", "scenario__shots")
+    for person, task, shots in seats:
+        if person in own:
+            scores[task, shots][person] = own[person]
+    return scores
+
+
+def _scores(study: Study, people: QuerySet[Participation]) -> Scores:
+    """Each example's part of the score under the metric of the task's card, which is S1 for S1."""
+    scores = _s1(people)
+    parts = test_sets.parts(study, list(people.values_list("pk", flat=True)))
+    for of_people in scores.values() if parts else ():
+        for person, own in of_people.items():
+            own.update((example, parts.get((person, example), s1)) for example, s1 in own.items())
+    return scores
+
+
+def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dict[int, float]]]:
+    """The runs of each model, uploaded or in an annotator's seat, and their mean of each example.
+
+    If the annotators of that kind are models, seated models are not compared with themselves.
+    """
+    compared = _compared_files(study)
+    means = _model_means([file.pk for runs in compared.values() for file in runs.files])
+    means |= _model_parts(compared)
+    seated = model_runs.seated_runs(study) if kind != Kind.MODEL else {}
+    if seated:
+        taken = [participation for seats in seated.values() for participation in seats]
+        scores = _scores(study, study.participations.filter(pk__in=taken))
+        for (task, shots, model), seats in seated.items():
+            compared[task, shots, model] = Runs(is_equal=True, seats=seats)
+            means[task, shots, model] = _over_splits(scores[task, shots], seats)
+    return compared, means
+
+
+def _over_splits(
+    scores: dict[int, dict[int, float]], seats: dict[int, int | None]
+) -> dict[int, float]:
+    """Example -> mean over training splits of the mean over the participations on each."""
+    by_split: dict[int, dict[int | None, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for participation, split in seats.items():
+        for example, score in scores[participation].items():
+            by_split[example][split].append(score)
+    return {
+        example: fmean(fmean(replicates) for replicates in splits.values())
+        for example, splits in by_split.items()
+    }
+
+
+def _compared_files(study: Study) -> dict[Group, Runs]:
+    """The equally trained runs of each uploaded model, task and shots; all runs if there are none.
+
+    Only the files that the study is compared with (annotation/study/compared_files.py).
+    """
+    files = compared_files.files(study)
+    equal = equally_trained(study, files)
+    groups: dict[Group, list[PredictionFile]] = defaultdict(list)
+    for file in files.select_related("model").prefetch_related("task"):
+        groups[file.task_id, file.shots, file.model.name].append(file)
+    return {
+        group: Runs(
+            is_equal=any(file.pk in equal for file in own),
+            files=[file for file in own if file.pk in equal] or own,
+        )
+        for group, own in groups.items()
+    }
+
+
+def _model_means(files: Sequence[int]) -> dict[Group, dict[int, float]]:
+    """Mean S1 in [0, 1] of each example over these files of each model, task and shots."""
+    rows = (
+        Prediction.objects.filter(file__in=files)
+        .values_list("file__task_id", "file__shots", "file__model__name", "example_id")
+        .annotate(Avg("s1"))
+        .order_by()
+    )
+    means: dict[Group, dict[int, float]] = defaultdict(dict)
+    for task, shots, model, example, mean in rows:
+        means[task, shots, model][example] = mean
+    return means
+
+
+def _training(numbers: Sequence[int | None], of_people: Sequence[int], is_equal: bool) -> str:
+    """How the training of the runs compares with people's; `numbers` contain None at zero shots."""
+    if None in numbers:
+        return "none"
+    if not is_equal:
+        return "other splits"
+    return "same splits" if set(numbers) == set(of_people) else "some of people's splits"
+
+
+def _model_parts(compared: dict[Group, Runs]) -> dict[Group, dict[int, float]]:
+    """For tasks whose metric is not S1: each example's part of the model's score."""
+    tasks = {file.pk: file.task for runs in compared.values() for file in runs.files}
+    of_each = {task.pk: task for task in tasks.values()}.values()
+    files_of_all = PredictionFile.objects.filter(pk__in=tasks)
+    scores = test_sets.of_files(files_of_all, of_each, is_linear=True)
+    parts: dict[Group, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for group, runs in compared.items():
+        for test, score in (scores[file.pk] for file in runs.files if file.pk in scores):
+            for example, value in zip(test.examples, score.values, strict=True):
+                parts[group][example].append(value)
+    return {
+        group: {example: math.fsum(values) / len(values) for example, values in own.items()}
+        for group, own in parts.items()
+    }

@@ -1,0 +1,398 @@
+"""The leaderboard of a study's tasks by the rules of the CLUES repository.
+
+An entry is a model with predictions on every training split of every size of a task (CLUES: five
+splits of 10, 20 and 30). It is ranked by the mean over splits at the largest size, among models of
+its size. People of the study come first, without a rank; published rows are marked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from analysis.heavy import pd
+from analysis.models.model_runs import FileScore, Place, mean_of, splits, training_files
+from analysis.models.models import WHO
+from analysis.models.models_columns import SD0, SD1
+from analysis.scores import frames, means
+from analysis.scores.columns import SCORE, between
+from analysis.scores.performance import performance
+from analysis.scores.published import human_table4, machine_tables5_6, name_of
+from analysis.scores.scores import Score, aggregate
+from analysis.scores.test_sets import S1
+from annotation.models import Kind, Study
+from tasks.columns import NOTHING, Column
+from tasks.models import LanguageModel, PredictionFile, Task
+from tasks.models.predictions import ExternalData, SizeClass
+
+LABELLED = "whether labelled data from outside the training split were used, as stated"
+UNLABELLED = "whether unlabelled data of the task's domain were used beside it, as stated"
+INTERVAL = (
+    "95 % interval of the study's own annotators at the largest training size, over other people"
+    " and other examples"
+)
+PEOPLE = "people"
+GROUPS = {  # in the order of the page
+    PEOPLE: "People",
+    SizeClass.BASE: "Base models",
+    SizeClass.LARGE: "Large models",
+    SizeClass.NOT_STATED: "Models of other or unstated size",
+}
+SUFFIXES = {"-Base": SizeClass.BASE, "-Large": SizeClass.LARGE}  # of names in the paper
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row: a name, and a score at each size of training set; the interval is at the largest.
+
+    `rank` is None for people and without a score at the largest size.
+    """
+
+    group: str
+    name: str
+    source: str  # study, uploaded or published
+    unit: str  # what the SDs are over: annotators or splits
+    scores: tuple[Score, ...]
+    external_labelled: str = ""
+    external_unlabelled: str = ""
+    url: str = ""
+    rank: int | None = None
+    low: float = math.nan
+    high: float = math.nan
+    no_interval: str = ""
+
+    @property
+    def at_largest(self) -> Score:
+        return self.scores[-1]
+
+    @property
+    def is_published(self) -> bool:
+        return self.source == "published"
+
+    @property
+    def interval_text(self) -> str:
+        return between((self.low, self.high, self.no_interval)) if self.source == "study" else "–"
+
+
+@dataclass(frozen=True)
+class Board:
+    """The entries of one task, or of all tasks together (`task` None), group by group.
+
+    `left_out` says what each uploaded model without an entry lacks.
+    """
+
+    task: Task | None
+    sizes: tuple[int, ...]
+    entries: list[Entry]
+    left_out: list[str]
+
+    @property
+    def heading(self) -> str:
+        return "All tasks" if self.task is None else self.task.name
+
+    @property
+    def test_text(self) -> str:
+        """The metric, and the number of test examples if they are not the whole corpus."""
+        if self.task is None:
+            return ""
+        part = f"{self.task.test_part}, " if self.task.test_part else ""
+        return f"{part}scored by {self.task.card.metric}"
+
+    @property
+    def groups(self) -> list[tuple[str, list[Entry]]]:
+        """(heading, entries) of each group that has any."""
+        grouped = [
+            (words, [entry for entry in self.entries if entry.group == group])
+            for group, words in GROUPS.items()
+        ]
+        return [(words, entries) for words, entries in grouped if entries]
+
+
+def boards(study: Study, kind: str) -> list[Board]:
+    """A board for each task of the study; with several tasks, first a board over all of them.
+
+    The study's own row has the answers of `kind`.
+    """
+    people = performance(study, kind, frames.annotators(study))
+    files = PredictionFile.objects.filter(task__in=people.tasks)
+    uploaded, of = splits(files, people.tasks), training_files(people.tasks)
+    models = {model.name: model for model in LanguageModel.objects.filter(files__in=files)}
+    largest = {max(task.training_sizes, default=0) for task in people.tasks}
+    answers = frames.scored_answers(study, kind, largest)
+    each = []
+    for task in people.tasks:
+        sizes = tuple(task.training_sizes)
+        if not sizes:
+            continue
+        of_largest = answers[(answers["task"] == task.name) & (answers["shots"] == max(sizes))]
+        cells = [people.cells.get((task.name, size)) for size in sizes]
+        own = _own(study, kind, cells, of_largest)
+        entries, left_out = _uploaded(task, sizes, uploaded, of, models)
+        published = _published(task, sizes)
+        each.append(Board(task, sizes, _ranked([*own, *entries, *published]), left_out))
+    return [*_over_all(each), *each]
+
+
+def _own(study: Study, kind: str, cells: Sequence, of_largest: pd.DataFrame) -> Iterator[Entry]:
+    """The study's annotators, if any has completed the task at one of the sizes.
+
+    `of_largest` are the scored answers at the largest size, which the interval is computed from.
+    """
+    if not any(cell is not None and cell.n for cell in cells):
+        return
+    seats = study.annotators * len(study.splits)
+    scores = tuple(
+        Score(of=seats)
+        if cell is None
+        else Score(cell.mean, cell.sd_ddof1, cell.sd_ddof0, n=cell.n, of=seats, remark=cell.remark)
+        for cell in cells
+    )
+    entry = Entry(PEOPLE, f"{WHO[Kind(kind)]}, this study", "study", "annotators", scores)
+    for mean in means.means(of_largest):
+        entry = replace(entry, low=mean.low, high=mean.high, no_interval=mean.no_interval)
+    yield entry
+
+
+def _uploaded(
+    task: Task,
+    sizes: Sequence[int],
+    uploaded: dict[Place, list[FileScore]],
+    of: dict[tuple[int, int], int],
+    models: dict[str, LanguageModel],
+) -> tuple[list[Entry], list[str]]:
+    """The models that have every split of every size, and what the others lack."""
+    entries, left_out = [], []
+    names = sorted({name for name, pk, size in uploaded if pk == task.pk and size in sizes})
+    for name in names:
+        scores = tuple(
+            mean_of(uploaded.get((name, task.pk, size), []), of[task.pk, size]) for size in sizes
+        )
+        lacks = [
+            f"{score.n} of {score.of} splits at {size} shots"
+            for size, score in zip(sizes, scores, strict=True)
+            if score.n < score.of
+        ]
+        if lacks:
+            left_out.append(f"{name}: {', '.join(lacks)}")
+            continue
+        model = models[name]
+        entries.append(
+            Entry(
+                model.size_class, name, "uploaded", "splits", scores,
+                model.external_labelled, model.external_unlabelled, model.link,
+            )
+        )  # fmt: skip
+    return entries, left_out
+
+
+def _published(task: Task, sizes: Sequence[int]) -> Iterator[Entry]:
+    """The rows that the paper prints for this test file."""
+    name = name_of(task) if task.card.metric == S1 else ""
+    people = [human_table4().get((name, size)) for size in sizes]
+    if all(people):
+        scores = tuple(Score(q.mean, printed=q.spread, n=3, of=3) for q in people if q)
+        yield Entry(PEOPLE, WHO[Kind.PERSON], "published", "annotators", scores)
+    figures = machine_tables5_6()
+    for model, method in dict.fromkeys((model, method) for model, method, *_place in figures):
+        quoted = [figures.get((model, method, name, str(size))) for size in sizes]
+        if all(quoted):
+            scores = tuple(Score(q.mean, printed=q.spread, n=5, of=5) for q in quoted if q)
+            group = next(
+                (group for suffix, group in SUFFIXES.items() if model.endswith(suffix)),
+                SizeClass.NOT_STATED,
+            )
+            yield Entry(group, f"{model} {method}", "published", "splits", scores)
+
+
+def _ranked(entries: Iterable[Entry]) -> list[Entry]:
+    """Sorted by score at the largest size; ranks are per group of models, ties share one."""
+
+    def order(entry: Entry) -> tuple[bool, float, str]:
+        mean = entry.at_largest.mean
+        return (math.isnan(mean), 0.0 if math.isnan(mean) else -mean, entry.name)
+
+    placed: list[Entry] = []
+    for entry in sorted(entries, key=order):
+        mean = entry.at_largest.mean
+        if entry.group != PEOPLE and not math.isnan(mean):
+            better = [e for e in placed if e.group == entry.group and e.at_largest.mean > mean]
+            entry = replace(entry, rank=1 + len(better))
+        placed.append(entry)
+    return placed
+
+
+def _over_all(each: Sequence[Board]) -> Iterator[Board]:
+    """The mean over tasks of the entries on all boards; SDs as for independent tasks."""
+    if len(each) < 2 or len({board.sizes for board in each}) > 1:
+        return
+    by_who: dict[tuple[str, str], list[Entry]] = {}
+    for board in each:
+        for entry in board.entries:
+            by_who.setdefault((entry.source, entry.name), []).append(entry)
+    entries = []
+    for same in by_who.values():
+        if len(same) == len(each):
+            columns = zip(*(entry.scores for entry in same), strict=True)
+            scores = tuple(_mean(column) for column in columns)
+            entries.append(replace(same[0], scores=scores, low=math.nan, high=math.nan,
+                                   no_interval="see each task", rank=None))  # fmt: skip
+    yield Board(None, each[0].sizes, _ranked(entries), [])
+
+
+def _mean(scores: Sequence[Score]) -> Score:
+    """The mean over tasks with its SD instead of that of a task; n is the smallest of a task."""
+    if any(math.isnan(score.mean) for score in scores):
+        return Score(of=min(score.of for score in scores))
+    whole = aggregate([s.mean for s in scores], [s.spread for s in scores])
+    fewest = min(scores, key=lambda score: score.n)
+    return Score(whole.mean, printed=whole.sd_of_average, n=fewest.n, of=fewest.of)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One score of an entry, for files and programs."""
+
+    board: Board
+    entry: Entry
+    shots: int
+    score: Score
+
+    @property
+    def is_largest(self) -> bool:
+        return self.shots == self.board.sizes[-1]
+
+
+def cells(shown: Sequence[Board]) -> list[Cell]:
+    """One row per board, entry and size."""
+    return [
+        Cell(board, entry, size, score)
+        for board in shown
+        for _words, entries in board.groups
+        for entry in entries
+        for size, score in zip(board.sizes, entry.scores, strict=True)
+    ]
+
+
+def rows(study: Study, kind: str) -> list[Cell]:
+    """The cells of all boards of the study."""
+    return cells(boards(study, kind))
+
+
+def external_text(entry: Entry, value: str) -> str:
+    """Whether external data were used, as text; a dash for people and papers."""
+    return str(ExternalData(value).label) if entry.source == "uploaded" else "–"
+
+
+def of_board(board: Board) -> list[Column]:
+    """The columns of a board on the page, after the name of the entry."""
+    last = len(board.sizes) - 1
+    largest = f"at {board.sizes[last]} shots"
+    sizes = [
+        Column(
+            "",
+            f"{size} shots",
+            "mean score x 100 under the metric of the task's card ± SD over training splits"
+            " (people: over annotators), ddof 1; of a published row as printed; over all tasks the"
+            " SD of the average" + ("; ranks and orders the entries" if place == last else ""),
+            SCORE,
+            get=partial(_text_at, place),
+        )
+        for place, size in enumerate(board.sizes)
+    ]
+    return [
+        Column(
+            "",
+            "Rank",
+            "among models of its size; people have none",
+            get=lambda entry: NOTHING if entry.rank is None else entry.rank,
+        ),
+        *sizes,
+        Column("", f"n {largest}", "training splits, or annotators of the seats there are", get=_n),
+        Column("", f"95 % CI {largest}", INTERVAL, SCORE, get="interval_text"),
+        Column(
+            "",
+            "External labelled",
+            LABELLED,
+            get=lambda entry: external_text(entry, entry.external_labelled),
+        ),
+        Column(
+            "",
+            "External unlabelled",
+            UNLABELLED,
+            get=lambda entry: external_text(entry, entry.external_unlabelled),
+        ),
+    ]
+
+
+def _text_at(place: int, entry: Entry) -> str:
+    return entry.scores[place].text
+
+
+def _n(entry: Entry) -> str:
+    score = entry.at_largest
+    unit = entry.unit if score.n != 1 else entry.unit.removesuffix("s")
+    return f"{score.n} {unit}" if entry.is_published else f"{score.n} of {score.of} {entry.unit}"
+
+
+def _if_largest(name: str, missing: Any) -> Callable[[Cell], Any]:
+    """An attribute of the entry that applies to its score at the largest size only."""
+    return lambda cell: getattr(cell.entry, name) if cell.is_largest else missing
+
+
+# Columns of Cell.
+COLUMNS = [
+    Column(
+        "task",
+        meaning="name of the task; all: the mean over all tasks of the study",
+        get=lambda cell: cell.board.task.name if cell.board.task else "all",
+    ),
+    Column(
+        "task_version",
+        meaning="version of the task; empty over all tasks",
+        get=lambda cell: cell.board.task.version if cell.board.task else None,
+    ),
+    Column(
+        "test_examples",
+        meaning="how many of the corpus's test examples are scored; empty: all",
+        get="board.test_text",
+    ),
+    Column(
+        "group", meaning="people, base, large; empty: of other or unstated size", get="entry.group"
+    ),
+    Column(
+        "rank",
+        meaning="among models of its group, by the mean at the largest training size",
+        get="entry.rank",
+    ),
+    Column("name", meaning="who, or which model", get="entry.name"),
+    Column("source", meaning="study, uploaded or published", get="entry.source"),
+    Column("shots", meaning="size of the training splits"),
+    Column(
+        "mean",
+        meaning="mean score x 100 under the metric of the task's card",
+        unit=SCORE,
+        get="score.mean",
+    ),
+    Column("sd_ddof1", meaning=SD1, unit="points", get="score.sd_ddof1"),
+    Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
+    Column(
+        "sd_printed",
+        meaning="the spread that the paper prints; over all tasks the SD of the average",
+        unit="points",
+        get="score.printed",
+    ),
+    Column("sd_over", meaning="what the SD is over: annotators or splits", get="entry.unit"),
+    Column("n", meaning="how many annotators or splits", get="score.n"),
+    Column("of", meaning="how many there could be", get="score.of"),
+    Column("low_95", meaning=f"low end; {INTERVAL}", unit=SCORE, get=_if_largest("low", math.nan)),
+    Column(
+        "high_95", meaning=f"high end; {INTERVAL}", unit=SCORE, get=_if_largest("high", math.nan)
+    ),
+    Column("no_interval", meaning="why there is no interval", get=_if_largest("no_interval", "")),
+    Column("external_labelled", meaning=LABELLED, get="entry.external_labelled"),
+    Column("external_unlabelled", meaning=UNLABELLED, get="entry.external_unlabelled"),
+    Column("link", meaning="paper or code of an uploaded model", get="entry.url"),
+]

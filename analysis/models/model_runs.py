@@ -1,0 +1,342 @@
+"""The runs of a model, uploaded or in an annotator's seat: their properties and scores.
+
+Also which runs were trained on the examples that the study's people saw, and scores with
+alternative golds as one set.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db.models import Count, Q, Sum
+
+from analysis.heavy import pd
+from analysis.scores import frames, test_sets
+from analysis.scores.scores import Score, over
+from annotation.models import Answer, Kind, LedgerEntry, ModelAnnotator, ModelRun, Status, Study
+from tasks.columns import NOTHING, Column, two_digits
+from tasks.metrics import s1
+from tasks.models import Prediction, PredictionFileQuerySet, Split, Task
+from tasks.models.predictions import Numbering, Seen
+from tasks.predictions.store import RUN
+
+Place = tuple[str, int, int]  # model, key of the task version, shots
+
+
+@dataclass(frozen=True)
+class Run:
+    """The stated properties of files of a model; different values are joined by a semicolon."""
+
+    numbering: str = ""
+    seen_test: str = ""
+    predicted_on: str = ""
+    revision: str = ""
+
+    @property
+    def text(self) -> str:
+        """A sentence for the reader of a row; it ends with the properties that are not stated."""
+        seen = " or ".join(Seen(value).label for value in self.seen_test.split("; "))
+        numbers = " or ".join(Numbering(value).label for value in self.numbering.split("; "))
+        parts = {
+            "the test set seen or not": self.seen_test and f"may have seen the test set: {seen}",
+            "numbers of splits": self.numbering and f"numbers of splits: {numbers}",
+            "date": self.predicted_on,
+            "revision": self.revision and f"revision {self.revision}",
+        }
+        told = [words for words in parts.values() if words]
+        if unstated := [name for name, words in parts.items() if not words]:
+            told.append(f"not stated: {', '.join(unstated)}")
+        return "; ".join(told)
+
+
+def joined(stated: Iterable[tuple[str, ...]]) -> Run:
+    """The properties of several files, each different value once.
+
+    >>> joined([("published", "no", "", "a"), ("published", "maybe", "", "a")]).seen_test
+    'maybe; no'
+    """
+    different = [sorted(set(values)) for values in zip(*stated, strict=True)]
+    return Run(*("; ".join(values) for values in different))
+
+
+def runs(files: PredictionFileQuerySet) -> dict[Place, Run]:
+    """(model, task version, shots) -> the stated properties of its files."""
+    stated: dict[Place, list[tuple[str, ...]]] = defaultdict(list)
+    rows = files.order_by().values_list("model__name", "task_id", "shots", *RUN)
+    for model, task, shots, *values in rows:
+        stated[model, task, shots].append(tuple(str(value or "") for value in values))
+    return {place: joined(files) for place, files in stated.items()}
+
+
+def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
+    """Keys of those files that were trained on a training split of this study's people.
+
+    The number of a split refers to the numbering that the run states. A run with a numbering other
+    than the task's, or without one, is left out, unless the split has the same number in both. At
+    zero shots nothing is trained: all files are included.
+    """
+    own = {True: Numbering.RECHAINED, False: Numbering.PUBLISHED}
+    splits = Split.objects.filter(task__in=study.tasks.all(), kind=Split.Kind.TRAIN)
+    same = {
+        (split.task_id, split.shots, split.number)
+        for split in splits.filter(number__in=study.splits)
+        if split.filename.endswith(f"_{split.shots}_{split.number}.jsonl")
+    }
+    return {
+        file.pk
+        for file in files.prefetch_related("task")  # hundreds of files, a few tasks
+        if not file.shots
+        or (
+            file.split_number in study.splits
+            and (
+                file.numbering == own[file.task.rechained]
+                or (
+                    file.numbering != Numbering.RECHAINED
+                    and (file.task_id, file.shots, file.split_number) in same
+                )
+            )
+        )
+    }
+
+
+def splits_as_one_set(
+    files: PredictionFileQuerySet, tasks: Mapping[int, Task]
+) -> dict[Place, list[float]]:
+    """Place -> score of each of its files in [0, 1] with all golds of an example as one set.
+
+    Only for tasks whose golds are alternatives.
+    """
+    alternatives = [pk for pk, task in tasks.items() if task.card.gold_rule == "any_of"]
+    scores: dict[tuple[Place, int | None], list[float]] = defaultdict(list)
+    rows = Prediction.objects.filter(
+        file__in=files.filter(task__in=alternatives).order_by()
+    ).values_list(
+        "file__model__name", "file__task_id", "file__shots", "file__split_number",
+        "predicted", "example__gold",
+    )  # fmt: skip
+    for model, task, shots, number, predicted, gold in rows.iterator(chunk_size=5000):
+        scores[(model, task, shots), number].append(s1(predicted, gold))
+    by_place: dict[Place, list[float]] = defaultdict(list)
+    for (at, _number), own in scores.items():
+        by_place[at].append(math.fsum(own) / len(own))
+    return by_place
+
+
+class FileScore(NamedTuple):
+    """The score of a file under the metric of its task's card, with its remark."""
+
+    value: float
+    remark: str
+
+
+def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, list[FileScore]]:
+    """(model, key of the task version, shots) -> the score of each of its files, of these tasks."""
+    by_place: dict[Place, list[FileScore]] = defaultdict(list)
+    under = test_sets.of_files(files, tasks)
+    rows = files.with_scores().values_list("pk", "model__name", "task_id", "shots", "mean_s1")  # type: ignore[misc]  # annotated
+    for pk, model, task, shots, mean in rows:
+        own = under[pk][1] if pk in under else None
+        scored = FileScore(own.value, own.remark) if own else FileScore(mean, "")
+        by_place[model, task, shots].append(scored)
+    return dict(by_place)
+
+
+def mean_of(scores: Sequence[FileScore], of: int) -> Score:
+    """The Score over the files of a model; `of` is the possible number of files."""
+    return over([own.value for own in scores], of, [own.remark for own in scores])
+
+
+def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
+    """(key of the task version, shots) -> the number of splits on which a model can be trained.
+
+    At zero shots nothing is trained: one run.
+    """
+    files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
+    counts = Counter(
+        (task, shots) for task, shots in files.values_list("task_id", "shots") if shots is not None
+    )
+    counts.update((task.pk, 0) for task in tasks)
+    return counts
+
+
+# Models that took a seat in a study: their scores over training splits, and their effort. A model
+# annotator did what people did, so its score on a task is that of its participation. For one model
+# at one number of shots, replicates on a split are averaged first, then the splits: the SD is over
+# splits, as for uploaded predictions; at zero shots it is over replicates.
+
+
+@dataclass(frozen=True)
+class Seated:
+    """One model with one prompt, on all its splits and replicates."""
+
+    name: str
+    revision: str
+    prompt_hash: str
+
+    def __str__(self) -> str:
+        revision = f" {self.revision}" if self.revision else ""
+        return f"{self.name}{revision}, prompt {self.prompt_hash[:8]}"
+
+    @property
+    def title(self) -> str:
+        """Its name in tables with people and uploaded models."""
+        return f"{self} (model in the annotator's seat)"
+
+
+def _models(study: Study) -> dict[int, Seated]:
+    """Participation -> its model, for participations of the study that were not withdrawn."""
+    theirs = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
+    known = ModelAnnotator.objects.filter(worker__participations__in=theirs)
+    rows = known.values_list("worker_id", "name", "revision", "prompt_hash")
+    of_worker = {worker: Seated(*who) for worker, *who in rows}
+    pairs = theirs.values_list("pk", "worker_id")
+    return {pk: of_worker[worker] for pk, worker in pairs if worker in of_worker}
+
+
+def seated_scores(
+    study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame
+) -> Iterator[tuple[str, str, list[Score]]]:
+    """(model, units of its SD, a score for each task) at that number of shots, by name."""
+    models = _models(study)
+    values: dict[Seated, dict[str, dict[int, list[float]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
+    counted = frames.counted(frame, Kind.MODEL)
+    for row in counted[counted["shots"] == shots].to_dict("records"):
+        model = models.get(row["participation"])
+        if model is not None:
+            split = int(row["split"]) if shots else 0
+            values[model][row["task"]][split].append(row["score"])
+    of = len(study.splits) if shots else 0
+    for model in sorted(values, key=str):
+        cells = [_over_splits(values[model][task.name], of) for task in tasks]
+        yield model.title, "splits" if shots else "runs", cells
+
+
+def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None]]:
+    """(task version's key, shots, title) -> participation in the analysis -> split."""
+    models = _models(study)
+    found: dict[tuple[int, int, str], dict[int, int | None]] = defaultdict(dict)
+    counted = study.participations.analysed().in_cells().filter(kind=Kind.MODEL).order_by("pk")
+    rows = counted.values_list(
+        "pk", "scenario__task_id", "scenario__shots", "scenario__split_number"
+    )
+    for pk, task, shots, split in rows:
+        if pk in models:
+            found[task, shots, models[pk].title][pk] = split
+    return dict(found)
+
+
+def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
+    """The score of one cell; `of` is the number of splits, 0 where nothing is trained."""
+    if not of:
+        replicates = [value for own in by_split.values() for value in own]
+        return over(replicates, len(replicates))
+    return over([math.fsum(own) / len(own) for own in by_split.values()], of)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The effort for the answers of people, or of one model."""
+
+    who: str
+    kind: str
+    answers: int
+    minutes: float  # of work, or of waiting for the model's replies
+    cost: float  # NaN if unknown
+    currency: str
+    invalid: int | None = None
+    refusals: int | None = None
+
+    @property
+    def minutes_per_answer(self) -> float:
+        return self.minutes / self.answers
+
+    @property
+    def cost_per_answer(self) -> float:
+        return self.cost / self.answers
+
+    @property
+    def invalid_share(self) -> float:
+        return math.nan if self.invalid is None else self.invalid / self.answers
+
+
+EFFORT = [
+    Column("name", "Who", "people, or a model in the annotator's seat", get="who"),
+    Column("kind", "", "person or model"),
+    Column(
+        "answers",
+        "Answers",
+        "of people: stored answers of completed participations, all steps; of a model: the"
+        " answers that its runs report",
+    ),
+    Column(
+        "minutes_per_answer",
+        "Minutes per answer",
+        "active time of people; of models the time until their replies",
+        "minutes",
+        show=two_digits,
+    ),
+    Column(
+        "cost_per_answer",
+        "Cost per answer",
+        "pay of people; what the provider of a model charges, where it says so",
+        show=lambda value: f"{value:.4f}" if math.isfinite(value) else NOTHING,
+    ),
+    Column("currency", "Currency", "of the cost"),
+    Column(
+        "invalid_share",
+        "Invalid",
+        "share of a model's answers that were not valid after every retry, so that an empty one"
+        " was stored",
+        show=lambda value: f"{100 * value:.1f} %" if math.isfinite(value) else NOTHING,
+    ),
+    Column(
+        "refusals",
+        "Refusals",
+        "replies that the provider marks as refused",
+        show=lambda value: NOTHING if value is None else str(value),
+    ),
+]
+
+
+def efforts(study: Study) -> list[Effort]:
+    """People first, then each model that took a seat; [] where none did."""
+    runs: dict[Seated, list[ModelRun]] = defaultdict(list)
+    told = ModelRun.objects.filter(participation__study=study).in_bulk()
+    for pk, model in _models(study).items():
+        if pk in told:
+            runs[model].append(told[pk])
+    rows = [_of_model(model, runs[model]) for model in sorted(runs, key=str)]
+    people = [*_of_people(study)]
+    return [*people, *(row for row in rows if row.answers)] if rows else []
+
+
+def _of_model(model: Seated, runs: list[ModelRun]) -> Effort:
+    costs = [math.nan if run.cost_usd is None else float(run.cost_usd) for run in runs]
+    return Effort(
+        who=model.title,
+        kind=Kind.MODEL,
+        answers=sum(run.answers for run in runs),
+        minutes=math.fsum(run.seconds for run in runs) / 60,
+        cost=math.fsum(costs),
+        currency="USD",
+        invalid=sum(run.invalid for run in runs),
+        refusals=sum(run.refusals for run in runs),
+    )
+
+
+def _of_people(study: Study) -> Iterator[Effort]:
+    people = study.participations.filter(kind=Kind.PERSON, status=Status.COMPLETED)
+    work = Answer.objects.filter(turn__participation__in=people).aggregate(
+        n=Count("pk"), seconds=Sum("active_seconds", default=0.0)
+    )
+    paid = LedgerEntry.objects.filter(participation__in=people, participation__is_paid=True)
+    cents = paid.aggregate(total=Sum("cents", filter=~Q(kind="bonus"), default=0))["total"]
+    if work["n"]:
+        cost = cents / 100 if study.is_paid else math.nan
+        yield Effort("People", Kind.PERSON, work["n"], work["seconds"] / 60, cost, study.currency)

@@ -1,0 +1,404 @@
+"""Humans and models in one table, under one scorer (CLUES, Tables 5 and 6).
+
+A model's score on a task at some shots is the mean over its training splits of its score on the
+test examples under the metric of the task's card; that of people is the mean over annotators. Both
+are scored by tasks/metrics on the same examples. Published figures are quoted where the test file
+is the published one, never recomputed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from analysis.heavy import pd
+from analysis.models import model_runs
+from analysis.models.model_runs import (
+    FileScore,
+    Place,
+    Run,
+    equally_trained,
+    joined,
+    mean_of,
+    runs,
+    splits,
+    splits_as_one_set,
+    training_files,
+)
+from analysis.scores import frames, test_sets
+from analysis.scores.frames import covariances
+from analysis.scores.performance import FAMILY_NAMES, PerformanceTable, performance
+from analysis.scores.published import human_table4, machine_tables5_6, name_of
+from analysis.scores.scores import Aggregate, Score, aggregate, over
+from annotation.models import Kind, Study
+from annotation.study import compared_files
+from tasks.cards import FAMILIES
+from tasks.columns import points
+from tasks.metrics import recipe
+from tasks.models import PredictionFileQuerySet, Task
+from tasks.paper import place
+
+ALL = "all"  # fully supervised, among the published figures
+WHO = {
+    Kind.PERSON: "People",
+    Kind.SIMULATED: "Simulated (not people)",
+    Kind.MODEL: "Models as annotators (not people)",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """The scores of people or of a model at one number of shots, one per task of the table."""
+
+    source: str  # study, uploaded or published
+    name: str
+    unit: str  # units of the SD: annotators, splits, or runs where nothing is trained
+    scores: list[Score]
+    tasks: list[Task]
+    link: str = ""  # name of the uploaded model
+    covariance: float = 0.0  # of the scores of people who did several of the tasks
+    run: Run | None = None  # stated properties of an uploaded model
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.source_text}"
+
+    @property
+    def is_published(self) -> bool:
+        return self.source == "published"
+
+    @property
+    def source_text(self) -> str:
+        return "this study" if self.source == "study" else self.source
+
+    @cached_property
+    def aggregate(self) -> Aggregate | None:
+        """The average over all tasks of the table; None if one of them has no score."""
+        means = [score.mean for score in self.scores]
+        if any(math.isnan(mean) for mean in means):
+            return None
+        return aggregate(means, [score.spread for score in self.scores], self.covariance)
+
+    @property
+    def sum_text(self) -> str:
+        """The SD of the sum over tasks; a dash if undefined."""
+        return points(None if self.aggregate is None else self.aggregate.sd_of_sum)
+
+    @property
+    def cells(self) -> list[tuple[Score, str]]:
+        """Each score with a description that can be read alone."""
+        return [
+            (score, self._explain(score, task))
+            for score, task in zip(self.scores, self.tasks, strict=True)
+        ]
+
+    def _explain(self, score: Score, of: Task) -> str:
+        task = of.name
+        if math.isnan(score.mean):
+            return f"{self}, {task}: {score.remark or 'none'}."
+        if self.is_published:
+            spread = "no ± printed" if math.isnan(score.printed) else self._published_spread
+            return f"{self}, {task}: quoted from CLUES, {spread}."
+        spread = f"no SD for one {self.unit.removesuffix('s')}"
+        if score.n > 1:
+            sds = f"{score.sd_ddof1:.2f} with ddof 1, {score.sd_ddof0:.2f} with ddof 0"
+            spread = f"SD over {self.unit} {sds}"
+        over = f"{score.n} of {score.of} {self.unit}"
+        return f"{self}, {task}: mean over {over} of {_scored_by(of)}; {spread}."
+
+    @property
+    def _published_spread(self) -> str:
+        if self.unit == "annotators":
+            return "Table 4; the paper does not define its ± over three annotators"
+        return "Tables 5 and 6; ± is the SD over five splits, its ddof not said"
+
+    @property
+    def aggregate_explanation(self) -> str:
+        average = self.aggregate
+        if average is None:
+            have = sum(not math.isnan(score.mean) for score in self.scores)
+            return f"{self}: no aggregate, with scores on {have} of {len(self.tasks)} tasks."
+        if math.isnan(average.sd_of_sum):
+            return f"{self}: mean over {average.tasks} tasks; a task has no SD."
+        return (
+            f"{self}: mean over {average.tasks} tasks; SD of this average"
+            f" {average.sd_of_average:.2f}, SD of the sum (as the CLUES README prints it)"
+            f" {average.sd_of_sum:.2f}{self._with_covariance}."
+        )
+
+    @property
+    def _with_covariance(self) -> str:
+        if not self.covariance:
+            return ""
+        return (
+            f"; of the variance of the sum, {2 * self.covariance:+.2f} is the covariance between"
+            " tasks of the people who did several"
+        )
+
+
+def _scored_by(task: Task) -> str:
+    metric = task.card.metric
+    return "the mean S1 x 100" if metric == test_sets.S1 else f"{metric} x 100"
+
+
+@dataclass(frozen=True)
+class Table:
+    """All rows at one number of shots."""
+
+    shots: int | str
+    tasks: list[Task]
+    rows: list[Row]
+
+    @property
+    def heading(self) -> str:
+        return "Fully supervised" if self.shots == ALL else f"{self.shots} shots"
+
+    @property
+    def families(self) -> list[tuple[str, int]]:
+        """(name, number of its tasks) of each family, in the order of the columns."""
+        counts = Counter(task.card.family for task in self.tasks)
+        return [(FAMILY_NAMES[name], counts[name]) for name in FAMILIES if counts[name]]
+
+
+def tables(study: Study, kind: str) -> list[Table]:
+    """A table for each number of shots of the study, of models and, if printed, of "all".
+
+    Rows: this study's annotators of that kind, the models that took a seat in it, the published
+    people, the uploaded models, the published models.
+    """
+    frame = frames.annotators(study)
+    people = performance(study, kind, frame)
+    tasks, shared = people.tasks, covariances(study, kind, frame)
+    files = compared_files.files(study)
+    uploaded, stated = splits(files, tasks), runs(files)
+    of = training_files(tasks)
+    equal = splits(files.filter(pk__in=equally_trained(study, files)), tasks)
+    shots: list[int | str] = [*sorted({*people.shots, *(place[2] for place in uploaded)})]
+    tables = []
+    for k in [*shots, ALL]:
+        rows: list[Row] = []
+        if k in people.shots:
+            # Averaging several models into one cell would describe no model.
+            if kind != Kind.MODEL:
+                rows += _own(people, int(k), shared.get(int(k), 0.0))
+            rows += _seated(study, tasks, int(k), frame)
+        rows += _published(WHO[Kind.PERSON], "annotators", tasks, _people_at(k))
+        rows += _uploaded(tasks, k, uploaded, of, stated)
+        rows += _equally_trained(study, tasks, k, uploaded, equal, stated)
+        for name, scores in _models_at(str(k)).items():
+            rows += _published(name, "splits", tasks, scores)
+        if rows:
+            tables.append(Table(k, tasks, rows))
+    return tables
+
+
+def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Row]:
+    """The study's annotators; if they had several training splits, also a row over splits."""
+    study, who = people.study, WHO[Kind(people.kind)]
+    cells = [people.cells[task.name, shots] for task in people.tasks]
+    many = len(study.splits) if shots else 1
+    seats = study.annotators * many
+    own = [Score(c.mean, c.sd_ddof1, c.sd_ddof0, n=c.n, of=seats, remark=c.remark) for c in cells]
+    yield Row("study", who, "annotators", own, people.tasks, covariance=covariance)
+    if any(c.splits > 1 for c in cells):
+        apart = [
+            Score(c.mean, c.split_sd_ddof1, c.split_sd_ddof0, n=c.splits, of=many, remark=c.remark)
+            for c in cells
+        ]
+        yield Row("study", f"{who}, over training splits", "splits", apart, people.tasks)
+
+
+def _seated(study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame) -> Iterator[Row]:
+    """The models that took part in the study as annotators, one row each."""
+    for name, unit, scores in model_runs.seated_scores(study, tasks, shots, frame):
+        yield Row("study", name, unit, scores, tasks)
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """One model on one task version at one number of shots."""
+
+    model: str
+    task: Task
+    shots: int
+    score: Score
+    as_set: Score  # with all golds as one set, of tasks whose golds are alternatives
+    run: Run
+
+    @property
+    def unit(self) -> str:
+        return "splits" if self.shots else "runs"
+
+    @property
+    def recipe(self) -> str:
+        card = self.task.card
+        return recipe(card.gold_rule, over=self.unit, metric=card.metric)
+
+    @property
+    def set_recipe(self) -> str:
+        """The recipe of `as_set`; "" if golds are one set anyway."""
+        return recipe("set", over=self.unit) if self.task.card.gold_rule == "any_of" else ""
+
+
+def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
+    """The scores of these files: by model, task version and shots."""
+    tasks = Task.objects.filter(pk__in=files.order_by().values("task")).in_bulk()
+    by_place = splits(files, tasks.values())
+    of, run = training_files(tasks.values()), runs(files)
+    as_set = splits_as_one_set(files, tasks)
+    rows = [
+        ModelRow(
+            model,
+            tasks[task],
+            shots,
+            mean_of(values, of[task, shots]),
+            over(as_set.get((model, task, shots), []), of[task, shots]),
+            run[model, task, shots],
+        )
+        for (model, task, shots), values in by_place.items()
+    ]
+    return sorted(
+        rows, key=lambda row: (row.model, place(row.task.name), -row.task.version, row.shots)
+    )
+
+
+def _uploaded(
+    tasks: list[Task],
+    shots: int | str,
+    by_place: dict[Place, list[FileScore]],
+    of: Mapping[tuple[int, int], int],
+    stated: dict[Place, Run],
+    suffix: str = "",
+) -> Iterator[Row]:
+    unit = "splits" if shots else "runs"
+    for model in sorted({model for model, _task, k in by_place if k == shots}):
+        places = [(task.pk, int(shots)) for task in tasks]
+        scores = [mean_of(by_place.get((model, *place), []), of[place]) for place in places]
+        told = [stated[model, *place] for place in places if (model, *place) in stated]
+        run = joined((r.numbering, r.seen_test, r.predicted_on, r.revision) for r in told)
+        yield Row("uploaded", f"{model}{suffix}", unit, scores, tasks, link=model, run=run)
+
+
+def _equally_trained(
+    study: Study,
+    tasks: list[Task],
+    shots: int | str,
+    all_splits: dict[Place, list[FileScore]],
+    equal: dict[Place, list[FileScore]],
+    stated: dict[Place, Run],
+) -> Iterator[Row]:
+    """The models on the training splits that this study's people had, if they also have others.
+
+    The equal pairing: both learned from the same examples. Runs whose split numbers may refer to
+    other splits are left out.
+    """
+    others = {
+        model
+        for (model, _task, k), scores in all_splits.items()
+        if k == shots and len(equal.get((model, _task, k), [])) < len(scores)
+    }
+    at_place = {place: scores for place, scores in equal.items() if place[0] in others}
+    of = {(task.pk, int(shots)): len(study.splits) for task in tasks} if shots != ALL else {}
+    numbers = ", ".join(map(str, study.splits))
+    suffix = f", split{'s' if len(study.splits) > 1 else ''} {numbers} as people"
+    if shots and shots != ALL:
+        yield from _uploaded(tasks, shots, at_place, of, stated, suffix)
+
+
+def _people_at(shots: int | str) -> dict[str, Score]:
+    return {
+        task: Score(quoted.mean, printed=quoted.spread, n=3, of=3)
+        for (task, k), quoted in human_table4().items()
+        if k == shots
+    }
+
+
+def _models_at(shots: str) -> dict[str, dict[str, Score]]:
+    """Name and method -> task -> published score."""
+    by_model: dict[str, dict[str, Score]] = defaultdict(dict)
+    for (model, method, task, k), quoted in machine_tables5_6().items():
+        if k == shots:
+            by_model[f"{model} {method}"][task] = Score(
+                quoted.mean, printed=quoted.spread, n=5, of=5
+            )
+    return by_model
+
+
+def _published(name: str, unit: str, tasks: list[Task], quoted: dict[str, Score]) -> Iterator[Row]:
+    """A row of published figures, if any of these tasks has the published test file."""
+    # Published figures are S1, so they are comparable with S1 only.
+    names = [name_of(task) if task.card.metric == test_sets.S1 else "" for task in tasks]
+    if any(task_name in quoted for task_name in names):
+        scores = [quoted.get(task_name, Score()) for task_name in names]
+        yield Row("published", name, unit, scores, tasks)
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """One score of a Row, for files and programs."""
+
+    row: Row
+    task: Task
+    shots: int | str
+    score: Score
+
+    @property
+    def source(self) -> str:
+        return self.row.source
+
+    @property
+    def name(self) -> str:
+        return self.row.name
+
+    @property
+    def stated(self) -> Run:
+        return self.row.run or Run()
+
+    @property
+    def sd_over(self) -> str:
+        return self.row.unit
+
+    @property
+    def task_version(self) -> int | None:
+        """None for a published figure, which has no task version."""
+        return None if self.row.is_published else self.task.version
+
+    @property
+    def recipe(self) -> str:
+        card = self.task.card
+        if self.row.is_published:
+            return ""
+        return recipe(card.gold_rule, over=self.row.unit, metric=card.metric)
+
+
+def score_rows(tables: Sequence[Table]) -> list[ScoreRow]:
+    """One row per table, row and task that has a score."""
+    return [
+        ScoreRow(row, task, table.shots, score)
+        for table in tables
+        for row in table.rows
+        for score, task in zip(row.scores, table.tasks, strict=True)
+        if score.remark or not math.isnan(score.mean)
+    ]
+
+
+@dataclass(frozen=True)
+class AggregateRow:
+    """The mean over tasks of a Row."""
+
+    source: str
+    name: str
+    shots: int | str
+    aggregate: Aggregate
+
+
+def aggregate_rows(tables: Sequence[Table]) -> list[AggregateRow]:
+    """One row per table and row that has a score on every task."""
+    return [
+        AggregateRow(row.source, row.name, table.shots, row.aggregate)
+        for table in tables
+        for row in table.rows
+        if row.aggregate is not None
+    ]

@@ -1,0 +1,363 @@
+"""The columns of humans and models: scores, averages over tasks, paired differences."""
+
+import math
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+from analysis.models.differences import Difference
+from analysis.scores.columns import SCORE, signed_points
+from analysis.scores.tested import equivalence_columns, error_columns, interval_columns, p_columns
+from analysis.stats.two_way import RUNS
+from tasks.columns import Column, points, two_digits
+
+SD1 = "sample standard deviation (ddof 1), x 100; empty for a single one"
+SD0 = "population standard deviation (ddof 0), x 100"
+RECIPE = "recipe string: every choice that affects the number"
+
+STATED = {
+    "numbering": "which training files the numbers of its splits mean: published, rechained",
+    "seen_test": "whether it may have seen the test examples: no, maybe, yes",
+    "predicted_on": "date of the run",
+    "revision": "of the model",
+}
+
+
+def _of_run(name: str, heading: str, meaning: str) -> Column:
+    """A property of a run; empty in files if it is not stated."""
+    return Column(
+        name,
+        heading,
+        meaning,
+        show=lambda value: value or "not stated",
+        get=lambda row: getattr(row.run, name) or None,
+    )
+
+
+def _stated(name: str) -> Callable[[Any], str | None]:
+    """A stated property of the model of a ScoreRow; None if it is not stated."""
+    return lambda row: getattr(row.stated, name) or None
+
+
+# Columns of ModelRow.
+MODEL = [
+    Column("model", meaning="name of the uploaded model"),
+    Column("task", meaning="name of the task", get="task.name"),
+    Column("task_version", meaning="version of the task", get="task.version"),
+    Column("shots", "Shots", "number of examples in the training splits used"),
+    Column(
+        "mean",
+        "Score",
+        "mean over training splits of the score of the test set under the metric of the task's"
+        " card, x 100",
+        "points",
+        get="score.mean",
+    ),
+    Column("metric", "Metric", "that of the task's card", get="task.card.metric"),
+    Column(
+        "remark",
+        "Remark",
+        "what must stand beside the mean, or why it is undefined and for how many splits",
+        show=lambda value: value or "–",
+        get=lambda row: row.score.remark or None,
+    ),
+    Column(
+        "sd_ddof1",
+        "SD, ddof 1",
+        "sample standard deviation over training splits (ddof 1), x 100; empty for a single split",
+        "points",
+        two_digits,
+        "score.sd_ddof1",
+    ),
+    Column(
+        "",
+        "SD, ddof 0",
+        "population standard deviation over training splits (ddof 0), x 100; none for a single"
+        " split",
+        "points",
+        two_digits,
+        lambda row: row.score.sd_ddof0 if row.score.n > 1 else math.nan,
+    ),
+    Column(
+        "sd_ddof0",
+        meaning="population standard deviation over training splits (ddof 0), x 100",
+        unit="points",
+        get="score.sd_ddof0",
+    ),
+    Column(
+        "",
+        "Splits",
+        "training splits with predictions, of those that the task has; at zero shots nothing is"
+        " trained: one run",
+        get=lambda row: f"{row.score.n} of {row.score.of}" if row.shots else "one run",
+    ),
+    Column("n", meaning="number of training splits with predictions", get="score.n"),
+    Column(
+        "of",
+        meaning="number of training splits of the task at that number of shots",
+        get="score.of",
+    ),
+    *(
+        Column(
+            f"set_{name}",
+            meaning=f"of tasks whose golds are alternatives: the {words} with all golds of an"
+            " example as one set",
+            unit=unit,
+            get=f"as_set.{name}",
+        )
+        for name, words, unit in (
+            ("mean", "mean", "S1 x 100"),
+            ("sd_ddof1", "SD over splits (ddof 1)", "points"),
+            ("sd_ddof0", "SD over splits (ddof 0)", "points"),
+        )
+    ),
+    Column(
+        "set_recipe",
+        meaning="recipe string of set_mean; empty where golds are one set anyway",
+        get=lambda row: row.set_recipe or None,
+    ),
+    _of_run(
+        "numbering",
+        "Numbering",
+        "which training files the numbers of its splits mean, as stated: published, rechained;"
+        " several are joined by a semicolon, nothing is not stated",
+    ),
+    _of_run(
+        "seen_test",
+        "Seen the test set?",
+        "whether it may have seen the test examples, as stated: no, maybe, yes",
+    ),
+    _of_run("predicted_on", "Date", "date of the run, as stated"),
+    _of_run("revision", "Revision", "of the model, as stated"),
+    Column("recipe", meaning=RECIPE),
+]
+
+# Columns of ScoreRow.
+SCORES = [
+    Column("source", meaning="study, uploaded or published"),
+    Column("name", meaning="who, or which model"),
+    Column("task", meaning="name of the task", get="task.name"),
+    Column("task_version", meaning="version of the task; empty for a published figure"),
+    Column("shots", meaning="number of shots, or all: fully supervised"),
+    Column("metric", meaning="that of the task's card", get="task.card.metric"),
+    Column("mean", meaning="mean x 100 under it", unit="points", get="score.mean"),
+    Column(
+        "remark",
+        meaning="what must stand beside the mean, or why it is undefined and for how many",
+        get=lambda row: row.score.remark or None,
+    ),
+    Column("sd_ddof1", meaning=SD1, unit="points", get="score.sd_ddof1"),
+    Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
+    Column(
+        "sd_printed", meaning="the spread that the paper prints", unit="points", get="score.printed"
+    ),
+    Column("sd_over", meaning="what the SD is over: annotators, splits or runs"),
+    *(
+        Column(
+            name, meaning=f"{words}; as stated of an uploaded model, else empty", get=_stated(name)
+        )
+        for name, words in STATED.items()
+    ),
+    Column("n", meaning="how many of these there are", get="score.n"),
+    Column("of", meaning="how many of these there could be", get="score.of"),
+    Column("recipe", meaning=f"{RECIPE}; empty for a published figure"),
+]
+
+# Columns of AggregateRow.
+AGGREGATES = [
+    Column("source", meaning="study, uploaded or published"),
+    Column("name", meaning="who, or which model"),
+    Column("shots", meaning="number of shots, or all: fully supervised"),
+    Column("tasks", meaning="number of tasks", get="aggregate.tasks"),
+    Column("mean", meaning="mean over tasks", unit="points", get="aggregate.mean"),
+    Column(
+        "sd_of_sum", meaning="SD of the sum over tasks", unit="points", get="aggregate.sd_of_sum"
+    ),
+    Column(
+        "sd_of_average",
+        meaning="SD of the mean over tasks",
+        unit="points",
+        get="aggregate.sd_of_average",
+    ),
+]
+
+
+def _mean_and_n(values: tuple[float, int]) -> str:
+    mean, n = values
+    return f"{points(mean)} (n={n})"
+
+
+# Columns of Difference.
+DIFFERENCES = [
+    Column("task", "Task"),
+    Column("shots", "Shots"),
+    Column("model", "Model", "An uploaded model, or one that took a seat of the study: so marked."),
+    Column(
+        "in_family",
+        meaning="1: in the family of Holm's correction; 0: uploaded after the study was closed",
+    ),
+    Column("annotators", meaning="annotators who completed and are in the analysis"),
+    Column(
+        "splits",
+        meaning="runs of the model that are averaged here: of one in a seat its participations,"
+        " those on the same split first",
+    ),
+    Column("split_numbers", meaning="their training splits, joined by semicolons"),
+    Column(
+        "training",
+        "Training",
+        "Whether the model's runs were trained on the splits that people had. Same splits: these"
+        " runs alone are compared. Other splits: it has no such run, or states no numbering that"
+        " shows it, so that all of its runs are averaged. None: at zero shots nothing is trained.",
+    ),
+    Column("test_examples", "Examples", "Test examples that both answered.", get="examples"),
+    Column("contexts", "Contexts", "Different contexts of these examples: the clusters."),
+    Column(
+        "",
+        "Humans",
+        "Mean score x 100 of the test set under the metric of the task's card, over n annotators"
+        " who completed and are in the analysis.",
+        SCORE,
+        _mean_and_n,
+        attrgetter("human_mean", "annotators"),
+    ),
+    Column("human_mean", meaning="mean score x 100 of the annotators", unit=SCORE),
+    Column(
+        "",
+        "Model's score",
+        "Mean score x 100 of the test set under the same metric, over the n runs that are"
+        " compared.",
+        SCORE,
+        _mean_and_n,
+        attrgetter("model_mean", "splits"),
+    ),
+    Column("model_mean", meaning="mean score x 100 of the model", unit=SCORE),
+    Column(
+        "difference",
+        "Difference",
+        "Mean score of the annotators minus that of these runs of the model on the same test"
+        " examples, in points of the score x 100 under the metric of the task's card.",
+        "points",
+        signed_points,
+    ),
+    *interval_columns(RUNS),
+    *p_columns("all differences of this table that are in its family"),
+    *equivalence_columns(),
+    Column(
+        "se_clustered",
+        "SE, examples",
+        "Sensitivity: standard error of the difference over examples alone, with the examples of"
+        " one context as a cluster (ddof 0); these annotators are taken as fixed.",
+        "points",
+    ),
+    Column(
+        "p_sign_flip",
+        "p sign flip",
+        "Sensitivity: two-sided sign-flip permutation over contexts, seeded with the study's seed;"
+        " these annotators are taken as fixed. With many contexts 10,000 flips are drawn.",
+        "0 to 1",
+    ),
+    Column(
+        "smallest_p",
+        "Smallest p",
+        "The smallest p that this sign flip can attain: 2 of all flips of the contexts that differ,"
+        " 1 in 10,001 where flips are drawn.",
+        "0 to 1",
+        get="floor",
+    ),
+    *error_columns(),
+]
+
+
+def _of_pairing(column: Column, pairing: Difference) -> Callable[[Any], Any]:
+    return lambda _row: column.value(pairing)
+
+
+def pair_columns(pairing: Difference) -> list[Column]:
+    """Columns of Pair: one example of that pairing."""
+    return [
+        *(
+            Column(column.name, meaning=column.heading, get=_of_pairing(column, pairing))
+            for column in DIFFERENCES[:3]
+        ),
+        Column("example", meaning="id in its file", get="example.source_id"),
+        Column("hash", meaning="hash of the example", get="example.content_hash"),
+        Column(
+            "human_mean",
+            "Humans",
+            "S1 x 100 of the example, mean over annotators.",
+            "S1 x 100",
+            get="human",
+        ),
+        Column(
+            "model_mean",
+            "Model",
+            "S1 x 100 of the example, mean over its runs.",
+            "S1 x 100",
+            get="model",
+        ),
+        Column(
+            "difference",
+            "Difference",
+            "Humans minus model, in points of S1 x 100.",
+            "points",
+            signed_points,
+        ),
+    ]
+
+
+# Above and below the page's tables of scores: each task has the first of these columns.
+SCORE_COLUMNS = [
+    Column(
+        "score",
+        "Each task",
+        "Mean ± SD of the score x 100 of the test set under the metric of the task's card. This"
+        " study: over n annotators who completed and are in the analysis, ddof 1. Uploaded: over n"
+        " training splits, ddof 1. Published: S1, quoted, ddof not said.",
+    ),
+    Column(
+        "average",
+        "Average",
+        "Mean over the tasks of this study, where each has a score, ± SD of this average: the root"
+        " of the summed variances (ddof 1, or as printed), over the number of tasks.",
+    ),
+    Column(
+        "sum",
+        "SD of sum",
+        "SD of the sum over tasks: the root of the summed variances, which the CLUES README prints"
+        " beside the average.",
+    ),
+]
+SOURCES = [
+    (
+        "Uploaded models",
+        "Mean ± SD (ddof 1) over training splits of the score x 100 on the same test examples under"
+        " the metric of the task's card, by the same function and gold rule; n counts the splits"
+        " that were uploaded, of those that the task has. At zero shots nothing is trained: one"
+        " run. Only predictions for the task versions of this study count.",
+    ),
+    (
+        "Published",
+        "Quoted from CLUES, Tables 4 to 6, as printed, for tasks whose test file is the published"
+        " one. The paper does not define the ± of people; that of models is the SD over five"
+        " splits. The repository's own pipeline for models scores with other metrics than S1, so"
+        " that printed rows need not equal S1 of the same outputs.",
+    ),
+    (
+        "Average ± SD",
+        "Over the tasks of this study, only where each has a score. The SDs of tasks are taken for"
+        " independent: √Σσ² over the number of tasks is the SD of the average; √Σσ², which the"
+        " CLUES README prints beside the average, is that of the sum. Both start from the SD with"
+        " ddof 1, or from the printed one.",
+    ),
+]
+
+
+def explanations(who: str) -> list[tuple[str, str]]:
+    """(source, description of its numbers) for the page; `who` names the study's annotators."""
+    own = (
+        "Mean ± SD (ddof 1) over annotators of each annotator's score x 100 of the test set under"
+        " the metric of the task's card; n counts annotators who completed and are in the analysis,"
+        " of the seats there are."
+    )
+    return [(f"{who}, this study", own), *SOURCES]

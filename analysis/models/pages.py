@@ -1,0 +1,296 @@
+"""The pages of models: upload predictions, show their scores, and compare them with humans."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.db.models import Count
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from analysis.models import differences, model_runs, models_columns
+from analysis.models import models as model_tables
+from analysis.scores import columns, metrics, performance, published
+from analysis.scores.forms import UploadForm
+from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
+from annotation.models import Kind
+from annotation.web.access import ResearcherRequest, own_model, predictions_job_of, scores_of
+from tasks import listing, teams, uploads
+from tasks.columns import Column, cells, on_page
+from tasks.downloads import download
+from tasks.models import Job, LanguageModel, PredictionFile, PredictionFileQuerySet
+from tasks.polling import poll
+from tasks.predictions import store as prediction_store
+from tasks.predictions import upload_job as prediction_upload
+
+SHOWN = 20  # examples with the largest differences between human and model
+
+
+@uploads.takes_files(uploads.MAX_BYTES)
+@login_required
+@require_http_methods(["GET", "POST"])
+def models(request: ResearcherRequest) -> HttpResponse:
+    """GET lists the models; POST stores an upload completely or not at all."""
+    if request.method == "POST":
+        form = UploadForm(request.POST, request.FILES)
+        if form.is_valid() and (address := _taken(form, request)):
+            return redirect(address)
+    else:
+        form = UploadForm(initial={"name": request.GET.get("model", "")})
+    stored = LanguageModel.objects.select_related("uploaded_by").order_by("name")
+    rows = list(
+        stored.annotate(file_count=Count("files"), task_count=Count("files__task", distinct=True))
+    )
+    shown = listing.listing(
+        request.GET, rows, LISTED, _searched, is_archived=lambda row: bool(row.archived_at)
+    )
+    if listing.wants_csv(request.GET):
+        return shown.as_csv("models-list.csv")
+    context = {"form": form, "models": list(shown.page), "listing": shown if rows else None}
+    return render(request, "models/models.html", context, status=422 if form.is_bound else 200)
+
+
+# Columns of the list of models.
+LISTED = [
+    Column("model", "Model", get="name"),
+    Column("title", "What it is", show=lambda title: title or columns.NOTHING),
+    Column(
+        "parameters",
+        "Parameters",
+        "Of the network, as reported by its uploader.",
+        "parameters",
+        lambda number: f"{number:,}" if number else columns.NOTHING,
+    ),
+    Column(
+        "tasks",
+        "Tasks",
+        "Versions of tasks that there are predictions for.",
+        "tasks",
+        get="task_count",
+    ),
+    Column(
+        "files",
+        "Files",
+        "Files of predictions: one for each task, number of shots and training split.",
+        "files",
+        get="file_count",
+    ),
+    Column("uploaded_by", "Uploaded by", get=lambda model: model.uploaded_by.get_username()),
+    Column("uploaded_at", "Uploaded (UTC)", "first file", show=lambda at: f"{at:%Y-%m-%d}"),
+]
+
+
+def _searched(model: LanguageModel) -> str:
+    """The text that a search of the list matches."""
+    return f"{model.name} {model.title} {model.uploaded_by.get_username()}"
+
+
+def _taken(form: UploadForm, request: ResearcherRequest) -> str:
+    """The URL after a valid form: the model, or the job of a large upload.
+
+    "" if nothing was stored; then the form has the errors.
+    """
+    try:
+        stored = form.store(request.user)
+    except prediction_store.PredictionsError as error:
+        form.add_error("files", error.problems)
+        return ""
+    except ValidationError as error:
+        form.add_error(None, error)
+        return ""
+    if isinstance(stored, Job):
+        return reverse("model_upload", args=[stored.pk])
+    files = form.cleaned_data["uploads"]
+    messages.success(request, f"{len(files)} file{'s' if files[1:] else ''} stored.")
+    return reverse("model", args=[stored.name])
+
+
+@reading
+def model_upload(request: ResearcherRequest, pk: int) -> HttpResponse:
+    """The progress and the result of a large upload."""
+    job = predictions_job_of(request, pk)
+    outcome = prediction_upload.outcome(job) if job.is_done else {}
+    context = {"job": job, "name": job.parameters["model"], **outcome}
+    return render(request, "models/model_upload.html", context)
+
+
+@login_required
+@require_POST
+def model_upload_run(request: ResearcherRequest, pk: int) -> HttpResponse:
+    """Run a chunk of that job."""
+    return poll(request, predictions_job_of(request, pk), reverse("model_upload", args=[pk]))
+
+
+@reading
+def models_file(request: ResearcherRequest) -> HttpResponse:
+    """The scores of all models: one row per model, task version and shots."""
+    return _model_scores(PredictionFile.objects.all(), "models.csv")
+
+
+@reading
+def model(request: ResearcherRequest, name: str) -> HttpResponse:
+    """One model: its properties, scores and files."""
+    language_model = get_object_or_404(
+        LanguageModel.objects.select_related("uploaded_by"), name=name
+    )
+    rows = model_tables.model_rows(language_model.files.all())
+    files = language_model.files.with_scores().select_related("task")
+    context = {
+        "model": language_model,
+        "is_mine": language_model.uploaded_by == request.user,
+        "columns": on_page(models_columns.MODEL),
+        "rows": list(zip(rows, cells(models_columns.MODEL, rows), strict=True)),
+        "files": [
+            (file, 100 * file.mean_s1)  # type: ignore[attr-defined]  # annotated
+            for file in files
+        ],
+        "remarks": [f"{file.filename}: {remark}" for file in files for remark in file.remarks],
+    }
+    return render(request, "models/model.html", context)
+
+
+@reading
+def model_file(request: ResearcherRequest, name: str) -> HttpResponse:
+    language_model = get_object_or_404(LanguageModel, name=name)
+    return _model_scores(language_model.files.all(), f"{language_model.name}-scores.csv")
+
+
+def _model_scores(files: PredictionFileQuerySet, filename: str) -> HttpResponse:
+    text = columns.as_csv(models_columns.MODEL, model_tables.model_rows(files))
+    return download(text, filename)
+
+
+@login_required
+@require_POST
+def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
+    """Delete one of the user's files of predictions, so that another can replace it."""
+    file = get_object_or_404(own_model(request, name).files, pk=pk)
+    try:
+        prediction_store.delete(file)
+    except prediction_store.PredictionsError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{file.filename} was deleted.")
+    return redirect("model", name)
+
+
+@login_required
+@require_POST
+def archive_model(request: ResearcherRequest, name: str, is_archived: bool) -> HttpResponse:
+    """Remove one of the user's models from the list, or restore it."""
+    teams.set_archived(own_model(request, name), is_archived)
+    return redirect("model", name)
+
+
+@login_required
+@require_POST
+def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Delete one of the user's models if it has no files."""
+    language_model = own_model(request, name)
+    if language_model.files.exists():
+        messages.error(request, "Delete its files first.")
+        return redirect("model", name)
+    language_model.delete()
+    messages.success(request, f"{name} was deleted.")
+    return redirect("models")
+
+
+# Models of one study ------------------------------------------------------------------------------
+
+
+@reading
+def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Humans of this study, uploaded models and published figures.
+
+    The differences have a separate URL, because they take as long as all other parts.
+    """
+    study, kind, context = of_kind(request, name)
+    context |= {
+        "who": model_tables.WHO[Kind(kind)],
+        "tables": model_tables.tables(study, kind),
+        "not_compared": published.not_compared(study.tasks.all()),
+        "score_columns": models_columns.SCORE_COLUMNS,
+        "explanations": models_columns.explanations(model_tables.WHO[Kind(kind)]),
+        "effort_columns": on_page(model_runs.EFFORT),
+        "effort_cells": cells(model_runs.EFFORT, model_runs.efforts(study)),
+        "metric_columns": on_page(metrics.COLUMNS),
+        "metric_cells": cells(metrics.COLUMNS, metrics.page_rows(study, kind)),
+        "metric_note": metrics.NOTE,
+    }
+    return render(request, "models/study_models.html", context)
+
+
+@reading
+def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
+    """People minus models on the same examples, and the examples with the largest differences.
+
+    For its place on the page of models, or as a separate page.
+    """
+    study, kind, context = of_kind(request, name)
+    pairings = differences.differences(study, kind)
+    context |= {
+        "address": reverse("study_differences", args=[study.name]),
+        "who": model_tables.WHO[Kind(kind)],
+        "differences": pairings,
+        "difference_columns": on_page(models_columns.DIFFERENCES),
+        "difference_cells": cells(models_columns.DIFFERENCES, pairings),
+        "left_out": differences.LEFT_OUT,
+        "late": differences.late(pairings),
+    }
+    if pairings:
+        chosen = _chosen(request, pairings)
+        pairs = differences.pairs(study, kind, chosen)[:SHOWN]
+        predicted = differences.predicted_texts(chosen, [pair.example for pair in pairs])
+        shown = models_columns.pair_columns(chosen)
+        context |= {
+            "chosen": chosen,
+            "pair_columns": on_page(shown),
+            "pairs": [
+                (pair.example, texts, predicted[pair.example.pk])
+                for pair, texts in zip(pairs, cells(shown, pairs), strict=True)
+            ],
+        }
+    page = "_differences" if request.htmx else "study_differences"
+    return render(request, f"researcher/{page}.html", context)
+
+
+@reading
+def study_models_file(request: ResearcherRequest, name: str, table: str) -> HttpResponse:
+    """One of the page's tables as CSV, with all digits."""
+    study = scores_of(request, name)
+    kind = chosen_kind(request, performance.kinds(study))
+    rows: Sequence[Any]
+    if table == "scores":
+        shown = models_columns.SCORES
+        rows = model_tables.score_rows(model_tables.tables(study, kind))
+    elif table == "aggregates":
+        shown = models_columns.AGGREGATES
+        rows = model_tables.aggregate_rows(model_tables.tables(study, kind))
+    elif table == "effort":
+        shown, rows = model_runs.EFFORT, model_runs.efforts(study)
+    elif table == "metrics":
+        shown, rows = metrics.COLUMNS, metrics.rows(study)
+    elif table == "differences":
+        shown, rows = models_columns.DIFFERENCES, differences.differences(study, kind)
+    elif table == "examples":
+        chosen = _chosen(request, differences.differences(study, kind))
+        shown, rows = models_columns.pair_columns(chosen), differences.pairs(study, kind, chosen)
+    else:
+        raise Http404
+    with_kind = kind if table in ("differences", "examples") else ""
+    return csv_file(f"{study.name}-models-{table}", shown, rows, with_kind)
+
+
+def _chosen(
+    request: ResearcherRequest, pairings: list[differences.Difference]
+) -> differences.Difference:
+    """The pairing whose examples are requested; by default the first."""
+    wanted = request.GET.get("pair")
+    chosen = next((pairing for pairing in pairings if wanted in (None, pairing.key)), None)
+    if chosen is None:
+        raise Http404
+    return chosen

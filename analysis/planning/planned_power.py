@@ -1,0 +1,212 @@
+"""The power of a design while it is edited: contrasts between shots, a stated gain of arms.
+
+The test is the primary one of the preregistration (documents/planned_analysis.py), at the first
+step of Holm's correction over the whole family. Points need an SD between annotators: from people
+who did this task in a study that the owner may read, or as CLUES printed it for this test file.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from operator import itemgetter
+from typing import Any
+
+from django.db.models import Avg, Q
+
+from analysis.planning.planner import LEVEL, POWER, SIGNS, Known
+from analysis.scores.columns import count
+from analysis.scores.published import human_table4, name_of
+from analysis.scores.test_sets import S1
+from analysis.stats import arg, power, uncertainty
+from annotation.models import Kind, Participation, Step, Study
+from annotation.study import design
+from tasks.columns import Column, points
+from tasks.models import Task
+
+FEWEST = 3  # annotators before the SD of an earlier study is used
+WANTED = 0.10  # the difference whose power is shown, in [0, 1]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The smallest against the largest shots of a task; SD and differences x 100, NaN if unknown.
+
+    `n` is the number of annotators in the smaller group, `sds` the detectable difference in SDs.
+    """
+
+    task: str
+    fewer: int
+    more: int
+    n: int
+    sds: float
+    sd: float
+    source: str
+    power: float
+
+    @property
+    def points(self) -> float:
+        return self.sds * self.sd
+
+    def __str__(self) -> str:
+        told = f"{self.task}, {self.fewer} against {self.more} shots, {self.n} people each: "
+        if not math.isfinite(self.sds):
+            return f"{told}too few for any test of a difference."
+        told += f"{POWER:.0%} of such studies find a difference of {self.sds:.2f} SDs"
+        if math.isnan(self.sd):
+            return f"{told} between annotators. Nobody's SD on this task is known yet."
+        return (
+            f"{told}, {self.points:.1f} points at an SD of {self.sd:.1f} ({self.source}); a"
+            f" difference of {100 * WANTED:.0f} points, down or up, is found by at least"
+            f" {self.power:.0%} of them."
+        )
+
+
+def contrasts(study: Study, tasks: Sequence[Task]) -> list[Contrast]:
+    """One row for each task with two or more numbers of shots, in the order of the tasks."""
+    shots = sorted(study.shots)
+    if len(shots) < 2 or study.is_cross_task:  # cross-task studies plan a gain instead
+        return []
+    cells = [number for number, _split, _arm in design.cells(study)]
+    n = min(cells.count(shots[0]), cells.count(shots[-1])) * study.annotators
+    family = len(tasks) * math.comb(len(shots), 2)
+    return [_contrast(study, task, shots, n, family) for task in tasks]
+
+
+def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -> Contrast:
+    mean, sd, source = _sd(study, task, (shots[0], shots[-1]))
+    known = sd > 0
+    found = math.nan
+    if known and n > 1:
+        cell = Known(task.name, shots[-1], mean, sd, n, None, is_right_or_wrong=False)
+        examples = task.test_split.examples.count()
+        # The direction in which the other group has the larger SD.
+        found = min(
+            cell.power(sign * WANTED, n, examples, LEVEL / family)
+            for sign in SIGNS
+            if 0 <= mean + sign * WANTED <= 1
+        )
+    return Contrast(
+        task.name,
+        shots[0],
+        shots[-1],
+        n,
+        _detectable(n, family),
+        100 * sd if known else math.nan,
+        source,
+        found,
+    )
+
+
+@cache
+def _detectable(n: int, family: int) -> float:
+    return power.detectable_at_first_step(n, family, LEVEL, POWER)
+
+
+def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float, str]:
+    """(mean, SD between annotators, source) of the cell with the larger SD.
+
+    Both are in [0, 1], NaN if unknown.
+    """
+    own = _own(study, task) if task.card.metric == S1 else {}
+    if own:
+        return *max(own.values(), key=itemgetter(1)), "people of yours"
+    printed = [human_table4().get((name_of(task), number)) for number in shots]
+    cells = [(cell.mean / 100, cell.spread / 100) for cell in printed if cell is not None]
+    if not cells:
+        return math.nan, math.nan, ""
+    return *max(cells, key=itemgetter(1)), "CLUES, Table 4"
+
+
+def _own(study: Study, task: Task) -> dict[int, tuple[float, float]]:
+    """Shots -> mean and SD of the mean S1 of people in this task, in studies the owner may read.
+
+    Without studies that hide test scores until they are closed.
+    """
+    readable = Study.objects.visible_to(study.owner, "read").filter(tasks=task)
+    open_scores = [other for other in readable if not other.covers_test_scores]
+    people = Participation.objects.analysed().filter(
+        kind=Kind.PERSON, scenario__task=task, study__in=open_scores
+    )
+    mean = Avg("turns__answer__s1", filter=Q(turns__step=Step.ANNOTATION))
+    rows = people.annotate(mean=mean).exclude(mean=None).order_by("scenario__shots")
+    by_shots = {
+        shots: [value for _shots, value in group]
+        for shots, group in itertools.groupby(
+            rows.values_list("scenario__shots", "mean"), key=lambda row: row[0]
+        )
+    }
+    return {
+        shots: (sum(values) / len(values), uncertainty.sd(values))
+        for shots, values in by_shots.items()
+        if len(values) >= FEWEST and len(set(values)) > 1
+    }
+
+
+# The number of people for an ARG known to ± w, from stated means and SDs, so without a pilot.
+# `cross_task.plan` plans from a pilot; both use `analysis/stats/arg.py` and the same interval.
+
+FORMULA = (
+    "Half the interval of the ARG is q · √(T · (v(new) + v(base)) / n) / T with v(new) ="
+    " (SD / base)², v(base) = (new · SD / base²)² and new = base · (1 + gain): the delta method on"
+    " the means of the T tasks, n people in each arm of each. q is the t quantile with"
+    " Satterthwaite's degrees of freedom, as the interval of a study has it, or the normal 1.96."
+)
+
+
+@dataclass(frozen=True)
+class StatedPlan:
+    """People in each arm of each task for ± the wanted width, and the width for a given number.
+
+    `width` is half their interval, in percent.
+    """
+
+    quantile: str
+    people: int
+    people_in_all: int
+    width: float
+
+
+def tasks(wanted: dict[str, Any]) -> list[arg.TaskGain]:
+    """The expected gain of each unseen task: StatedGainForm's numbers, equal for all tasks."""
+    base, spread = wanted["base"] / 100, wanted["sd"] / 100
+    new = base * (1 + wanted["gain"] / 100)
+    gain = arg.TaskGain("", base, new, spread, spread, 2, 2, arg.why_no_divisor(base))
+    return [gain] * wanted["targets"]
+
+
+def plan(wanted: dict[str, Any]) -> list[StatedPlan]:
+    """By t, then by the normal quantile. `wanted` is the cleaned data of StatedGainForm."""
+    gains = tasks(wanted)
+    rows = []
+    for name, by_t in (("t", True), ("normal", False)):
+        people = arg.people_needed(wanted["width"] / 100, gains, t=by_t)
+        width = 100 * arg.half_width(gains, wanted["people"], t=by_t)
+        rows.append(StatedPlan(name, people, 2 * people * len(gains), width))
+    return rows
+
+
+def columns(wanted: dict[str, Any]) -> list[Column]:
+    """The columns of the plan; their meanings include the wanted numbers."""
+    width, people = f"{wanted['width']:g}", wanted["people"]
+    return [
+        Column(
+            "quantile", "By", "t, as the interval of a study has it; normal, as in power tables"
+        ),
+        Column(
+            "people",
+            f"People an arm for ± {width} %",
+            f"the fewest people in each arm of each task whose interval is ± {width} % or less in"
+            " about half of such studies",
+            show=count,
+        ),
+        Column("people_in_all", "In all", "in two arms of all these tasks", show=count),
+        Column(
+            "width",
+            f"± with {people}",
+            f"half the 95 % interval that {people} people in each arm of each task would give",
+            "%",
+            points,
+        ),
+    ]

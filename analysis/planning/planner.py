@@ -1,0 +1,409 @@
+"""The annotators and examples that a wanted interval needs, from known SDs of similar tasks.
+
+The SDs come from a study that the user may read, split into components, or from the paper. The plan
+is for the interval and the test of `analysis/stats/two_way.py`. It is only a plan: an SD from three
+annotators is uncertain, and the plan says by how much.
+
+The SD depends on the mean: scores near 0 or 1 vary less than those in the middle. A difference is
+therefore planned downwards and upwards from the mean of the cell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+from analysis.heavy import optimize, pd
+from analysis.scores.columns import between, count, percent
+from analysis.scores.frames import scored_answers
+from analysis.scores.means import matrix_of
+from analysis.scores.published import human_table4
+from analysis.scores.test_sets import S1
+from analysis.stats import power, significance, two_way, uncertainty
+from analysis.stats.learning import by_cell
+from annotation.models import Kind, Participation, Study
+from tasks.cards import load_card
+from tasks.columns import NOTHING, Column, points
+from tasks.importing import CARDS
+
+PUBLISHED = "published"
+SIGNS = (-1, 1)  # a lower mean than that of the cell, and a higher one
+LIMIT = 0.995  # the highest planned mean; the lowest is 1 minus it
+LEVEL = 0.05
+POWER = 0.8
+
+
+@dataclass(frozen=True)
+class Known:
+    """Known values of one task and number of shots; means and SDs in [0, 1].
+
+    `sd` is that of annotators' means over these examples (ddof 1; from the paper: as printed).
+    `parts` are the variance components of a study's own answers over annotators and contexts, None
+    if unknown, and `contexts_each` the number of contexts per example (at most 1).
+    `is_right_or_wrong`: each answer scores 0 or 1.
+    """
+
+    task: str
+    shots: int
+    mean: float
+    sd: float
+    n: int
+    parts: two_way.Components | None
+    is_right_or_wrong: bool
+    contexts_each: float = 1.0
+
+    def planned(self, examples: int) -> tuple[float, float, int]:
+        """SD of annotators' means over so many examples, the share of noise in it, and contexts.
+
+        The share is from 0 to 1: 0 if the components are unknown.
+        """
+        contexts = max(2, round(examples * self.contexts_each))
+        if self.parts is None:
+            return self.sd, 0.0, contexts
+        noise = self.parts.rest / contexts
+        sd = math.sqrt(self.parts.annotators + noise)
+        return sd, math.sqrt(noise) / sd if sd else 0.0, contexts
+
+    def arms(self, difference: float, examples: int) -> dict[str, Any]:
+        """The arguments of `power.power` for this arm and one whose mean is higher by `difference`.
+
+        Noise is binomial, so its variance is proportional to mean · (1 - mean). So is the SD
+        between annotators, as if they differed equally on the logit scale. If the components are
+        unknown, the noise is that of right or wrong answers, at most the whole variance.
+        """
+        sd, rest, contexts = self.planned(examples)
+        other = min(max(self.mean + difference, 1 - LIMIT), LIMIT)
+        binomial = self.mean * (1 - self.mean)
+        factor = other * (1 - other) / binomial if binomial > 0 else 1.0
+        noise = min(sd**2, (rest * sd) ** 2 if self.parts else binomial / examples)
+        second = (sd**2 - noise) * factor**2 + noise * factor
+        shared = math.sqrt(noise * (1 + factor) / (sd**2 + second)) if self.parts else 0.0
+        return {"rest": shared, "contexts": contexts, "ratio": math.sqrt(second) / sd}
+
+    def power(self, difference: float, people: int, examples: int, level: float) -> float:
+        """Power to show that difference (negative: a lower mean), with so many in each arm."""
+        sd, _rest, _contexts = self.planned(examples)
+        return power.power(abs(difference) / sd, people, level, **self.arms(difference, examples))
+
+    def detectable(self, sign: int, people: int, examples: int, level: float) -> float:
+        """The smallest difference in that direction shown with POWER; infinite if there is none."""
+        most = LIMIT - self.mean if sign > 0 else self.mean - (1 - LIMIT)
+        least = 1e-6
+        if people < 2 or most <= least or self.power(sign * most, people, examples, level) < POWER:
+            return math.inf
+        return float(
+            optimize.brentq(
+                lambda d: self.power(sign * d, people, examples, level) - POWER, least, most
+            )
+        )
+
+
+def sources(user: Any) -> list[tuple[str, str]]:
+    """(value, label) of the sources of numbers: the paper, and studies that the user may read.
+
+    Without the people of studies that hide their test scores until they are closed.
+    """
+    done = (
+        Participation.objects.analysed()
+        .filter(study__in=Study.objects.visible_to(user, "read"))
+        .exclude(study__in=Study.objects.covering_test_scores(), kind=Kind.PERSON)
+        .order_by("study__name", "kind")
+        .values_list("study__name", "study__title", "kind")
+        .distinct()
+    )
+    return [
+        (PUBLISHED, "CLUES, Table 4, as published"),
+        *(
+            (f"{kind}:{name}", f"{title}: {Kind(kind).label}" if title else name)
+            for name, title, kind in done
+        ),
+    ]
+
+
+def known(user: Any, source: str) -> list[Known]:
+    """The cells of that source, one of `sources(user)`."""
+    if source == PUBLISHED:
+        labelled = {card.name for card in map(load_card, CARDS.glob("*.toml")) if card.labels}
+        return [
+            Known(task, shots, cell.mean / 100, cell.spread / 100, 3, None, task in labelled)
+            for (task, shots), cell in human_table4().items()
+        ]
+    kind, name = source.split(":", 1)
+    study = Study.objects.visible_to(user, "read").get(name=name)
+    cards = {task.name: task.card for task in study.tasks.all()}
+    labelled = {name for name, card in cards.items() if card.is_one_text and card.metric == S1}
+    return [
+        measured_by(task, shots, part, task in labelled)
+        for task, shots, part in by_cell(scored_answers(study, kind))
+    ]
+
+
+def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Known:
+    """Known values from the answers of one cell: annotator, example, context, score."""
+    matrix, contexts = matrix_of(part)
+    means = matrix.mean(1)
+    return Known(
+        task,
+        shots,
+        float(means.mean()),
+        uncertainty.sd(means),
+        len(means),
+        two_way.components(matrix, contexts),
+        labelled,
+        len(set(contexts)) / len(contexts),
+    )
+
+
+Directions = tuple[float, float]  # for a mean below that of the cell, and for one above it
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan for one cell, x 100; NaN or None if unknown.
+
+    Directions are for a mean below that of the cell, and for one above it.
+    """
+
+    task: str
+    shots: int
+    n: int
+    mean: float
+    sd: float
+    examples_needed: int
+    sd_low: float = math.nan
+    sd_high: float = math.nan
+    annotators_needed: int | None = None
+    half_width: float = math.nan
+    half_width_both: float = math.nan
+    detectable: Directions = (math.nan, math.nan)
+    power: Directions = (math.nan, math.nan)
+    power_averaged: Directions = (math.nan, math.nan)
+    group_needed: tuple[int | None, int | None] = (None, None)
+    wilson_low: float = math.nan
+    wilson_high: float = math.nan
+
+
+def plan(cell: Known, wanted: dict[str, Any]) -> Plan:
+    """The plan of one cell for the wanted numbers (cleaned data of PlannerForm)."""
+    width, examples = wanted["half_width"] / 100, wanted["examples"]
+    numbers: dict[str, Any] = {}
+    if cell.sd > 0:
+        # An SD of 0 (ties, or one annotator) does not show how much others would differ.
+        numbers |= _of_people(cell, wanted)
+    if cell.is_right_or_wrong:
+        low, high = uncertainty.wilson(round(cell.mean * examples), examples)
+        numbers |= {"wilson_low": 100 * low, "wilson_high": 100 * high}
+    return Plan(
+        cell.task,
+        cell.shots,
+        cell.n,
+        mean=100 * cell.mean,
+        sd=100 * cell.sd,
+        examples_needed=power.examples_needed(width, cell.mean),
+        **numbers,
+    )
+
+
+def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
+    """The values that need the SD between annotators: intervals over people, and differences.
+
+    The wider question never has the narrower interval, as the interval is the wider of two.
+    """
+    people, examples = wanted["annotators"], wanted["examples"]
+    difference = wanted["difference"] / 100
+    level = LEVEL / wanted["comparisons"]
+    sd, _rest, contexts = cell.planned(examples)
+    se, apart = sd / math.sqrt(people), difference / sd
+    low, high = power.sd_range(100 * cell.sd, cell.n)
+    # Below and above the mean of the cell; no mean is below 0 or above 1.
+    arms = [
+        cell.arms(sign * difference, examples) if 0 <= cell.mean + sign * difference <= 1 else None
+        for sign in SIGNS
+    ]
+    numbers: dict[str, Any] = {
+        "sd_low": low,
+        "sd_high": high,
+        "annotators_needed": power.annotators_needed(wanted["half_width"] / 100, sd),
+        "half_width": 100 * float(two_way.reach(se, people - 1, se, people - 1)),
+        "detectable": tuple(100 * cell.detectable(sign, people, examples, level) for sign in SIGNS),
+        "power": tuple(
+            power.power(apart, people, level, **arm) if arm else math.nan for arm in arms
+        ),
+        "power_averaged": tuple(
+            power.averaged_power(apart, people, cell.n, level, **arm) if arm else math.nan
+            for arm in arms
+        ),
+        "group_needed": tuple(
+            power.group_needed(apart, level, POWER, **arm) if arm else None for arm in arms
+        ),
+    }
+    if cell.parts is not None:
+        both = cell.parts.variances(people, contexts).both()
+        numbers["half_width_both"] = 100 * float(two_way.reach(se, people - 1, *both))
+    return numbers
+
+
+def sentences(wanted: dict[str, Any]) -> list[str]:
+    """Sentences that apply to every task, independent of its SD."""
+    n, comparisons = wanted["annotators"], wanted["comparisons"]
+    floor = significance.smallest_p(n, n)
+    level = LEVEL / comparisons
+    enough = next(k for k in range(2, 100) if significance.smallest_p(k, k) < level)
+    sds = power.detectable_at_first_step(n, comparisons, LEVEL, POWER)
+    among = f" among {comparisons} comparisons" if comparisons > 1 else ""
+    shown = (
+        f"must be {sds:.2f} SDs between annotators apart"
+        if math.isfinite(sds)
+        else "would have to be more than 50 SDs between annotators apart"
+    )
+    sentences = [
+        f"Two groups of {n} annotators can give no exact permutation p below {floor:.2g}"
+        f" (two-sided), however far apart they are; p below {level:.2g}{among} takes groups of"
+        f" {enough} or more.",
+        f"Two numbers of shots with {n} annotators each {shown} for {POWER:.0%} of such studies to"
+        f" show it by the primary test at p below {level:.2g}{among}, if both have that SD.",
+        "Scores near 0 or 100 spread less than those in the middle, so a group with another mean"
+        " has another SD: differences are planned for a group below the mean of the cell, and for"
+        " one above it. A planned width is that of about half of such studies, as their SDs vary.",
+        "An SD is itself an estimate: the true one lies between {:.2f} and {:.2f} times an SD from"
+        " three annotators, and between {:.2f} and {:.2f} times one from ten (95 %). The averaged"
+        " power takes this into account.".format(*power.sd_range(1, 3), *power.sd_range(1, 10)),
+    ]
+    if wanted["source"] == PUBLISHED:
+        sentences.append(
+            "The paper prints no variance components: its widths and powers leave out the examples,"
+            " and are too favourable where annotators differ by less than their examples' noise."
+        )
+    return sentences
+
+
+KNOWN_COLUMNS = [
+    Column("task", "Task"),
+    Column("shots", "Shots"),
+    Column("n", "n", "annotators that these numbers come from", show=count),
+    Column("mean", "Mean", "mean over them of their mean S1, x 100", "S1 x 100"),
+    Column(
+        "sd",
+        "SD",
+        "SD over them of their mean S1, in points (ddof 1; of the paper as printed, which does not"
+        " say which spread its ± is)",
+        "points",
+    ),
+    Column(
+        "",
+        "SD, 95 %",
+        "where the true SD lies, as far as the SD from n annotators says (chi squared)",
+        "points",
+        between,
+        attrgetter("sd_low", "sd_high"),
+    ),
+]
+
+
+def columns(wanted: dict[str, Any]) -> list[Column]:
+    """The columns of the plan; their meanings include the wanted numbers."""
+    return [
+        *KNOWN_COLUMNS,
+        *_mean_columns(wanted),
+        *_example_columns(wanted),
+        *_group_columns(wanted),
+    ]
+
+
+def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
+    """The precision of the mean over annotators."""
+    width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
+    people = wanted["annotators"]
+    return [
+        Column(
+            "annotators_needed",
+            f"Annotators for ± {width}",
+            f"the fewest annotators whose t interval of the mean is ± {width} points or less in"
+            f" about half of such studies, for {two_way.PEOPLE}",
+            show=count,
+        ),
+        Column(
+            "half_width",
+            f"± with {people}",
+            f"half the t interval that {people} annotators would give, for {two_way.PEOPLE}",
+            "points",
+        ),
+        Column(
+            "half_width_both",
+            f"± {people} x {examples}",
+            f"half the interval of 95 % for {two_way.BOTH}, {people} annotators on {examples}"
+            " examples, from the variance components; only a study of yours has them",
+            "points",
+        ),
+    ]
+
+
+def _example_columns(wanted: dict[str, Any]) -> list[Column]:
+    """The precision of one annotator's mean."""
+    width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
+    return [
+        Column(
+            "examples_needed",
+            f"Examples for ± {width}",
+            f"the fewest examples on which one annotator's own mean is known to ± {width} points;"
+            " for scores of 0 or 1, with partly right answers fewer do",
+            show=count,
+        ),
+        Column(
+            "",
+            f"One on {examples}",
+            "Wilson's interval of 95 % for one annotator whose accuracy is the mean, on"
+            f" {examples} examples; for label tasks, where each answer is right or wrong",
+            "S1 x 100",
+            between,
+            attrgetter("wilson_low", "wilson_high"),
+        ),
+    ]
+
+
+def _group_columns(wanted: dict[str, Any]) -> list[Column]:
+    """The detectable difference between two groups, and what the wanted difference needs."""
+    difference, people = f"{wanted['difference']:g}", wanted["annotators"]
+    level = f"{LEVEL / wanted['comparisons']:.2g}"
+    both = "of a group below the mean of this cell, and of one above it, whose SDs follow its mean"
+    return [
+        Column(
+            "detectable",
+            "Detectable",
+            f"the smallest differences in points that {POWER:.0%} of studies with {people}"
+            f" annotators on both sides would show by the primary test at p below {level}: {both}",
+            "points",
+            partial(_in_both, form=points),
+        ),
+        Column(
+            "power",
+            f"Power for {difference}",
+            f"the share of such studies that would show {difference} points, if the SD is the true"
+            f" one: {both}",
+            show=partial(_in_both, form=percent),
+        ),
+        Column(
+            "power_averaged",
+            "Averaged power",
+            f"the share of such studies that would show {difference} points, averaged over the SDs"
+            f" that an SD from n annotators leaves open: {both}",
+            show=partial(_in_both, form=percent),
+        ),
+        Column(
+            "group_needed",
+            f"Annotators a side for {difference}",
+            f"the fewest annotators on each side for {POWER:.0%} of studies to show {difference}"
+            f" points: {both}",
+            show=partial(_in_both, form=count),
+        ),
+    ]
+
+
+def _in_both(values: Sequence[Any], form: Callable[[Any], str]) -> str:
+    """Values below and above; one dash if neither is known."""
+    below, above = map(form, values)
+    return f"{below} below, {above} above" if {below, above} != {NOTHING} else NOTHING

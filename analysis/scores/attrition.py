@@ -1,0 +1,309 @@
+"""The people behind a result: attrition by arm with Lee's bounds, admission, the sample."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+from django.db.models import Count, Q
+
+from analysis.scores import frames
+from analysis.scores.columns import Table, percent, share, signed_between, signed_points
+from analysis.stats import significance
+from analysis.stats.learning import by_cell
+from annotation.models import LIVE, Kind, Qualification, Status, Study
+from annotation.monitoring.sample import FEWEST, SMALL, WITHHELD, Row, own_rows, stored_rows
+from annotation.study import gates
+from tasks.columns import NOTHING, Column
+
+
+@dataclass(frozen=True)
+class Attrition:
+    """Two numbers of shots of a task. `began` counts those who consented and have ended."""
+
+    task: str
+    from_shots: int
+    to_shots: int
+    began_from: int
+    completed_from: int
+    began_to: int
+    completed_to: int
+    share_from: float
+    share_to: float
+    p_fisher: float
+    difference: float
+    trimmed: float
+    lee_low: float
+    lee_high: float
+
+
+_SHARE = "completed, of those who consented"
+_COLUMNS = [
+    Column("task", "Task"),
+    Column("", "Shots", get=lambda row: f"{row.from_shots} → {row.to_shots}"),
+    Column("from_shots", meaning="the smaller number of shots"),
+    Column("to_shots", meaning="the larger number of shots"),
+    *(
+        column
+        for end, words in (("from", "the smaller"), ("to", "the larger"))
+        for column in (
+            Column(
+                f"began_{end}",
+                meaning=f"annotators who consented, at {words} number of shots, and are not at"
+                " work any more",
+            ),
+            Column(f"completed_{end}", meaning=f"of these, annotators who completed, {words}"),
+            Column(f"share_{end}", meaning=f"completed of began, {words}", unit="0 to 1"),
+        )
+    ),
+    Column("", "Completed, fewer shots", _SHARE, get=lambda row: _of(row, "from")),
+    Column("", "Completed, more shots", _SHARE, get=lambda row: _of(row, "to")),
+    Column(
+        "p_fisher",
+        "p Fisher",
+        "two-sided p of Fisher's exact test that both arms complete alike",
+        "0 to 1",
+    ),
+    Column(
+        "difference",
+        "Difference",
+        "difference of the means of those in the analysis, the larger number of shots minus the"
+        " smaller, in points of the score x 100",
+        "points",
+        signed_points,
+    ),
+    Column(
+        "trimmed",
+        "Trimmed",
+        "share of the scores of the arm with more completions that the bounds trim; of a score that"
+        " is trimmed in part, the rest of its weight counts",
+        "0 to 1",
+        percent,
+    ),
+    Column(
+        "",
+        "Lee bounds",
+        "the difference without the highest and without the lowest scores of that share",
+        "points",
+        signed_between,
+        lambda row: (row.lee_low, row.lee_high),
+    ),
+    Column("lee_low", meaning="Lee's lower bound of the difference", unit="points"),
+    Column("lee_high", meaning="Lee's upper bound of the difference", unit="points"),
+]
+
+
+def attritions(study: Study, kind: str) -> list[Attrition]:
+    """One row per pair of shots of a task for which both have annotators in the analysis."""
+    counts = _counts(study, kind)
+    frame = frames.counted(frames.annotators(study), kind)
+    scores = {
+        (task, shots): [100 * float(score) for score in part["score"]]
+        for task, shots, part in by_cell(frame)
+    }
+    return [
+        _row(task, (less, more), (counts[task, less], counts[task, more]), scores)
+        for (task, less), (other, more) in itertools.combinations(scores, 2)
+        if task == other
+    ]
+
+
+def _row(
+    task: str,
+    shots: tuple[int, int],
+    counts: tuple[tuple[int, int], tuple[int, int]],
+    scores: dict[tuple[str, int], list[float]],
+) -> Attrition:
+    (began_from, done_from), (began_to, done_to) = counts
+    shares = done_from / began_from, done_to / began_to
+    first, second = (scores[task, number] for number in shots)
+    low, high = significance.lee_bounds(first, second, shares)
+    return Attrition(
+        task,
+        *shots,
+        began_from,
+        done_from,
+        began_to,
+        done_to,
+        *shares,
+        p_fisher=significance.fisher((done_from, done_to), (began_from, began_to)),
+        difference=math.fsum(second) / len(second) - math.fsum(first) / len(first),
+        trimmed=significance.trimmed_share(*shares),
+        lee_low=low,
+        lee_high=high,
+    )
+
+
+def _counts(study: Study, kind: str) -> dict[tuple[str, int], tuple[int, int]]:
+    """(task, shots) -> consented participations that have ended, and completed ones of them."""
+    completed = Q(status=Status.COMPLETED)
+    began = study.participations.in_cells().filter(
+        completed | Q(consented_at__isnull=False), kind=kind
+    )
+    counted = (
+        began.exclude(status__in=LIVE)
+        .order_by()
+        .values_list("scenario__task__name", "scenario__shots")
+        .annotate(began=Count("pk"), done=Count("pk", filter=completed))
+    )
+    return {(task, shots): (whole, done) for task, shots, whole, done in counted}
+
+
+def _of(row: Attrition, end: str) -> str:
+    done, began = getattr(row, f"completed_{end}"), getattr(row, f"began_{end}")
+    return f"{done} of {began} ({percent(getattr(row, f'share_{end}'))})"
+
+
+_ATTRITION_INTRO = (
+    "Whether people left one group more often than the other, for each difference between shots:"
+    " completed, of those who consented and are not at work any more. Those who were screened out,"
+    " left, expired or withdrew did not complete. Lee's bounds say how far the difference can be"
+    " due to who left, if the arm with fewer completions only loses people. They are no confidence"
+    " interval: the error of sampling comes on top."
+)
+ATTRITION = Table(
+    "attrition", "Attrition by number of shots", _ATTRITION_INTRO, _COLUMNS, attritions
+)
+
+
+# Admission to each arm: counts, pass rates, and how they affect a difference between arms.
+
+
+@dataclass(frozen=True)
+class Admission:
+    """One arm: how many annotators the rule has judged and admitted.
+
+    `split` is None at zero shots; `judged_by` is 0 if the rule does not judge the arm.
+    """
+
+    task: str
+    shots: int
+    split: int | None
+    judged_by: int
+    judged: int
+    admitted: int
+
+    @property
+    def judged_in_words(self) -> str:
+        if not self.judged_by:
+            return "nobody is judged"
+        return f"{self.judged_by} {'' if self.shots else 'screening '}examples"
+
+
+_OF_ADMISSION = [
+    Column("task", "Task"),
+    Column("shots", "Shots"),
+    Column(
+        "split",
+        "Split",
+        "number of the training split; empty at zero shots",
+        show=lambda number: NOTHING if number is None else str(number),
+    ),
+    Column("judged_by", meaning="examples by which the rule judges; 0: it judges nobody"),
+    Column("", "Judged by", get="judged_in_words"),
+    Column("judged", "Judged", "annotators of this kind whom the rule has judged"),
+    Column("admitted", "Admitted", "of these, those admitted to the annotation step"),
+    Column(
+        "",
+        "Pass rate",
+        "admitted of judged, in percent",
+        get=lambda row: share(row.admitted, row.judged) if row.judged_by else "–",
+    ),
+]
+
+
+def admissions(study: Study, kind: str) -> list[Admission]:
+    """One row per scenario of the study; empty if the design has no rule."""
+    if study.qualification == Qualification.NONE:
+        return []
+    people = study.participations.filter(kind=kind, qualified__isnull=False).order_by()
+    counts = {
+        scenario: (judged, admitted)
+        for scenario, judged, admitted in people.values_list("scenario").annotate(
+            judged=Count("pk"), admitted=Count("pk", filter=Q(qualified=True))
+        )
+    }
+    arms = study.scenarios.order_by("task__name", "shots", "split_number")
+    return [
+        Admission(
+            task,
+            shots,
+            split,
+            gates.judged_by(study.qualification, shots, study.screening_examples),
+            *counts.get(pk, (0, 0)),
+        )
+        for pk, task, shots, split in arms.values_list("pk", "task__name", "shots", "split_number")
+    ]
+
+
+_ADMISSION_INTRO = (
+    "Whom the rule of the design admitted in each arm. Annotators who are screened out are"
+    " replaced by others who pass, so a low pass rate can raise the arm's mean whatever its"
+    " annotators have learnt. A difference between arms that are judged differently can contain"
+    " that rise; nothing corrects it."
+)
+ADMISSION = Table("admission", "Admission", _ADMISSION_INTRO, _OF_ADMISSION, admissions)
+
+
+def told(study: Study) -> list[str]:
+    """Warnings on arms that are judged differently before the annotation step.
+
+    Some are judged and others are not, or zero-shot annotators have a screening set.
+    """
+    rule = (study.qualification, study.shots, study.screening_examples)
+    return [sentence for sentence in (gates.warning(*rule), gates.screened(*rule)) if sentence]
+
+
+# The table of the sample, counted in annotation/monitoring.
+
+_SAMPLE_INTRO = (
+    "People in the analysis, each counted once. n and share are of those who answered. Cells of"
+    f" fewer than {FEWEST} people are hidden ({SMALL}), and further ones are {WITHHELD} where such"
+    " a cell could be computed from them. Answers in free text are not tabulated."
+)
+
+
+def sample(study: Study, kind: str) -> list[Row]:
+    """The custom questions of the study first, then the table of a demographic export.
+
+    It covers people only: simulated annotators and models are not asked.
+    """
+    return [*own_rows(study), *stored_rows(study)] if kind == Kind.PERSON else []
+
+
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:g}"
+
+
+def _quartiles(row: Row) -> str:
+    return NOTHING if row.low is None else f"{_number(row.low)} to {_number(row.high)}"
+
+
+_OF_SAMPLE = [
+    Column("question", "Question", "of the study's own, or a column of the platform's export"),
+    Column("answer", "Answer", "one of its choices; empty where the answer is a number"),
+    Column(
+        "of",
+        "Answered",
+        "people who answered the question",
+        show=lambda of: SMALL if of is None else str(of),
+    ),
+    Column("n", "", "people with that answer; empty where it is hidden"),
+    Column("hidden", "", f"{SMALL} or {WITHHELD} where n is hidden"),
+    Column("", "n", "people with that answer", get=lambda row: row.hidden or str(row.n)),
+    Column(
+        "share",
+        "Share",
+        "of those who answered",
+        "share",
+        lambda share: NOTHING if share is None else f"{share:.0%}",
+    ),
+    Column("median", "Median", "of an answer that is a number", show=_number),
+    Column("lower_quartile", "", "of an answer that is a number", get="low"),
+    Column("upper_quartile", "", "of an answer that is a number", get="high"),
+    Column("", "Quartiles", "lower and upper, by linear interpolation", get=_quartiles),
+]
+
+
+SAMPLE = Table("sample", "Sample", _SAMPLE_INTRO, _OF_SAMPLE, sample)

@@ -1,0 +1,363 @@
+"""Results of a study as tables: intervals, agreement, aggregates, contrasts.
+
+Each function takes `answered` (one row per answer in the analysis) and returns typed rows, one per
+task and number of shots; findings_columns.py explains them. All S1 figures are x 100.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from analysis.heavy import pd
+from analysis.scores import tested
+from analysis.scores.ceilings import Ceiling, ceilings
+from analysis.scores.columns import plain
+from analysis.scores.means import Intervals, intervals
+from analysis.scores.test_sets import given_texts, with_scores
+from analysis.scores.tested import Contrast, contrasts
+from analysis.stats import agreement
+from analysis.stats.learning import by_cell
+from annotation.models import Answer, Participation, Step, Study
+from tasks import jobs
+from tasks.metrics import score
+from tasks.models import Example, Job, Task
+from tasks.paper import place
+
+GROUP = ["task", "shots"]
+SMALL = 3000  # answers; each takes about 0.1 ms of a page's time
+TEXTS = {"task", "annotator", "context", "gold_rule"}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement between annotators: the mean pairwise S1 x 100, and alpha under each distance."""
+
+    task: str
+    shots: int
+    n: int
+    pairwise_s1: float
+    alpha_nominal: float
+    alpha_jaccard: float
+    alpha_masi: float
+    alpha_s1: float
+
+
+@dataclass(frozen=True)
+class Aggregates:
+    """S1 x 100 of the group's one answer.
+
+    `dawid_skene` is NaN if answers are not labels, and for one annotator.
+    """
+
+    task: str
+    shots: int
+    n: int
+    individuals: float
+    majority: float
+    dawid_skene: float
+
+
+Finding = Intervals | Agreement | Aggregates | Ceiling | Contrast
+
+
+def counted(study: Study, kind: str) -> QuerySet[Participation]:
+    """The participations that cells count: completed, in the analysis, of that kind."""
+    return study.participations.analysed().in_cells().filter(kind=kind)
+
+
+def is_small(study: Study, kind: str) -> bool:
+    """Are there few enough answers in the analysis to compute tables during a page request?"""
+    given = Answer.objects.filter(
+        turn__participation__in=counted(study, kind), turn__step=Step.ANNOTATION
+    )
+    return given[: SMALL + 1].count() <= SMALL
+
+
+def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
+    """One row per answer of the annotation step in the analysis, for one task or for all.
+
+    Columns: task, shots, annotator, example (key), context (as text), s1 in [0, 1], texts (a
+    frozenset; the label of a label task), is_label, is_one_choice (a label or one option), gold
+    (list), gold_rule, participation (key), score and lowest (test_sets.with_scores).
+    """
+    chosen = counted(study, kind)
+    if task is not None:
+        chosen = chosen.filter(scenario__task=task)
+    return answers_of(study, list(chosen.values_list("pk", flat=True)))
+
+
+def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
+    """The rows of `answered` for these participations of the study (keys)."""
+    cards = {task.pk: task.card for task in study.tasks.all()}
+    seats = study.participations.filter(pk__in=participations)
+    given = Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=seats)
+    # Read people and examples once, not with each answer: decoding their JSON dominated the time.
+    people = {
+        pk: (name, shots, pseudonym, cards[task].is_one_choice, cards[task].gold_rule)
+        for pk, name, shots, pseudonym, task in seats.values_list(
+            "pk", "scenario__task__name", "scenario__shots", "pseudonym", "scenario__task_id"
+        )
+    }
+    answers = list(given_texts(given))
+    # By key: with a subquery of the answers, PostgreSQL may read all answers for each example.
+    shown = Example.objects.filter(pk__in={example for _person, example, *_ in answers}).order_by()
+    examples = {
+        pk: (str(context), gold) for pk, context, gold in shown.values_list("pk", "context", "gold")
+    }
+    records = []
+    for person, example, label, texts, s1 in answers:
+        name, shots, pseudonym, is_one_choice, rule = people[person]
+        context, gold = examples[example]
+        records.append(
+            (
+                name, shots, pseudonym, example, context, s1, frozenset(texts), bool(label),
+                is_one_choice, gold, rule, person,
+            )
+        )  # fmt: skip
+    columns = [*GROUP, "annotator", "example", "context", "s1", "texts", "is_label"]
+    columns += ["is_one_choice", "gold", "gold_rule", "participation"]
+    # Share the text objects: converting them for each table dominated the time.
+    read = {
+        name: pd.Series(column, dtype=object if name in TEXTS else None)
+        for name, column in zip(columns, zip(*records, strict=True), strict=False)
+    }
+    frame = pd.DataFrame(read) if records else pd.DataFrame(columns=columns)
+    return with_scores(study, frame)
+
+
+def _groups(frame: pd.DataFrame) -> Iterator[tuple[str, int, int, pd.DataFrame]]:
+    """Task, shots, number of annotators, and their answers."""
+    for task, shots, part in by_cell(frame):
+        yield task, shots, part["annotator"].nunique(), part
+
+
+def _by_example(part: pd.DataFrame) -> dict[int, list[frozenset[str]]]:
+    """The answers to each example, by its key."""
+    units: dict[int, list[frozenset[str]]] = {}
+    for example, texts in zip(part["example"], part["texts"], strict=True):
+        units.setdefault(example, []).append(texts)
+    return dict(sorted(units.items()))
+
+
+def agreements(frame: pd.DataFrame, seed: int = 0) -> list[Agreement]:
+    """Krippendorff's alpha under each distance, and the mean pairwise S1."""
+    rows = []
+    for task, shots, n, part in _groups(frame):
+        units = list(_by_example(part).values())
+        pairwise = agreement.mean_pairwise_s1(units)
+        alphas = [agreement.alpha(units, distance) for distance in agreement.DISTANCES.values()]
+        known = [math.nan if alpha is None else alpha for alpha in alphas]
+        rows.append(
+            Agreement(task, shots, n, math.nan if pairwise is None else 100 * pairwise, *known)
+        )
+    return rows
+
+
+def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Aggregates]:
+    """S1 of the group's one answer, next to the mean of its members' S1."""
+    rows = []
+    for task, shots, n, part in _groups(frame):
+        units = _by_example(part)
+        golds = part.drop_duplicates("example").set_index("example").loc[list(units)]
+        likeliest = math.nan
+        if part["is_one_choice"].all():
+            chosen = [agreement.plurality(unit) or frozenset() for unit in units.values()]
+        else:
+            chosen = [agreement.majority_set(unit) for unit in units.values()]
+        if n > 1 and part["is_label"].all():
+            likeliest = 100 * _mean_s1(_likeliest(part, list(units)), golds)
+        rows.append(
+            Aggregates(
+                task,
+                shots,
+                n,
+                individuals=float(100 * part.groupby("annotator")["s1"].mean().mean()),
+                majority=100 * _mean_s1(chosen, golds),
+                dawid_skene=likeliest,
+            )
+        )
+    return rows
+
+
+def _likeliest(part: pd.DataFrame, examples: list[int]) -> list[frozenset[str]]:
+    """The most likely label of each example, by Dawid and Skene."""
+    votes: dict[int, dict[str, list[str]]] = {example: {} for example in examples}
+    for example, person, texts in zip(
+        part["example"], part["annotator"], part["texts"], strict=True
+    ):
+        votes[example][person] = list(texts)
+    posteriors, _shares = agreement.dawid_skene(list(votes.values()))
+    return [frozenset([max(chances, key=chances.__getitem__)]) for chances in posteriors]
+
+
+TABLES: dict[str, Callable[[pd.DataFrame, int], Sequence[Finding]]] = {
+    "intervals": intervals,
+    "agreement": agreements,
+    "aggregates": aggregates,
+    "ceiling": ceilings,
+    "contrasts": contrasts,
+}
+ROWS: dict[str, type[Finding]] = {
+    "intervals": Intervals,
+    "agreement": Agreement,
+    "aggregates": Aggregates,
+    "ceiling": Ceiling,
+    "contrasts": Contrast,
+}
+
+
+def state(study: Study, kind: str) -> str:
+    """Identifies the data of that kind: the design, and the participations in the analysis.
+
+    The answers of completed participations never change, so numbers depend on nothing else.
+    """
+    people = counted(study, kind).order_by("pk")
+    keys = ",".join(map(str, people.values_list("pk", flat=True)))
+    who = hashlib.sha256(f"{study.pk}:{keys}".encode()).hexdigest()
+    return f"{study.manifest_hash}:{kind}:{who}"
+
+
+def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:
+    scores = [
+        score(answer, gold, rule).s1
+        for answer, gold, rule in zip(answers, golds["gold"], golds["gold_rule"], strict=True)
+    ]
+    return math.fsum(scores) / len(scores)
+
+
+# The tables of the analysis page as a job: computed in chunks once, for all server processes.
+# Resampling takes seconds; tables without it are computed immediately. A result is stored under its
+# inputs: the frozen design, the seed and the participations in the analysis. Their answers never
+# change, so a result cannot become stale; an exclusion requires another one.
+
+KIND = "bootstrap"
+VERSION = 7  # of the results: raise it when the computation of one of them changes
+# The tables of a chunk for one task and number of shots; the last chunks have one task each.
+OF_CELL = ("intervals", "agreement", "aggregates", "ceiling")
+OF_TASK = "contrasts"
+AT_ONCE = ("agreement", "aggregates", "ceiling")
+
+
+def parameters(study: Study, kind: str) -> dict[str, Any]:
+    """The inputs of the tables of that kind; `cells` are task, shots and participations."""
+    cells: dict[tuple[str, int], list[int]] = {}
+    rows = counted(study, kind).order_by("scenario__task__name", "scenario__shots", "pk")
+    for pk, task, shots in rows.values_list("pk", "scenario__task__name", "scenario__shots"):
+        cells.setdefault((task, shots), []).append(pk)
+    return {
+        "study": study.pk,
+        "manifest": study.manifest_hash,
+        "kind": kind,
+        "version": VERSION,
+        "margin": study.equivalence_margin,
+        "cells": [[task, shots, pks] for (task, shots), pks in cells.items()],
+    }
+
+
+def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
+    """The job that computes these tables, started if `owner` is given; None without completions.
+
+    If no job was started yet, it returns an unsaved one.
+    """
+    made_of = parameters(study, kind)
+    total = len(made_of["cells"]) + len(_tasks(made_of))
+    if not total:
+        return None
+    if owner is not None:
+        job = jobs.start(KIND, made_of, total=total, seed=study.seed, owner=owner)
+        # Delete unfinished jobs with older inputs: their results are not needed any more.
+        same = Job.objects.filter(kind=KIND, parameters__study=study.pk, parameters__kind=kind)
+        same.exclude(pk=job.pk).exclude(state=Job.State.DONE).delete()
+        return job
+    begun = jobs.find(KIND, made_of, study.seed)
+    return begun or Job(kind=KIND, parameters=made_of, seed=study.seed, total=total)
+
+
+def _tasks(made_of: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(task for task, _shots, _pks in made_of["cells"]))
+
+
+@jobs.job(KIND)
+def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
+    """The rows of one task and number of shots; the last chunks have the contrasts of one task."""
+    made_of, cells = job.parameters, job.parameters["cells"]
+    study = Study.objects.filter(pk=made_of["study"]).first()
+    if study is None:
+        raise jobs.JobError("The study is not there any more.")
+    names: tuple[str, ...]
+    if number < len(cells):
+        names, chosen = OF_CELL, cells[number][2]
+    else:
+        task = _tasks(made_of)[number - len(cells)]
+        names, chosen = (
+            (OF_TASK,),
+            [pk for name, _shots, pks in cells if name == task for pk in pks],
+        )
+    frame = answers_of(study, chosen)
+    return {name: [_stored(row) for row in TABLES[name](frame, job.seed)] for name in names}
+
+
+def stored(job: Job) -> dict[str, Sequence[Finding]]:
+    """The tables of a finished job."""
+    rows: dict[str, Any] = {
+        name: sorted(
+            (_read(name, row) for part in job.result for row in part.get(name, [])),
+            key=lambda row: place(row.task),  # the cells of a task are in order
+        )
+        for name in TABLES
+    }
+    return rows | {OF_TASK: tested.judged(rows[OF_TASK], job.parameters["margin"])}
+
+
+def at_hand(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job | None]:
+    """The tables that are available now, and the job that computes the others, if any.
+
+    Tables without resampling are computed immediately; for a large study the job computes them too.
+    """
+    job = job_of(study, kind)
+    if job is not None and job.is_done:
+        return stored(job), None
+    now = _computed(study, answered(study, kind), AT_ONCE) if is_small(study, kind) else {}
+    return now, job
+
+
+def tables(
+    study: Study, kind: str, *names: str, frame: pd.DataFrame | None = None
+) -> dict[str, Sequence[Finding]]:
+    """All tables, or those in `names`: stored, or else computed now (for files and programs).
+
+    `frame` is the result of `findings.answered`, if the caller has read it.
+    """
+    job = job_of(study, kind)
+    if job is not None and job.is_done:
+        return stored(job)
+    answers = answered(study, kind) if frame is None else frame
+    return _computed(study, answers, names or tuple(TABLES))
+
+
+def _computed(
+    study: Study, frame: pd.DataFrame, names: tuple[str, ...]
+) -> dict[str, Sequence[Finding]]:
+    rows: dict[str, Any] = {name: TABLES[name](frame, study.seed) for name in names}
+    if OF_TASK in rows:
+        rows[OF_TASK] = tested.judged(rows[OF_TASK], study.equivalence_margin)
+    return rows
+
+
+def _stored(row: Any) -> dict[str, Any]:
+    """The row as JSON has it."""
+    return {name: plain(value) for name, value in asdict(row).items()}
+
+
+def _read(table: str, values: dict[str, Any]) -> Finding:
+    """A stored row with NaN for missing values."""
+    known: dict[str, Any] = {
+        name: math.nan if value is None else value for name, value in values.items()
+    }
+    return ROWS[table](**known)

@@ -1,0 +1,297 @@
+"""The columns of each table of findings with their meanings, and the introduction of each table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from analysis.scores import ceilings
+from analysis.scores.columns import ASSUMES, SCORE, assuming, between
+from analysis.scores.findings import TABLES, Finding
+from analysis.scores.means import Intervals
+from analysis.scores.tested import (
+    DIFFERENCE,
+    equivalence_columns,
+    error_columns,
+    interval_columns,
+    p_columns,
+)
+from analysis.stats.two_way import BOTH, PEOPLE
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
+from tasks import columns
+from tasks.columns import Column
+
+OVER_PEOPLE = ("Bootstrap, people", "Bootstrap, both")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the page with its rows."""
+
+    name: str
+    title: str
+    about: str
+    all_columns: Sequence[Column]
+    rows: Sequence[Finding]
+    is_waiting: bool = False
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns of the page, without those that need more annotators."""
+        return [
+            column
+            for column in columns.on_page(self.all_columns)
+            if column.heading not in self._empty
+        ]
+
+    @property
+    def cells(self) -> list[list[str]]:
+        return columns.cells(self.columns, self.rows)
+
+    @property
+    def intro(self) -> str:
+        """What the table shows; the reason for an omitted column is given once, not per cell."""
+        if not self._empty:
+            return self.about
+        reasons = " or ".join(sorted({row.no_bootstrap for row in self._intervals}))
+        return f"{self.about} There is no bootstrap over people here: {reasons}."
+
+    @property
+    def _empty(self) -> tuple[str, ...]:
+        """Headings of the bootstraps over people, if no row has them."""
+        rows = self._intervals
+        return OVER_PEOPLE if rows and all(row.no_bootstrap for row in rows) else ()
+
+    @property
+    def _intervals(self) -> list[Intervals]:
+        return [row for row in self.rows if isinstance(row, Intervals)]
+
+
+def _interval(
+    name: str, heading: str, meaning: str, *reason: str, few: bool = False
+) -> list[Column]:
+    """One column on the page, two in files; `reason` is a field that says why there is none.
+
+    `few` marks an interval of fewer than ten annotators with its assumption.
+    """
+    low, high = (f"{name}_low", f"{name}_high") if name else ("low", "high")
+    ends = attrgetter(low, high, *reason)
+    if not few:
+        shown = Column("", heading, meaning, SCORE, between, ends)
+    else:
+        shown = Column(
+            "",
+            heading,
+            f"{meaning}; {ASSUMES}",
+            SCORE,
+            get=lambda row: assuming(between(ends(row)), row.n),
+        )
+    meaning = f"{meaning}; {ASSUMES[2:]}" if few else meaning
+    return [
+        shown,
+        Column(f"{low}_95", meaning=f"{meaning}: its low end", unit=SCORE, get=low),
+        Column(f"{high}_95", meaning=f"{meaning}: its high end", unit=SCORE, get=high),
+    ]
+
+
+_WHO = [
+    Column("task", "Task"),
+    Column("shots", "Shots"),
+    Column("n", "n", "number of annotators who completed and are in the analysis"),
+]
+_ALPHAS = {
+    "nominal": "alpha_nominal",
+    "Jaccard": "alpha_jaccard",
+    "MASI": "alpha_masi",
+    "1 - S1": "alpha_s1",
+}
+
+COLUMNS: dict[str, list[Column]] = {
+    "intervals": [
+        *_WHO,
+        Column("test_examples", meaning="test examples that they answered", get="examples"),
+        Column("contexts", meaning="different contexts of these examples"),
+        Column(
+            "mean",
+            "Mean",
+            "mean over annotators of the score of their test set under the metric of the task's"
+            " card, x 100",
+            SCORE,
+        ),
+        *_interval(
+            "",
+            "95 % CI",
+            f"95 % interval, which generalises to {BOTH}: the wider of the t interval over"
+            " annotators and the two-way t interval over annotators and contexts, truncated at"
+            " the ends of the metric",
+            "no_interval",
+            few=True,
+        ),
+        Column("question", meaning="what low_95 and high_95 generalise to", get=lambda _row: BOTH),
+        *_interval(
+            "t",
+            "Other people",
+            f"t interval over annotators, which generalises to {PEOPLE}; truncated at the ends of"
+            " the metric",
+            "no_interval",
+            few=True,
+        ),
+        *_interval(
+            "examples",
+            "Other examples",
+            "cluster bootstrap over contexts, which generalises to other examples with the same"
+            " people",
+            "no_examples",
+        ),
+        *_interval(
+            "annotators",
+            OVER_PEOPLE[0],
+            f"bootstrap over annotators, which generalises to {PEOPLE}; from"
+            f" {FEWEST_FOR_BOOTSTRAP} annotators on: of three, it covers about 75 %",
+        ),
+        *_interval(
+            "both",
+            OVER_PEOPLE[1],
+            f"two-way bootstrap, which generalises to {BOTH}; from {FEWEST_FOR_BOOTSTRAP}"
+            " annotators on",
+        ),
+        Column(
+            "sd_between_annotators",
+            "SD annotators",
+            "SD between annotators from a two-way random-effects model of annotators and contexts;"
+            " a negative variance estimate is set to 0",
+            "points",
+        ),
+        Column(
+            "sd_between_contexts",
+            "SD contexts",
+            "SD between contexts (examples, where each has its own) from the same model",
+            "points",
+        ),
+        Column("sd_rest", meaning="residual SD from the same model", unit="points"),
+        Column("se", "SE", "standard error of the mean over annotators and contexts", "points"),
+        Column(
+            "df",
+            meaning="Satterthwaite's degrees of freedom of that standard error, at least the"
+            " smaller of those of annotators and of contexts",
+        ),
+        Column("no_interval", meaning="why there is no interval over annotators, if so"),
+        Column("no_bootstrap", meaning="why there is no bootstrap over annotators, if so"),
+        Column("no_examples", meaning="why there is no bootstrap over examples, if so"),
+    ],
+    "agreement": [
+        *_WHO,
+        Column(
+            "pairwise_s1",
+            "Pairwise S1",
+            "mean over examples and pairs of annotators of the S1 between their answers, x 100",
+            "S1 x 100",
+        ),
+        *(
+            Column(
+                attribute, f"α {name}", f"Krippendorff's alpha with the {name} distance", "-1 to 1"
+            )
+            for name, attribute in _ALPHAS.items()
+        ),
+    ],
+    "aggregates": [
+        *_WHO,
+        Column("individuals", "Individuals", "mean over annotators of their mean S1", "S1 x 100"),
+        Column(
+            "majority",
+            "Majority",
+            "S1 of the texts chosen by more than half of the annotators, or of the most frequent"
+            " label or option (ties count as no answer)",
+            "S1 x 100",
+        ),
+        Column(
+            "dawid_skene",
+            "Dawid-Skene",
+            "S1 of the most likely labels under Dawid and Skene (1979) with a symmetric Dirichlet"
+            " prior; weakly identified for three annotators",
+            "S1 x 100",
+        ),
+    ],
+    "ceiling": ceilings.COLUMNS,
+    "contrasts": [
+        Column("task", "Task"),
+        Column("", "Shots", get=lambda row: f"{row.from_shots} → {row.to_shots}"),
+        Column("from_shots", meaning="the smaller number of shots"),
+        Column("to_shots", meaning="the larger number of shots"),
+        Column(
+            "",
+            "n",
+            "number of annotators at each number of shots",
+            get=lambda row: f"{row.n_from}, {row.n_to}",
+        ),
+        Column("n_from", meaning="annotators with the smaller number of shots"),
+        Column("n_to", meaning="annotators with the larger number of shots"),
+        DIFFERENCE,
+        *interval_columns(BOTH),
+        Column(
+            "hedges_g",
+            "g",
+            "Hedges' g: the difference in pooled SDs between annotators, corrected for small"
+            " groups",
+            "SDs",
+        ),
+        *p_columns("all contrasts of this table"),
+        *equivalence_columns(),
+        Column(
+            "welch_p",
+            "p Welch",
+            "sensitivity: Welch's t test over annotators, two-sided, without a smallest p;"
+            f" {PEOPLE}",
+            "0 to 1",
+        ),
+        Column(
+            "permutation_p",
+            "p exact",
+            f"sensitivity: exact permutation test over annotators, two-sided; {PEOPLE}",
+            "0 to 1",
+        ),
+        Column(
+            "smallest_p",
+            "Smallest p",
+            "the smallest p that the permutation test can attain with this number of annotators",
+            "0 to 1",
+            get="floor",
+        ),
+        *error_columns(),
+    ],
+}
+
+RESAMPLED = f"Bootstraps: {RESAMPLES:,} resamples, seeded with the study's seed."
+_TEXTS = {
+    "intervals": (
+        "95 % confidence intervals of the mean",
+        f"Each interval answers a question of its own; the first one is that of {BOTH}."
+        f" {RESAMPLED}",
+    ),
+    "agreement": (
+        "Agreement",
+        "Agreement among annotators, regardless of gold. Two empty answers agree.",
+    ),
+    "aggregates": (
+        "Aggregated answers",
+        "Scores of the group's aggregated answer beside the mean of its members. They are different"
+        " quantities: CLUES scores individuals.",
+    ),
+    "ceiling": (ceilings.TITLE, ceilings.INTRO),
+    "contrasts": (
+        "Differences between shots",
+        "Whether performance differs by the number of shots. The groups are different people on"
+        f" the same examples; interval and p generalise to {BOTH}.",
+    ),
+}
+
+
+def page_tables(findings: Mapping[str, Sequence[Finding]], is_waiting: bool = False) -> list[Table]:
+    """The tables in the order of the page; missing ones are empty, or being computed."""
+    return [
+        table(name, findings.get(name, []), is_waiting and name not in findings) for name in TABLES
+    ]
+
+
+def table(name: str, rows: Sequence[Finding], is_waiting: bool = False) -> Table:
+    """One of TABLES with its texts."""
+    return Table(name, *_TEXTS[name], COLUMNS[name], rows, is_waiting)

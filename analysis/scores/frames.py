@@ -1,0 +1,291 @@
+"""Scores of annotators: from stored answers to one row per participation.
+
+S1 is stored with each answer; here it is only averaged. This package does not write.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from django.db.models import Count
+
+from analysis.heavy import np, pd
+from analysis.scores import test_sets
+from analysis.scores.scores import counted_remarks
+from analysis.scores.test_sets import given_texts
+from annotation.models import ANALYSED, Answer, Arm, Status, Step, Study
+from tasks.metrics import s1
+from tasks.models import Example, Split, Task
+
+COLUMNS = [
+    "participation", "annotator", "task", "task_version", "shots", "split", "arm", "kind",
+    "status", "analysed", "mean_s1", "sd_examples", "n", "training_s1", "training_n", "set_s1",
+    "score", "remark",
+]  # fmt: skip
+
+
+def annotators(study: Study) -> pd.DataFrame:
+    """One row per participation of the study, in a fixed order (task, shots, annotator).
+
+    Columns: COLUMNS. `analysed`: is it in the analysis? `mean_s1` and `training_s1` are means over
+    the answered examples of the annotation and the training step, in [0, 1]; `sd_examples` is the
+    SD over the examples of the annotation step with ddof 1; `n` and `training_n` count answers.
+    `set_s1` is `mean_s1` with all golds of an example as one set, for tasks whose golds are
+    alternatives. `score` is `mean_s1`, or, for a completed participation in a task with another
+    metric, the score of the test set under that metric, with its `remark`. Missing numbers are NaN.
+    """
+    people = pd.DataFrame.from_records(
+        study.participations.annotate(analysed=ANALYSED).values_list(
+            "pk", "pseudonym", "scenario__task__name", "scenario__task__version",
+            "scenario__shots", "scenario__split_number", "scenario__arm", "kind", "status",
+            "analysed",
+        ),
+        columns=COLUMNS[:10],
+    )  # fmt: skip
+    by_step = _s1_by_step(study)
+    for step, names in (
+        (Step.ANNOTATION, ["mean_s1", "sd_examples", "n"]),
+        (Step.TRAINING, ["training_s1", "_training_sd", "training_n"]),
+    ):
+        rows = [(pk, *numbers) for (pk, of), numbers in by_step.items() if of == step]
+        part = pd.DataFrame.from_records(rows, columns=["participation", *names])
+        people = people.merge(part, how="left", on="participation")
+    counts, means = ["n", "training_n"], ["mean_s1", "sd_examples", "training_s1"]
+    people = people.astype(dict.fromkeys(means, float))
+    people[counts] = people[counts].fillna(0).astype(int)
+    tasks = list(study.tasks.all())
+    people["set_s1"] = people["participation"].map(_as_one_set(study, tasks)).astype(float)
+    completed = people.loc[people["status"] == Status.COMPLETED, "participation"]
+    primary = test_sets.primary([int(pk) for pk in completed], tasks)
+    people["score"] = [
+        primary[pk].value if pk in primary else mean
+        for pk, mean in zip(people["participation"], people["mean_s1"], strict=True)
+    ]
+    people["remark"] = [
+        primary[pk].remark if pk in primary else "" for pk in people["participation"]
+    ]
+    return people[COLUMNS].sort_values(["task", "shots", "annotator"], ignore_index=True)
+
+
+def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
+    """Participation -> mean S1 in [0, 1] of the annotation step, all golds of an example as one.
+
+    For tasks whose golds are alternatives; examples with one gold are scored as usual.
+    """
+    alternatives = [task.pk for task in tasks if task.card.gold_rule == "any_of"]
+    if not alternatives:
+        return {}
+    people = study.participations.filter(scenario__task__in=alternatives)
+    golds = {
+        pk: gold
+        for pk, gold in Example.objects.filter(
+            split__task__in=alternatives, split__kind=Split.Kind.TEST
+        ).values_list("pk", "gold")
+        if len(set(gold)) > 1
+    }
+    scores: dict[int, list[float]] = defaultdict(list)
+    answers = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
+    each = answers.values_list("turn__participation_id", "turn__example_id", "s1")
+    for participation, example, stored in each.iterator(chunk_size=5000):
+        if example not in golds:
+            scores[participation].append(stored)
+    for participation, example, _label, texts, _s1 in given_texts(
+        answers.filter(turn__example__in=golds)
+    ):
+        scores[participation].append(s1(texts, golds[example]))
+    return {pk: math.fsum(values) / len(values) for pk, values in scores.items()}
+
+
+def _s1_by_step(study: Study) -> dict[tuple[int, str], tuple[float, float, int]]:
+    """(participation, step) -> mean, SD with ddof 1 (NaN for one) and number of S1.
+
+    The database counts how often each of the few values occurs; then the arithmetic is exact, so
+    the result is the same on every database and in verify.py.
+    """
+    rows = (
+        Answer.objects.filter(turn__participation__study=study)
+        .order_by("turn__participation_id", "turn__step", "s1")
+        .values_list("turn__participation_id", "turn__step", "s1")
+        .annotate(times=Count("pk"))
+    )
+    summaries = {}
+    for key, group in itertools.groupby(rows.iterator(chunk_size=5000), key=lambda row: row[:2]):
+        values = [s1 for *_key, s1, times in group for _ in range(times)]
+        mean, sd = math.fsum(values) / len(values), math.nan
+        if len(values) > 1:
+            squares = math.fsum((value - mean) ** 2 for value in values)
+            sd = math.sqrt(squares / (len(values) - 1))
+        summaries[key] = mean, sd, len(values)
+    return summaries
+
+
+def training_answers(study: Study, kind: str) -> pd.DataFrame:
+    """One row per answer of the training step by those who completed and are in the analysis.
+
+    Columns: scenario and participation (keys), example_hash, s1 in [0, 1].
+    """
+    rows = (
+        Answer.objects.filter(
+            turn__participation__in=study.participations.analysed().in_cells().filter(kind=kind),
+            turn__step=Step.TRAINING,
+        )
+        .order_by("turn__participation", "pk")
+        .values_list(
+            "turn__participation__scenario", "turn__participation",
+            "turn__example__content_hash", "s1",
+        )
+    )  # fmt: skip
+    columns = ["scenario", "participation", "example_hash", "s1"]
+    return pd.DataFrame.from_records(rows.iterator(chunk_size=5000), columns=columns)
+
+
+def answers_in_order(
+    study: Study, kind: str, step: Step, shots: Collection[int] | None = None
+) -> pd.DataFrame:
+    """One row per answer of that step by those who completed and are in the analysis.
+
+    Columns: participation (key), task, shots, annotator, position (from 0 without a gap, in the
+    order in which this annotator saw the step's examples, without attention checks), example (key),
+    s1 in [0, 1]. Rows are in the order of the participations and the positions.
+    """
+    people = study.participations.analysed().in_cells().filter(kind=kind)
+    if shots is not None:
+        people = people.filter(scenario__shots__in=shots)
+    who = pd.DataFrame.from_records(
+        people.values_list("pk", "scenario__task__name", "scenario__shots", "pseudonym"),
+        columns=["participation", "task", "shots", "annotator"],
+    )
+    rows = (
+        Answer.objects.filter(turn__participation__in=people, turn__step=step)
+        .order_by("turn__participation", "turn")
+        .values_list("turn__participation_id", "turn__example_id", "s1")
+    )
+    # Directly into arrays: as Python rows a million answers take far more memory.
+    kinds = [("participation", "i8"), ("example", "i8"), ("s1", "f8")]
+    records = np.fromiter(rows.iterator(chunk_size=5000), dtype=kinds)
+    places = pd.Index(who["participation"]).get_indexer(records["participation"])
+    frame = who.take(places).reset_index(drop=True)
+    for column in ("example", "s1"):
+        frame[column] = records[column]
+    # Attention checks have positions too, so the stored positions would have gaps.
+    frame["position"] = frame.groupby("participation").cumcount()
+    return frame
+
+
+def scored_answers(study: Study, kind: str, shots: Collection[int] | None = None) -> pd.DataFrame:
+    """The answers of the annotation step, with the name of each example's `context`.
+
+    For these numbers of shots, or all. The columns are those of `answers_in_order` and of
+    `test_sets.with_scores`.
+    """
+    answers = answers_in_order(study, kind, Step.ANNOTATION, shots)
+    contexts = contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
+    return test_sets.with_scores(study, answers.assign(context=answers["example"].map(contexts)))
+
+
+def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
+    """Test example -> the name of its context, for these task versions (keys).
+
+    A name is the rank of the context's text, with the same number of digits in each: it sorts as
+    the text does, and is short enough to be repeated with each answer.
+    """
+    rows = Example.objects.filter(split__task__in=tasks, split__kind=Split.Kind.TEST)
+    texts = {pk: str(context) for pk, context in rows.values_list("pk", "context")}
+    places = {text: f"{place:09d}" for place, text in enumerate(sorted(set(texts.values())))}
+    return {pk: places[text] for pk, text in texts.items()}
+
+
+def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """The rows of a cell's participations: in the analysis, of that kind."""
+    return of_cells(frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)])
+
+
+def of_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of participations without anything before the task, as in `in_cells`."""
+    return frame[frame["arm"].isin([Arm.NONE, Arm.DIRECT])]
+
+
+def scenarios(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row per task, shots, split and kind: mean score over annotators, both SDs, n.
+
+    `frame` is what `annotators` returns. Columns: task, task_version, shots, split, kind, mean,
+    sd_ddof1 (NaN for one annotator), sd_ddof0, n.
+    """
+    keys = ["task", "task_version", "shots", "split", "kind"]
+    parts = [counted(frame, kind) for kind in sorted(set(frame["kind"]))]
+    rows = pd.concat(parts) if parts else frame.iloc[:0]
+    return _spread(rows.groupby(keys, dropna=False)["score"]).reset_index()
+
+
+def _spread(grouped: Any) -> pd.DataFrame:
+    """Mean, both SDs and n of grouped scores; only n where a score is undefined."""
+    undefined = grouped.size() > grouped.count()
+    numbers = {"mean": grouped.mean(), **{f"sd_ddof{k}": grouped.std(ddof=k) for k in (1, 0)}}
+    known = {name: values.mask(undefined) for name, values in numbers.items()}
+    return pd.DataFrame({**known, "n": grouped.size()})
+
+
+def cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row per task and shots: over all annotators, and over the training splits they had.
+
+    `frame` is what `counted` returns. Columns: task, shots, mean, sd_ddof1 (NaN for one annotator),
+    sd_ddof0, n; set_mean, set_sd_ddof1 and set_sd_ddof0 (the same for `set_s1`); splits (the number
+    of training splits they had, 0 at zero shots), split_sd_ddof1 and split_sd_ddof0 (over the means
+    of these splits; NaN for one); remark (why the mean is undefined, and for how many annotators,
+    or what to report with it).
+    """
+    grouped = frame.groupby(["task", "shots"])
+    table = _spread(grouped["score"])
+    table["remark"] = grouped["remark"].agg(counted_remarks)
+    by_split = frame.dropna(subset="split").groupby(["task", "shots", "split"])
+    between = _spread(by_split["score"])["mean"].groupby(["task", "shots"])
+    as_set = frame.groupby(["task", "shots"])["set_s1"]
+    table["set_mean"] = as_set.mean()
+    table["set_sd_ddof1"], table["set_sd_ddof0"] = as_set.std(ddof=1), as_set.std(ddof=0)
+    table["splits"] = between.size().reindex(table.index, fill_value=0)
+    for ddof in (1, 0):
+        spread = between.std(ddof=ddof).where(
+            (between.size() > 1) & (between.size() == between.count())
+        )
+        table[f"split_sd_ddof{ddof}"] = spread.reindex(table.index)
+    return table.reset_index()
+
+
+# Scores of one worker on several tasks are not independent: their covariance.
+
+
+def covariances(study: Study, kind: str, frame: pd.DataFrame) -> dict[int, float]:
+    """Shots -> what the covariance between tasks adds to half the variance of a sum over tasks.
+
+    In points squared of the score x 100. For each pair of tasks the covariance (ddof 1) over the
+    workers who did both at that number of shots, times their number over the root of the product of
+    both tasks' numbers of annotators: 1 where the same people did both. Pairs with fewer than two
+    such workers add nothing. `frame` is `frames.annotators(study)`.
+    """
+    if study.tasks_per_worker < 2:
+        return {}
+    workers = dict(study.participations.values_list("pk", "worker_id"))
+    scores: dict[int, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+    rows: Iterable[Any] = counted(frame, kind).itertuples()
+    for row in rows:
+        worker = workers.get(row.participation)
+        if worker is not None:
+            scores[int(row.shots)][str(row.task)][worker] = 100 * float(row.score)
+    return {
+        shots: math.fsum(
+            _of_pair(one, other) for one, other in itertools.combinations(by_task.values(), 2)
+        )
+        for shots, by_task in scores.items()
+    }
+
+
+def _of_pair(one: dict[int, float], other: dict[int, float]) -> float:
+    both = sorted(one.keys() & other.keys())
+    if len(both) < 2:
+        return 0.0
+    shared = np.cov([one[w] for w in both], [other[w] for w in both], ddof=1)[0, 1]
+    return float(shared) * len(both) / math.sqrt(len(one) * len(other))

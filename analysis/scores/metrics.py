@@ -1,0 +1,287 @@
+"""Scores under the metric of a task's card and under further metrics that the design declares.
+
+One row for each task, number of shots, metric and group: people of one kind, or an uploaded model.
+The interval of people is the two-way t (stats/two_way.py) on the parts of each score: for a mean
+over examples the examples, otherwise delete-one-context pseudo-values of the jackknife.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from django.core.cache import caches
+
+from analysis.heavy import np
+from analysis.models.model_runs import training_files
+from analysis.models.models_columns import RECIPE, SD0, SD1
+from analysis.scores import test_sets
+from analysis.scores.columns import ASSUMES, assuming, between
+from analysis.scores.findings import state
+from analysis.scores.scores import Score, over
+from analysis.stats import two_way
+from annotation.models import Kind, Study
+from annotation.study import compared_files
+from tasks.columns import NOTHING, Column
+from tasks.metrics import METRICS, SetScore, over_test_set, recipe
+from tasks.models import Task
+from tasks.paper import place
+
+CARD, FURTHER = "card", "further"
+MODEL = "uploaded"  # instead of a kind of annotators
+REMEMBERED = 3600  # seconds
+
+
+@dataclass(frozen=True)
+class Own:
+    """The score of one annotator or of one file of predictions under one metric."""
+
+    who: str  # kind of annotators, or MODEL
+    name: str  # pseudonym, or name of the model
+    task: Task
+    shots: int
+    split: int | None
+    metric: str
+    score: SetScore
+
+    @property
+    def value(self) -> float:
+        return self.score.value
+
+    @property
+    def remark(self) -> str:
+        return self.score.remark
+
+
+@dataclass(frozen=True)
+class MetricRow:
+    """One metric of a task at one number of shots: mean and SDs x 100, of `score.n` of `score.of`.
+
+    The interval is that of people; NaN where `no_interval` gives a reason.
+    """
+
+    who: str
+    name: str  # of a model, else ""
+    task: Task
+    shots: int
+    metric: str
+    role: str  # the card's metric, or a further one
+    score: Score
+    low: float
+    high: float
+    se: float
+    df: float
+    no_interval: str
+
+    @property
+    def unit(self) -> str:
+        """The units of the SD."""
+        return "annotators" if self.who != MODEL else "splits" if self.shots else "runs"
+
+    @property
+    def recipe(self) -> str:
+        return recipe(self.task.card.gold_rule, over=self.unit, metric=self.metric)
+
+    @property
+    def interval(self) -> str:
+        """The interval of people; a dash for a model: its runs are not a sample of people."""
+        if self.who == MODEL:
+            return NOTHING
+        return assuming(between((self.low, self.high, self.no_interval)), self.score.n)
+
+
+def own_scores(study: Study) -> list[Own]:
+    """The score of each annotator in the analysis and of each file, under each metric."""
+    rows: list[Own] = []
+    for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
+        file = test_sets.TestFile(task)
+        rows += _of_people(study, file)
+        rows += _of_models(study, file)
+    return rows
+
+
+def _of_people(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
+    counted = study.participations.analysed().in_cells().filter(scenario__task=file.task)
+    people = {
+        pk: (kind, pseudonym, shots, split)
+        for pk, kind, pseudonym, shots, split in counted.order_by(
+            "kind", "scenario__shots", "pseudonym"
+        ).values_list("pk", "kind", "pseudonym", "scenario__shots", "scenario__split_number")
+    }
+    answers = test_sets.answers_of_people(file, list(people))
+    for metric in test_sets.metrics_of(study, file.task):
+        for pk, (kind, pseudonym, shots, split) in people.items():
+            score = over_test_set(metric, answers[pk])
+            yield Own(kind, pseudonym, file.task, shots, split, metric, score)
+
+
+def _of_models(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
+    files = list(compared_files.files(study).filter(task=file.task).select_related("model"))
+    answers = test_sets.answers_of_models(file, files)
+    for metric in test_sets.metrics_of(study, file.task):
+        for each in files:
+            score = over_test_set(metric, answers[each.pk], is_linear=False)
+            name, split = each.model.name, each.split_number
+            yield Own(MODEL, name, file.task, each.shots, split, metric, score)
+
+
+def rows(study: Study) -> list[MetricRow]:
+    """One row per task, shots, metric and group, in the order of the paper.
+
+    Cached until a participation completes, withdraws or is excluded, or files of predictions
+    change; for at most an hour, because erasing data does not clear this cache.
+    """
+    files = compared_files.files(study).order_by("pk")
+    made_of = [*(state(study, kind) for kind in Kind.values), *files.values_list("pk", flat=True)]
+    design = [list(study.tasks.order_by("pk").values_list("pk", flat=True)), study.metrics]
+    digest = hashlib.sha256(repr([made_of, design]).encode()).hexdigest()
+    key = f"metrics:1:{study.pk}:{digest}"
+    known: list[MetricRow] | None = caches["process"].get(key)
+    if known is None:
+        known = list(_rows(study, own_scores(study)))
+        caches["process"].set(key, known, timeout=REMEMBERED)
+    return known
+
+
+def _rows(study: Study, scores: list[Own]) -> Iterator[MetricRow]:
+    groups: dict[tuple[str, str, int, int, str], list[Own]] = {}
+    for own in scores:
+        name = own.name if own.who == MODEL else ""
+        groups.setdefault((own.who, name, own.task.pk, own.shots, own.metric), []).append(own)
+    of = training_files({own.task for own in scores})
+    contexts: dict[int, list[str]] = {}
+    for (who, name, task, shots, metric), group in groups.items():
+        of_people = study.annotators * (len(study.splits) if shots else 1)
+        size = of[task, shots] if who == MODEL else of_people
+        score = over([own.value for own in group], size, [own.remark for own in group])
+        row = MetricRow(
+            who, name, group[0].task, shots, metric,
+            CARD if metric == group[0].task.card.metric else FURTHER,
+            score, *(math.nan,) * 4, no_interval="",
+        )  # fmt: skip
+        if who != MODEL and task not in contexts:
+            file = test_sets.TestFile(group[0].task)
+            contexts[task] = [context for _pk, _gold, context in file.rows]
+        yield row if who == MODEL else _with_interval(row, group, contexts[task])
+
+
+def _with_interval(row: MetricRow, group: Collection[Own], contexts: Sequence[str]) -> MetricRow:
+    matrix = np.array([own.score.values for own in group])
+    estimate = two_way.of_mean(matrix, contexts)
+    why_not = next((own.score.why_no_values for own in group if own.score.why_no_values), "")
+    low, high = np.clip(estimate.interval(), METRICS[row.metric].lowest, 1)
+    return replace(
+        row,
+        low=float(100 * low),
+        high=float(100 * high),
+        se=100 * estimate.se,
+        df=estimate.df,
+        no_interval=estimate.why_not and (why_not or estimate.why_not),
+    )
+
+
+def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, str]]]:
+    """(task, shots) -> (metric, mean ± SD) of each further metric, of one kind of annotators."""
+    texts: dict[tuple[str, int], list[tuple[str, str]]] = {}
+    for row in rows(study) if study.metrics else []:
+        if row.who == kind and row.role == FURTHER:
+            own = texts.setdefault((row.task.name, row.shots), [])
+            own.append((row.metric, row.score.text))
+    return texts
+
+
+def page_rows(study: Study, kind: str) -> list[MetricRow]:
+    """The rows of one kind and of models, task by task; empty if S1 is the only metric."""
+    if not study.metrics and all(task.card.metric == test_sets.S1 for task in study.tasks.all()):
+        return []
+    shown = [row for row in rows(study) if row.who in (kind, MODEL)]
+    tasks = list(dict.fromkeys(row.task.name for row in shown))
+    return sorted(shown, key=lambda row: (tasks.index(row.task.name), row.shots))
+
+
+# Columns of MetricRow.
+COLUMNS = [
+    Column(
+        "kind", "Who", f"person, simulated or model; {MODEL}: predictions of a model", get="who"
+    ),
+    Column("name", "Model", "name of the uploaded model; empty for annotators"),
+    Column("task", "Task", "name of the task", get="task.name"),
+    Column("task_version", meaning="version of the task", get="task.version"),
+    Column("shots", "Shots", "number of examples in the training step or training split"),
+    Column("metric", "Metric", "as the NLP Few-shot Gym spells it"),
+    Column("role", "Role", f"{CARD}: of the task's card; {FURTHER}: declared by the design"),
+    Column(
+        "",
+        "Score",
+        "Mean ± SD (ddof 1) x 100, over annotators, or over training splits of a model; with what"
+        " must stand beside it, or why it is undefined and for how many.",
+        "points",
+        get="score.text",
+    ),
+    Column("mean", meaning="mean, x 100", unit="points", get="score.mean"),
+    Column("sd_ddof1", meaning=SD1, unit="points", get="score.sd_ddof1"),
+    Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
+    Column(
+        "n",
+        "n",
+        "annotators who completed and are in the analysis, or files of predictions",
+        get="score.n",
+    ),
+    Column("of", "Of", "how many of these there could be", get="score.of"),
+    Column(
+        "",
+        "95 % interval",
+        f"Of annotators: {two_way.BOTH}. Two-way t on the parts of each score; under a metric that"
+        " is no mean over examples on delete-one-context pseudo-values of the jackknife;"
+        f" {ASSUMES}.",
+        "points",
+        get="interval",
+    ),
+    Column(
+        "low_95", meaning=f"low end of the 95 % interval: {two_way.BOTH}", unit="points", get="low"
+    ),
+    Column(
+        "high_95",
+        meaning=f"high end of the 95 % interval: {two_way.BOTH}",
+        unit="points",
+        get="high",
+    ),
+    Column("se", meaning="standard error over people and contexts", unit="points"),
+    Column(
+        "df",
+        meaning="its degrees of freedom, by Satterthwaite; at least the smaller of those of people"
+        " and of contexts",
+    ),
+    Column("no_interval", meaning="why there is no interval of annotators; empty if there is"),
+    Column(
+        "remark",
+        meaning="what must stand beside the mean, or why it is undefined, and for how many",
+        get=lambda row: row.score.remark or None,
+    ),
+    Column("recipe", meaning=RECIPE),
+]
+
+# Columns of Own.
+OWN_COLUMNS = [
+    Column(
+        "kind", meaning=f"person, simulated or model; {MODEL}: a file of predictions", get="who"
+    ),
+    Column("name", meaning="pseudonym of the participation, or name of the model"),
+    Column("task", meaning="name of the task", get="task.name"),
+    Column("task_version", meaning="version of the task", get="task.version"),
+    Column("shots", meaning="number of examples in the training step or training split"),
+    Column("split", meaning="number of the training split; empty at zero shots"),
+    Column("metric", meaning="as the NLP Few-shot Gym spells it"),
+    Column("value", meaning="score of the test set, at most 1; empty where undefined"),
+    Column(
+        "remark",
+        meaning="what must stand beside it, or why it is undefined",
+        get=lambda own: own.remark or None,
+    ),
+]
+NOTE = (
+    "Each task has the metric of its card and those that the design declares beside it and that fit"
+    " how it is answered. All of a task's rows score the same answers."
+)

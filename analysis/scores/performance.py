@@ -1,0 +1,354 @@
+"""The human-performance table (CLUES, Table 4) and the training table (appendix A.3).
+
+A cell counts one kind only. The human table counts people; simulated annotators and models have
+separate tables, under their own headings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Count
+
+from analysis.heavy import pd
+from analysis.scores import frames, marks, metrics, test_sets
+from analysis.scores.columns import mean_and_sd, with_remark
+from analysis.scores.published import (
+    Bounds,
+    Published,
+    bounds,
+    human_table4,
+    name_of,
+    not_compared,
+    set_note,
+)
+from annotation.models import ANALYSED, Kind, Status, Study
+from tasks.cards import FAMILIES
+from tasks.columns import points
+from tasks.metrics import recipe
+from tasks.models import Task
+from tasks.paper import place
+
+# The names in the paper.
+FAMILY_NAMES = {
+    "classification": "Sentence Classification",
+    "sequence_labelling": "Named Entity Recognition",
+    "reading_comprehension": "Machine Reading Comprehension",
+    "generation": "Text Generation",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One task and number of shots: mean and SDs over annotators, x 100; NaN where undefined."""
+
+    task: str
+    shots: int
+    mean: float
+    sd_ddof1: float
+    sd_ddof0: float
+    n: int
+    splits: int
+    split_sd_ddof1: float
+    split_sd_ddof0: float
+    set_mean: float
+    set_sd_ddof1: float
+    set_sd_ddof0: float
+    published: Published | None
+    metric: str = test_sets.S1
+    remark: str = ""
+    further: Sequence[tuple[str, str]] = ()  # further metrics, each with its mean ± SD
+
+    @property
+    def set_text(self) -> str:
+        """Mean ± SD with all golds as one set, for tasks whose golds are alternatives; else ""."""
+        text = mean_and_sd(self.set_mean, self.set_sd_ddof1)
+        scale = "as one set" if self.metric == test_sets.S1 else "S1 as one set"
+        return "" if math.isnan(self.set_mean) else f"{scale} {text}"
+
+    @property
+    def split_text(self) -> str:
+        """The SD between training splits, if there are several; else ""."""
+        if self.splits < 2:
+            return ""
+        return f"between {self.splits} splits ± {points(self.split_sd_ddof1)}"
+
+    @property
+    def text(self) -> str:
+        """As the paper prints it: 83.7 ± 0.6, with its remark; a dash for an empty cell."""
+        return with_remark(mean_and_sd(self.mean, self.sd_ddof1), self.remark)
+
+    @property
+    def explanation(self) -> str:
+        """A description of the number that can be read alone."""
+        if not self.n:
+            return f"{self.task}, {self.shots} shots: nobody has completed it yet."
+        if self.remark and math.isnan(self.mean):
+            return f"{self.task}, {self.shots} shots: {self.metric} {self.remark}."
+        over = f"mean {self.metric} x 100 over {self.n} annotator{'s' if self.n > 1 else ''}"
+        spread = "no SD for one annotator" if self.n == 1 else "± SD over annotators, ddof 1"
+        apart = ""
+        if self.splits > 1:
+            apart = (
+                f" SD of the means of {self.splits} training splits: {self.split_sd_ddof1:.2f} with"
+                f" ddof 1, {self.split_sd_ddof0:.2f} with ddof 0; it holds what people differ too."
+            )
+        beside = f" {self.remark.capitalize()}." if self.remark else ""
+        return f"{self.task}, {self.shots} shots: {over}, {spread}.{apart}{beside}"
+
+
+@dataclass(frozen=True)
+class PerformanceTable:
+    """The study's shots as rows, its tasks grouped by family as columns, for one kind."""
+
+    study: Study
+    kind: str
+    tasks: list[Task]
+    shots: list[int]
+    cells: dict[tuple[str, int], Cell]
+    not_counted: list[str]
+    with_excluded: bool = False
+
+    @property
+    def anchor(self) -> str:
+        """The id of the table on its page."""
+        return f"{self.kind}-with-excluded" if self.with_excluded else self.kind
+
+    @property
+    def heading(self) -> str:
+        kind = {
+            Kind.PERSON: "Human performance",
+            Kind.SIMULATED: "Simulated annotators (not people)",
+            Kind.MODEL: "Models (not people)",
+        }[Kind(self.kind)]
+        return f"{kind}, with those excluded from the analysis" if self.with_excluded else kind
+
+    @property
+    def families(self) -> list[tuple[str, int]]:
+        """(name, number of its tasks) of each family, in the order of the columns."""
+        counts = Counter(task.card.family for task in self.tasks)
+        return [(FAMILY_NAMES[name], counts[name]) for name in FAMILIES if counts[name]]
+
+    @property
+    def rows(self) -> list[tuple[int, list[Cell]]]:
+        return [
+            (shots, [self.cells[task.name, shots] for task in self.tasks]) for shots in self.shots
+        ]
+
+    @property
+    def has_published(self) -> bool:
+        return any(cell.published for cell in self.cells.values())
+
+    @property
+    def has_splits(self) -> bool:
+        """Were people trained on several splits?"""
+        return any(cell.splits > 1 for cell in self.cells.values())
+
+    @cached_property
+    def floors(self) -> list[str]:
+        """Names of the floors of any of the tasks, in order."""
+        return list(dict.fromkeys(name for limits in self.bounds for name, _s1 in limits.floors))
+
+    @cached_property
+    def set_notes(self) -> list[str]:
+        """Sentences on the tasks whose golds are alternatives, and on the scale of the paper."""
+        pairs = zip(self.tasks, self.bounds, strict=True)
+        return [
+            set_note(task, limits.set_ceiling)
+            for task, limits in pairs
+            if task.card.gold_rule == "any_of"
+        ]
+
+    @cached_property
+    def not_compared(self) -> str:
+        """A sentence on the tasks that share only their name with a published one, or ""."""
+        return not_compared(self.tasks)
+
+    @cached_property
+    def bounds(self) -> list[Bounds]:
+        """Baseline and ceiling of each task, in the order of the columns."""
+        return [bounds(task) for task in self.tasks]
+
+    @property
+    def ceilings(self) -> list[str]:
+        """The ceiling by highlighting of each task; a dash if answers are not highlighted.
+
+        [] if no task is highlighted.
+        """
+        limits = self.bounds
+        return [it.ceiling_text for it in limits] if any(it.is_highlighted for it in limits) else []
+
+    @property
+    def recipes(self) -> list[str]:
+        return sorted({recipe(task.card.gold_rule, metric=task.card.metric) for task in self.tasks})
+
+    @property
+    def metrics(self) -> str:
+        """The metrics of the table's tasks, as text."""
+        return test_sets.in_words(self.tasks)
+
+
+def performance(
+    study: Study,
+    kind: str = Kind.PERSON,
+    frame: pd.DataFrame | None = None,
+    with_excluded: bool = False,
+) -> PerformanceTable:
+    """The performance table of one kind; `frame` is `frames.annotators(study)`, if available.
+
+    `with_excluded` adds completed annotators who were excluded from the analysis, so that readers
+    see the effect of the exclusions.
+    """
+    frame = frames.annotators(study) if frame is None else frame
+    if with_excluded:
+        frame = frame.assign(analysed=frame["status"] == Status.COMPLETED)
+    tasks = sorted(
+        study.tasks.with_reports(),
+        key=lambda task: (FAMILIES.index(task.card.family), place(task.name)),
+    )
+    shots = sorted(study.shots)
+    rows: Iterable[Any] = frames.cells(frames.counted(frame, kind)).itertuples()
+    measured = {(row.task, row.shots): row for row in rows}
+    cells = {}
+    for task in tasks:
+        for number in shots:
+            is_s1 = task.card.metric == test_sets.S1  # as all published figures
+            quoted = human_table4().get((name_of(task), number)) if is_s1 else None
+            cells[task.name, number] = _cell(
+                task, number, measured.get((task.name, number)), quoted
+            )
+    # Declared metrics, without excluded annotators.
+    for where, texts in ({} if with_excluded else metrics.further(study, kind)).items():
+        if where in cells:
+            cells[where] = replace(cells[where], further=texts)
+    left_out = _not_counted(frame, kind)
+    return PerformanceTable(study, kind, tasks, shots, cells, left_out, with_excluded)
+
+
+def _cell(task: Task, shots: int, row: Any | None, quoted: Published | None) -> Cell:
+    """The cell of a row of `frames.cells`, or an empty one."""
+    metric = task.card.metric
+    if row is None:
+        three = (math.nan,) * 3
+        return Cell(task.name, shots, *three, 0, 0, math.nan, math.nan, *three, quoted, metric)
+    return Cell(
+        task.name,
+        shots,
+        100 * row.mean,
+        100 * row.sd_ddof1,
+        100 * row.sd_ddof0,
+        n=int(row.n),
+        splits=int(row.splits),
+        split_sd_ddof1=100 * row.split_sd_ddof1,
+        split_sd_ddof0=100 * row.split_sd_ddof0,
+        set_mean=100 * row.set_mean,
+        set_sd_ddof1=100 * row.set_sd_ddof1,
+        set_sd_ddof0=100 * row.set_sd_ddof0,
+        published=quoted,
+        metric=metric,
+        remark=row.remark,
+    )
+
+
+def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTable]:
+    """The table of that kind, then the one with excluded annotators if there are any."""
+    completed = frame[(frame["kind"] == kind) & (frame["status"] == Status.COMPLETED)]
+    tables = [performance(study, kind, frame)]
+    if not completed["analysed"].all():
+        tables.append(performance(study, kind, frame, with_excluded=True))
+    return tables
+
+
+def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
+    """Participations of that kind that are in no cell, as text: "2 at work"."""
+    of_kind = frame[frame["kind"] == kind]
+    left_out = of_kind.drop(frames.counted(frame, kind).index)
+    rows: Iterable[Any] = left_out.itertuples()
+    words = [
+        str(Status(row.status).label)
+        if row.status != Status.COMPLETED
+        else f"completed in the {row.arm} arm"
+        if row.analysed
+        else "excluded from the analysis"
+        for row in rows
+    ]
+    return [f"{count} {word}" for word, count in sorted(Counter(words).items())]
+
+
+def kinds_of(frame: pd.DataFrame) -> list[str]:
+    """As `kinds`, from a frame."""
+    every = [Kind.PERSON, *sorted(set(frame["kind"]) - {Kind.PERSON})]
+    return sorted(every, key=lambda kind: frames.counted(frame, kind).empty)
+
+
+def kinds(study: Study) -> list[str]:
+    """The kinds that took part, and people; kinds with results first; reads no answers.
+
+    People come first if both or neither have results.
+    """
+    rows = study.participations.order_by().values_list("kind")
+    analysed = dict(rows.annotate(analysed=Count("pk", filter=ANALYSED)))
+    every = [Kind.PERSON, *sorted(set(analysed) - {Kind.PERSON})]
+    return sorted(every, key=lambda kind: not analysed.get(kind))
+
+
+@dataclass(frozen=True)
+class LongRow:
+    """One cell of a table with its context: the table in long form."""
+
+    kind: str
+    task: Task
+    cell: Cell
+    bounds: Bounds
+    late_seats: int
+    by_program: int
+
+    @property
+    def recipe(self) -> str:
+        return recipe(self.task.card.gold_rule, metric=self.task.card.metric)
+
+    @property
+    def set_recipe(self) -> str:
+        """The recipe of the columns with all golds as one set; "" if this is the rule anyway."""
+        return recipe("set") if self.task.card.gold_rule == "any_of" else ""
+
+    @property
+    def note(self) -> str:
+        """What a reader must know to compare this row with the paper's; "" for nothing."""
+        is_any_of = self.task.card.gold_rule == "any_of"
+        return set_note(self.task, self.bounds.set_ceiling) if is_any_of else ""
+
+
+def all_tables(study: Study, frame: pd.DataFrame | None = None) -> list[PerformanceTable]:
+    """The table of each kind that took part, as reported."""
+    frame = frames.annotators(study) if frame is None else frame
+    return [performance(study, kind, frame) for kind in kinds_of(frame)]
+
+
+def long_rows(table: PerformanceTable) -> list[LongRow]:
+    """One row per number of shots and task."""
+    is_of_people = table.kind == Kind.PERSON
+    late = marks.late_seats(table.study) if is_of_people else {}
+    programs = marks.of_cells(table.study) if is_of_people else {}
+    return [
+        LongRow(
+            table.kind,
+            task,
+            table.cells[task.name, shots],
+            limits,
+            late.get((task.name, shots), 0),
+            programs.get((task.name, shots), 0),
+        )
+        for shots in table.shots
+        for task, limits in zip(table.tasks, table.bounds, strict=True)
+    ]
+
+
+def all_rows(study: Study) -> list[LongRow]:
+    """One row per kind, number of shots and task."""
+    return [row for table in all_tables(study) for row in long_rows(table)]

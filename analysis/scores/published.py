@@ -1,0 +1,179 @@
+"""Figures quoted from papers, and the bounds of a task, for comparison with measured scores.
+
+They apply to a task if its test file is the published one; names are not compared, as any task may
+be called SST-2.
+"""
+
+import csv
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from analysis.scores import test_sets
+from analysis.scores.columns import mean_and_sd
+from tasks import frozen
+from tasks.columns import NOTHING, points
+from tasks.data_report import NO_BASELINE
+from tasks.models import Task
+
+FOLDER = Path(__file__).parent / "published"
+
+
+class Published(NamedTuple):
+    """Mean and spread as printed, x 100; NaN if no spread is printed.
+
+    The paper does not define the spread of people; that of models is an SD over five splits.
+    """
+
+    mean: float
+    spread: float
+
+    @property
+    def text(self) -> str:
+        return mean_and_sd(self.mean, self.spread)
+
+
+@cache
+def human_table4() -> dict[tuple[str, int], Published]:
+    """CLUES, Table 4: (task, shots) -> human performance."""
+    with (FOLDER / "human_table4.csv").open(newline="") as file:
+        return {
+            (row["task"], int(row["shots"])): Published(float(row["mean"]), float(row["sd"]))
+            for row in csv.DictReader(file)
+        }
+
+
+@cache
+def machine_tables5_6() -> dict[tuple[str, str, str, str], Published]:
+    """CLUES, Tables 5 and 6: (model, method, task, shots) -> performance of a model.
+
+    In the order of the paper; shots is a number as text, or "all" for full supervision.
+    """
+    with (FOLDER / "machine_tables5_6.csv").open(newline="") as file:
+        return {
+            (row["model"], row["method"], row["task"], row["shots"]): Published(
+                float(row["mean"]), float(row["sd_over_5_splits"] or math.nan)
+            )
+            for row in csv.DictReader(file)
+        }
+
+
+@cache
+def test_files() -> dict[str, str]:
+    """Hash of a published test file (Task.test_hash) -> name of its task in the paper."""
+    with (FOLDER / "test_files.csv").open(newline="") as file:
+        return {row["sha256"]: row["task"] for row in csv.DictReader(file)}
+
+
+def name_of(task: Task) -> str:
+    """The paper's name of the task with this test file; "" if it has none."""
+    return test_files().get(task.test_hash, "")
+
+
+def not_compared(tasks: Iterable[Task]) -> str:
+    """A sentence on the tasks that share only their name with the paper; "" for none."""
+    names = set(test_files().values())
+    others = [task.name for task in tasks if task.name in names and not name_of(task)]
+    if not others:
+        return ""
+    return f"{', '.join(others)}: same name as in CLUES, other data: not compared."
+
+
+# Scores without reading, and the highest possible score: reference lines for each score.
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Scores without reading, and the highest possible score, x 100 over a task's test examples.
+
+    `set_ceiling` is the highest score of the allowed number of texts if all golds are one set: NaN
+    for tasks whose golds are one set anyway. `baseline` is NaN if the task accepts no empty answer.
+    `floors` (name, score x 100) are for blind choices: a random label or option under any metric,
+    and S1 of listed candidates. `is_highlighted`: the ceiling is that of highlighting.
+    """
+
+    baseline_name: str
+    baseline: float
+    ceiling: float
+    set_ceiling: float
+    floors: tuple[tuple[str, float], ...]
+    is_highlighted: bool
+
+    @property
+    def line(self) -> float:
+        """The lower line of a figure: the best of baseline and floors, NaN without any."""
+        known = [value for _name, value in self._named if not math.isnan(value)]
+        return max(known, default=math.nan)
+
+    @property
+    def _named(self) -> tuple[tuple[str, float], ...]:
+        return ((self.baseline_name, self.baseline), *self.floors)
+
+    @property
+    def texts(self) -> list[tuple[str, str]]:
+        """(score, name) of baseline and floors; an unknown baseline only without floors."""
+        shown = self.floors if self.floors and math.isnan(self.baseline) else self._named
+        return [(points(value), name) for name, value in shown]
+
+    @property
+    def ceiling_text(self) -> str:
+        """The ceiling of highlighting; a dash if labels, options or texts are chosen or typed."""
+        return points(self.ceiling) if self.is_highlighted else NOTHING
+
+
+def bounds(task: Task) -> Bounds:
+    """The trivial baseline (always empty, or the majority label) and the reachable ceiling.
+
+    Both are over the test examples under the task's metric: for S1 from its data report.
+    """
+    report, is_highlighted = task.report, task.card.is_highlighted
+    if task.card.metric != test_sets.S1:
+        return _bounds_under(task, report)
+    as_set = 100 * frozen.set_ceiling(task)
+    floors = _chance(task)
+    if not floors:
+        floors = tuple((floor["name"], floor["s1"]) for floor in report["floors"])
+    known = math.nan if report["baseline"] is None else report["baseline"]
+    return Bounds(report["baseline_name"], known, report["ceiling"], as_set, floors, is_highlighted)
+
+
+def _chance(task: Task) -> tuple[tuple[str, float], ...]:
+    """The score x 100 of a random label or option; empty for other tasks."""
+    if not task.card.is_chosen:
+        return ()
+    name = "a random label" if task.card.labels else "a random option"
+    return ((name, 100 * frozen.chance(task)),)
+
+
+def _bounds_under(task: Task, report: dict[str, Any]) -> Bounds:
+    """The same under another metric: a constant answer, and the ceiling where labels are chosen.
+
+    The ceiling of highlighting and the floors of listed candidates are known for S1 only.
+    """
+    floors, is_highlighted = _chance(task), task.card.is_highlighted
+    as_set = 100 * frozen.set_ceiling(task)
+    if not task.card.labels and not task.card.no_answer:
+        return Bounds(NO_BASELINE, math.nan, math.nan, as_set, floors, is_highlighted)
+    file = test_sets.TestFile(task)
+    answer = [file.commonest] if task.card.labels else []
+    baseline = 100 * file.constant(answer, task.card.metric).value
+    ceiling = report["ceiling"] if task.card.labels else math.nan
+    return Bounds(report["baseline_name"], baseline, ceiling, as_set, floors, is_highlighted)
+
+
+def set_note(task: Task, ceiling: float) -> str:
+    """The two scales of a task with alternative golds, and which one the paper may use."""
+    sentence = (
+        f"{task.name}: the golds of an example are alternatives, and the best S1 against one of"
+        f" them counts; “as one set” scores the same answers against all of them together, where"
+        f" the best possible answers reach {points(ceiling)}."
+    )
+    if name_of(task):
+        sentence += (
+            " The published figures may be on that scale: the paper does not say how it scores"
+            " several golds, and scores of 0 or 1 for 3 x 200 answers cannot give all of its means."
+        )
+    return sentence

@@ -1,0 +1,288 @@
+"""The human-performance table in long form, and as printed in Markdown and LaTeX."""
+
+from collections.abc import Mapping
+from functools import partial
+from operator import itemgetter
+
+from analysis.models.models_columns import RECIPE
+from analysis.scores import findings, marks, markup, means
+from analysis.scores.columns import ASSUMES, assuming, between
+from analysis.scores.markup import PaperTable, markdown
+from analysis.scores.performance import PerformanceTable
+from analysis.scores.test_sets import S1
+from analysis.stats.two_way import BOTH
+from annotation.models import Kind
+from tasks.columns import NOTHING, Column, points
+
+Intervals = Mapping[tuple[str, int], str]  # task and shots -> the interval as printed
+
+PUBLISHED_NOTE = "Published: CLUES, Table 4, as printed; the paper does not define its ±."
+
+INTERVALS_NOTE = (
+    f"95 % CI: the interval of that mean, which generalises to {BOTH}: the wider of the t interval"
+    " over annotators and the two-way t interval over annotators and contexts, truncated at 0 and"
+    f" 100; {ASSUMES}."
+)
+
+SPLITS_NOTE = (
+    "Between splits: SD (ddof 1) over training splits of their means over annotators, as a model's"
+    " SD is over its splits; it holds the difference between people too."
+)
+
+_ONE_SPLIT = "; empty for a single split"
+
+
+def _sds(name: str, over: str, *empty: str) -> list[Column]:
+    """Both SDs of a cell over annotators or splits; `empty` gives the reason for an empty cell."""
+    notes = [*empty, "", ""]
+    return [
+        Column(
+            f"{name}_ddof{ddof}",
+            meaning=f"{kind} standard deviation over {over} (ddof {ddof}), x 100{note}",
+            unit="points",
+            get=f"cell.{name}_ddof{ddof}",
+        )
+        for (ddof, kind), note in zip(((1, "sample"), (0, "population")), notes, strict=False)
+    ]
+
+
+# Columns of LongRow.
+PERFORMANCE = [
+    Column("kind", meaning="person, simulated or model; kinds are never pooled"),
+    Column("family", meaning="family of the task", get="task.card.family"),
+    Column("task", meaning="name of the task", get="task.name"),
+    Column("task_version", meaning="version of the task", get="task.version"),
+    Column("shots", meaning="number of examples in the training step", get="cell.shots"),
+    Column(
+        "metric",
+        meaning="the metric of the task's card, as the NLP Few-shot Gym spells it",
+        get="cell.metric",
+    ),
+    Column(
+        "mean",
+        meaning="mean over annotators of their score on the test set under that metric, x 100",
+        unit="points",
+        get="cell.mean",
+    ),
+    *_sds("sd", "annotators", "; empty for a single annotator"),
+    Column("n", meaning="number of annotators who completed and are in the analysis", get="cell.n"),
+    Column(
+        "remark",
+        meaning="what must stand beside the mean, or why it is undefined and for how many",
+        get=lambda row: row.cell.remark or None,
+    ),
+    Column(
+        "splits",
+        meaning="number of training splits that these annotators had; 0 at zero shots",
+        get="cell.splits",
+    ),
+    *_sds("split_sd", "training splits of their means over annotators", *[_ONE_SPLIT] * 2),
+    Column(
+        "set_mean",
+        meaning="of tasks whose golds are alternatives: the mean with all golds of an example as"
+        " one set",
+        unit="S1 x 100",
+        get="cell.set_mean",
+    ),
+    *_sds("set_sd", "annotators of that score"),
+    Column(
+        "set_ceiling",
+        meaning="the most that the allowed number of texts can reach with all golds as one set",
+        unit="S1 x 100",
+        get="bounds.set_ceiling",
+    ),
+    Column(
+        "set_recipe",
+        meaning="recipe string of set_mean; empty where golds are one set anyway",
+        get=lambda row: row.set_recipe or None,
+    ),
+    Column("note", meaning="what these two scales are, and which of them the paper may be on"),
+    Column(
+        "baseline",
+        meaning="score x 100 of the trivial baseline on the test examples; empty where the task"
+        " accepts no empty answer, or where it is undefined",
+        unit="points",
+        get="bounds.baseline",
+    ),
+    Column(
+        "baseline_name",
+        meaning="the constant answer given by the trivial baseline",
+        get="bounds.baseline_name",
+    ),
+    Column(
+        "floor_random",
+        meaning="chance level: expected score x 100, by the metric of the row, of a random label or"
+        " option (or no answer, where that is one of the choices); else S1 x 100 of a random one of"
+        " the answers that the test file lists for each example; empty where it lists none",
+        unit="points",
+        get=lambda row: next(
+            (s1 for name, s1 in row.bounds.floors if name.startswith("a random")), None
+        ),
+    ),
+    Column(
+        "floor_frequent",
+        meaning="S1 x 100 of the answer that the test file lists most often for an example",
+        unit="S1 x 100",
+        get=lambda row: dict(row.bounds.floors).get("the most frequent listed entity"),
+    ),
+    Column(
+        "ceiling",
+        meaning="highest score x 100 attainable by highlighting on the test examples; known for S1"
+        " and where labels are chosen",
+        unit="points",
+        get="bounds.ceiling",
+    ),
+    Column(
+        "published_mean",
+        meaning="mean in Table 4 of the CLUES paper, quoted if the test file is the published one",
+        unit="S1 x 100",
+        get=lambda row: row.cell.published and row.cell.published.mean,
+    ),
+    Column(
+        "published_spread",
+        meaning="the ± value printed beside that mean, quoted; the paper does not define it",
+        unit="points",
+        get=lambda row: row.cell.published and row.cell.published.spread,
+    ),
+    Column("late_seats", meaning="seats that were added after results could be seen"),
+    Column(
+        "by_program",
+        meaning="of these people, those for whom a program gave at least one answer, by the API",
+    ),
+    Column("recipe", meaning=RECIPE),
+]
+# Columns of the export only; the page has these outside the table.
+_EXPORTED = {"family", "task_version", "baseline_name", "recipe", "set_recipe", "note"}
+# Column of the page only; in an export the card in design.json has it.
+_TEST_PART = Column(
+    "test_part",
+    meaning="how many of a corpus's test examples are scored; empty: all",
+    get=lambda row: row.task.test_part or None,
+)
+PERFORMANCE_FILE = [*(column for column in PERFORMANCE if column.name not in _EXPORTED), _TEST_PART]
+
+
+def intervals(table: PerformanceTable) -> Intervals:
+    """The default interval of 95 % of each cell as text; empty for cells with excluded people."""
+    if table.with_excluded:
+        return {}
+    rows = (
+        row
+        for task in table.tasks
+        for row in means.means(findings.answered(table.study, table.kind, task))
+    )
+    return {
+        (row.task, row.shots): assuming(between((row.low, row.high, row.no_interval)), row.n)
+        for row in rows
+    }
+
+
+def lines(
+    table: PerformanceTable, intervals: Intervals | None = None
+) -> list[tuple[str, list[str]]]:
+    """The printed rows: the name of the row, and one text per task."""
+    printed = []
+    for shots, cells in table.rows:
+        texts = [f"{cell.text} (n={cell.n})" if cell.n else NOTHING for cell in cells]
+        printed.append((f"{shots} shots", texts))
+        if intervals and any(cell.n for cell in cells):
+            texts = [intervals.get((cell.task, shots), NOTHING) for cell in cells]
+            printed.append((f"{shots} shots, 95 % CI", texts))
+        for metric in dict.fromkeys(name for cell in cells for name, _text in cell.further):
+            texts = [dict(cell.further).get(metric, NOTHING) for cell in cells]
+            printed.append((f"{shots} shots, {metric}", texts))
+        if any(cell.set_text for cell in cells):
+            texts = [cell.set_text.rpartition("as one set ")[2] or NOTHING for cell in cells]
+            printed.append((f"{shots} shots, as one set", texts))
+        if any(cell.split_text for cell in cells):
+            texts = [cell.split_text or NOTHING for cell in cells]
+            printed.append((f"{shots} shots, training splits", texts))
+        if table.has_published:
+            texts = [cell.published.text if cell.published else NOTHING for cell in cells]
+            printed.append((f"{shots} shots, published", texts))
+    printed.append(("trivial baseline", [points(limits.baseline) for limits in table.bounds]))
+    for name in table.floors:
+        texts = [points(dict(limits.floors).get(name)) for limits in table.bounds]
+        printed.append((f"floor: {name}", texts))
+    if table.ceilings:
+        printed.append(("ceiling by highlighting", table.ceilings))
+    return printed
+
+
+def definition(table: PerformanceTable) -> str:
+    """The definition of the numbers, with the metric of the table."""
+    one = "model run" if table.kind == Kind.MODEL else "annotator"
+    if table.metrics == S1:
+        return f"Mean ± SD over {one}s (ddof 1) of each {one}'s mean S1 x 100."
+    return (
+        f"Mean ± SD over {one}s (ddof 1) of each {one}'s score x 100 on the test set, by the"
+        f" metric of the task's card: {table.metrics}."
+    )
+
+
+def notes(table: PerformanceTable, with_intervals: bool = False) -> list[str]:
+    """The notes below the table: its definition, recipe, marks, and participations not counted."""
+    sentences = [definition(table), f"Recipe: {'; '.join(table.recipes)}"]
+    if with_intervals:
+        sentences.append(INTERVALS_NOTE)
+    sentences += table.set_notes
+    if table.has_splits:
+        sentences.append(SPLITS_NOTE)
+    if left_out := [*_declined(table), *table.not_counted]:
+        sentences.append(f"Not counted: {'; '.join(left_out)}.")
+    if table.not_compared:
+        sentences.append(table.not_compared)
+    sentences += marks.sentences(table.study)
+    return [*sentences, PUBLISHED_NOTE] if table.has_published else sentences
+
+
+def _declined(table: PerformanceTable) -> list[str]:
+    """The number of people who declined; they have no row."""
+    if table.kind != Kind.PERSON:
+        return []
+    number = sum(table.study.scenarios.values_list("declined", flat=True))
+    return [f"{number} declined"] if number else []
+
+
+def as_markdown(table: PerformanceTable) -> str:
+    """The table in Markdown, with its heading and notes."""
+    names = [markdown(task.name) for task in table.tasks]
+    rows = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
+    known = intervals(table)
+    rows += [f"| {name} | {' | '.join(texts)} |" for name, texts in lines(table, known)]
+    below = "\n\n".join(markdown(note) for note in notes(table, bool(known)))
+    return (
+        f"## {table.heading}: {markdown(table.study.title)}\n\n"
+        + "\n".join(rows)
+        + f"\n\n{below}\n"
+    )
+
+
+def paper_table(table: PerformanceTable) -> PaperTable:
+    """The table as a paper prints it, tasks grouped by family."""
+    known = intervals(table)
+    shown = [
+        Column("", "Shots", get=itemgetter(0)),
+        *(
+            Column("", task.name, get=partial(_text_at, place))
+            for place, task in enumerate(table.tasks)
+        ),
+    ]
+    return PaperTable(
+        f"{table.study.name}-human-performance-{table.anchor}",
+        f"{table.heading}: {table.study.title}",
+        shown,
+        lines(table, known),
+        notes(table, bool(known)),
+        table.families,
+    )
+
+
+def _text_at(place: int, line: tuple[str, list[str]]) -> str:
+    """The cell of one of `lines` in that column."""
+    return line[1][place]
+
+
+def as_latex(table: PerformanceTable) -> str:
+    """The same in LaTeX."""
+    return markup.as_latex(paper_table(table))

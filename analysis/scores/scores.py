@@ -1,0 +1,97 @@
+"""A score over annotators or splits, and the average of scores over tasks."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from analysis.heavy import np
+from analysis.scores.columns import mean_and_sd, with_remark
+
+
+@dataclass(frozen=True)
+class Score:
+    """Mean and SDs x 100 over `n` of `of` annotators or splits; NaN where undefined.
+
+    A published figure has only `printed`, the spread as printed.
+    """
+
+    mean: float = math.nan
+    sd_ddof1: float = math.nan
+    sd_ddof0: float = math.nan
+    printed: float = math.nan
+    n: int = 0
+    of: int = 0
+    remark: str = ""  # what to report with it, and why it is undefined
+
+    @property
+    def spread(self) -> float:
+        """The number after ±: the SD with ddof 1, or the printed one."""
+        return self.sd_ddof1 if math.isnan(self.printed) else self.printed
+
+    @property
+    def text(self) -> str:
+        return with_remark(mean_and_sd(self.mean, self.spread), self.remark)
+
+
+def over(values: Sequence[float], of: int, remarks: Sequence[str] = ()) -> Score:
+    """Mean and both SDs of scores up to 1, as a Score (x 100); `of` is the possible number.
+
+    `remarks` are those of the values. One undefined value (NaN) makes the mean undefined.
+
+    >>> over([0.5, 0.7], 5).text
+    '60.0 ± 14.1'
+    """
+    if not values:
+        return Score(of=of)
+    scores = 100 * np.asarray(values, dtype=float)
+    sd = float(scores.std(ddof=1)) if len(scores) > 1 else math.nan
+    return Score(
+        float(scores.mean()),
+        sd,
+        float(scores.std(ddof=0)),
+        n=len(scores),
+        of=of,
+        remark=counted_remarks(remarks),
+    )
+
+
+def counted_remarks(remarks: Iterable[str]) -> str:
+    """The remark of a mean over annotators: "constant prediction (1 of 3)"."""
+    own = list(remarks)
+    counts = Counter(remark for remark in own if remark)
+    return "; ".join(f"{remark} ({times} of {len(own)})" for remark, times in counts.items())
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """The mean over tasks, x 100, with both definitions of its SD; NaN if a task has none."""
+
+    mean: float
+    sd_of_sum: float
+    sd_of_average: float
+    tasks: int
+
+    @property
+    def text(self) -> str:
+        return mean_and_sd(self.mean, self.sd_of_average)
+
+
+def aggregate(
+    means: Sequence[float], spreads: Sequence[float], covariance: float = 0.0
+) -> Aggregate:
+    """Aggregate over tasks; `covariance` is the sum over pairs of tasks, 0 for independent ones.
+
+    `sd_of_sum` is the square root of the sum of variances, as in the CLUES README: the SD of the
+    sum over tasks. `sd_of_average` is that divided by the number of tasks: the SD of the mean.
+
+    >>> aggregate([50, 70], [3, 4])
+    Aggregate(mean=60.0, sd_of_sum=5.0, sd_of_average=2.5, tasks=2)
+    """
+    if len(means) != len(spreads) or not len(means):
+        raise ValueError("an aggregate needs one mean and one SD for each of one or more tasks")
+    variance = math.fsum(spread**2 for spread in spreads) + 2 * covariance
+    total = math.sqrt(variance) if math.isnan(variance) else math.sqrt(max(variance, 0.0))
+    return Aggregate(math.fsum(means) / len(means), total, total / len(means), len(means))

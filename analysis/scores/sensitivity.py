@@ -1,0 +1,345 @@
+"""Sensitivity of the human-performance cells to exclusions: the same cells under other rules.
+
+The main table includes participations that are completed and in the analysis. Each rule here
+excludes more of them, or includes manually excluded ones; a cell that changes much is not robust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from analysis.heavy import np, pd
+from analysis.scores import frames, marks
+from analysis.scores.columns import assuming, between, mean_and_sd
+from analysis.scores.means import lowest_of
+from analysis.scores.test_sets import with_scores
+from analysis.stats import two_way
+from analysis.stats.learning import by_cell
+from annotation.models import Answer, ExitAnswers, Status, Step, Study
+from annotation.monitoring import flags
+from tasks.columns import NOTHING, Column
+from tasks.models import Example
+
+TRAINING = (50, 60, 70, 80, 90)  # mean S1 x 100 in the training step, at least
+SECONDS = (1, 2, 5, 10)  # median active time on an example of the annotation step, at least
+QUESTIONS = ("seen_before", "ai_used")  # of the exit questionnaire
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of inclusion: a name for the CSV, words for the page, and the rows that it keeps.
+
+    `applies` says whether the rule can change anything; otherwise it has no row.
+    """
+
+    name: str
+    words: str
+    keeps: Callable[[pd.DataFrame], pd.Series]
+    applies: Callable[[pd.DataFrame], bool] = lambda people: True
+
+
+def _is_told(people: pd.DataFrame) -> bool:
+    """Was the exit questionnaire answered at all?"""
+    return not (people["seen_before"].eq("").all() and people["ai_used"].eq("").all())
+
+
+def _said(question: str, *answers: str) -> Callable[[pd.DataFrame], pd.Series]:
+    """Those in the analysis with one of these answers ("": none) to an exit question."""
+    return lambda people: people["analysed"] & people[question].isin(list(answers))
+
+
+def _not(*signs: str) -> Callable[[pd.DataFrame], pd.Series]:
+    """Those in the analysis without any of these columns set."""
+    return lambda people: people["analysed"] & ~people[list(signs)].any(axis=1)
+
+
+def _unspoilt(people: pd.DataFrame) -> pd.Series:
+    """Those without a "yes", a failed check, a flag or an answer by a program."""
+    said = people["seen_before"].eq("yes") | people["ai_used"].eq("yes")
+    return _not("failed_checks", "flagged", "by_program")(people) & ~said
+
+
+def _training(least: int) -> Rule:
+    return Rule(
+        f"training_s1>={least}",
+        f"training S1 ≥ {least}",
+        # Zero-shot annotators have no training step to fail.
+        lambda people: (
+            people["analysed"]
+            & (people["training_s1"].isna() | (people["training_s1"] * 100 >= least))
+        ),
+    )
+
+
+def _seconds(least: int) -> Rule:
+    return Rule(
+        f"median_seconds>={least}",
+        f"median ≥ {least} s",
+        lambda people: people["analysed"] & (people["median_seconds"] >= least),
+    )
+
+
+RULES = (
+    Rule("reported", "as reported", lambda people: people["analysed"]),
+    Rule(
+        "with_excluded",
+        "with those excluded by a researcher",
+        lambda people: pd.Series(True, index=people.index),
+    ),
+    Rule(
+        "seen_before!=yes",
+        "without those who had seen the texts",
+        _said("seen_before", "no", "unsure", ""),
+        _is_told,
+    ),
+    Rule(
+        "seen_before=no",
+        "only those who said they had not seen the texts",
+        _said("seen_before", "no"),
+        _is_told,
+    ),
+    Rule(
+        "ai_used!=yes", "without those who used AI", _said("ai_used", "no", "unsure", ""), _is_told
+    ),
+    Rule(
+        "ai_used=no", "only those who said they had not used AI", _said("ai_used", "no"), _is_told
+    ),
+    Rule("passed_checks", "without those who failed an attention check", _not("failed_checks")),
+    Rule("not_flagged", "without those with a quality flag", _not("flagged")),
+    Rule(
+        "by_page",
+        "without people for whom a program answered",
+        _not("by_program"),
+        lambda people: bool(people["by_program"].any()),
+    ),
+    Rule(
+        "none_of_these",
+        "no “yes” in the questionnaire, no failed check, no flag, no program",
+        _unspoilt,
+    ),
+    *map(_training, TRAINING),
+    *map(_seconds, SECONDS),
+)
+
+
+def given(study: Study, kind: str) -> pd.DataFrame:
+    """Every annotation-step answer of completed participations of that kind, excluded or not.
+
+    Columns: participation and example (keys), s1, seconds (of active time).
+    """
+    completed = study.participations.filter(status=Status.COMPLETED, kind=kind).in_cells()
+    rows = Answer.objects.filter(
+        turn__participation__in=completed, turn__step=Step.ANNOTATION
+    ).values_list("turn__participation_id", "turn__example_id", "s1", "active_seconds")
+    # Directly into arrays: as Python rows a million answers take far more memory.
+    fields = [("participation", "i8"), ("example", "i8"), ("s1", "f8"), ("seconds", "f8")]
+    return pd.DataFrame(np.fromiter(rows.iterator(chunk_size=5000), dtype=fields))
+
+
+def people(
+    study: Study, kind: str, answers: pd.DataFrame, annotators: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Completed participations of that kind, including excluded ones; `answers` are from `given`.
+
+    `annotators` is the result of `frames.annotators`, if the caller has read it. Columns:
+    participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN at zero
+    shots), median_seconds (of active time on an example of the annotation step), seen_before and
+    ai_used (yes, no, unsure, or "" if not answered), failed_checks and flagged (bool: one or more
+    of the quality flags in annotators.csv), by_program (bool: a person with an answer by the API).
+    """
+    frame = frames.annotators(study) if annotators is None else annotators
+    frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)]
+    frame = frames.of_cells(frame).copy()
+    medians = answers.groupby("participation")["seconds"].median()
+    frame["median_seconds"] = frame["participation"].map(medians)
+    frame["analysed"] = frame["analysed"].astype(bool)
+    keys = [int(pk) for pk in frame["participation"]]
+    given = ExitAnswers.objects.filter(participation__study=study)
+    said = {pk: own for pk, *own in given.values_list("participation_id", *QUESTIONS)}
+    for place, question in enumerate(QUESTIONS):
+        frame[question] = [said[pk][place] if pk in said else "" for pk in keys]
+    raised = {pk: theirs for pk, (_signs, theirs) in flags.for_study(study).items()}
+    frame["failed_checks"] = ["checks" in raised.get(pk, {}) for pk in keys]
+    frame["flagged"] = [bool(raised.get(pk)) for pk in keys]
+    programs = set(marks.by_program(study).values_list("pk", flat=True))
+    frame["by_program"] = [pk in programs for pk in keys]
+    columns = ["participation", "task", "shots", "annotator", "analysed", "score", "training_s1"]
+    told_or_seen = ["seen_before", "ai_used", "failed_checks", "flagged", "by_program"]
+    return frame[[*columns, "median_seconds", *told_or_seen]]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of one task and number of shots: annotators (in rows, by their key) x examples.
+
+    `lowest` is the lowest possible value of the metric.
+    """
+
+    matrix: np.ndarray
+    row_of: Mapping[int, int]  # the key of a participation -> its row
+    contexts: list[str]
+    lowest: float
+
+    def estimate(self, participations: pd.Series) -> two_way.Estimate:
+        """The mean of these annotators with its interval, as in the table of intervals."""
+        rows = [self.row_of[key] for key in participations]
+        return two_way.of_mean(self.matrix[rows], self.contexts)
+
+
+def scores(
+    study: Study, people: pd.DataFrame, answers: pd.DataFrame
+) -> dict[tuple[str, int], Scores]:
+    """The scores of each task and number of shots, for all annotators in the frame of `people`."""
+    examples = Example.objects.filter(pk__in=answers["example"].unique().tolist())
+    contexts = {pk: str(context) for pk, context in examples.values_list("pk", "context")}
+    # As objects: otherwise each table creates the same few names again.
+    names = people.set_index("participation")["task"].astype(object)
+    answers = with_scores(study, answers.assign(task=answers["participation"].map(names)))
+    columns = ["participation", "example", "score", "lowest"]
+    own = dict(iter(answers[columns].groupby("participation")))
+    cells = {}
+    for task, shots, group in by_cell(people[["task", "shots", "participation"]]):
+        part = pd.concat([own[pk] for pk in sorted(group["participation"]) if pk in own])
+        keys, rows = np.unique(part["participation"].to_numpy(), return_inverse=True)
+        shown, places = np.unique(part["example"].to_numpy(), return_inverse=True)
+        matrix = np.full((len(keys), len(shown)), np.nan)
+        matrix[rows, places] = part["score"]
+        row_of = {int(key): row for row, key in enumerate(keys)}
+        own_contexts = [contexts[int(key)] for key in shown]
+        cells[task, shots] = Scores(matrix, row_of, own_contexts, lowest_of(part))
+    return cells
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell under a rule: mean, SDs over annotators and interval, x 100; NaN where undefined.
+
+    `why_not` says why the interval is missing.
+    """
+
+    rule: str
+    task: str
+    shots: int
+    mean: float
+    sd_ddof1: float
+    sd_ddof0: float
+    n: int
+    completed: int
+    low: float
+    high: float
+    why_not: str
+
+    @property
+    def text(self) -> str:
+        """Mean ± SD, n and the interval; a dash if no annotator is left."""
+        if not self.n:
+            return f"{NOTHING} (n=0)"
+        interval = assuming(between((self.low, self.high, self.why_not)), self.n)
+        return f"{mean_and_sd(self.mean, self.sd_ddof1)} (n={self.n}), {interval}"
+
+
+COLUMNS = [
+    Column("rule", meaning="who counts"),
+    Column("task", meaning="name of the task"),
+    Column("shots", meaning="size of the training step"),
+    Column(
+        "mean",
+        meaning="mean over annotators of their score under the task's metric, x 100",
+        unit="points",
+    ),
+    Column("sd_ddof1", meaning="SD over annotators, ddof 1", unit="points"),
+    Column("sd_ddof0", meaning="SD over annotators, ddof 0", unit="points"),
+    Column("n", meaning="annotators that the rule leaves"),
+    Column("completed", meaning="annotators who completed it, excluded or not"),
+    Column(
+        "low_95", meaning=f"low end of the 95 % interval: {two_way.BOTH}", unit="points", get="low"
+    ),
+    Column(
+        "high_95",
+        meaning=f"high end of the 95 % interval: {two_way.BOTH}",
+        unit="points",
+        get="high",
+    ),
+    Column("no_interval", meaning="why there is no interval, if so", get="why_not"),
+]
+
+
+def table(study: Study, kind: str, annotators: pd.DataFrame | None = None) -> list[Row]:
+    """One row per rule, task and shots, of one kind of annotators; `annotators` as in `people`."""
+    answers = given(study, kind)
+    frame = people(study, kind, answers, annotators)
+    return rows(frame, scores(study, frame, answers))
+
+
+def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[Row]:
+    """One row per rule, task and shots, from the results of `people` and `scores`."""
+    numbers = ["participation", "score"]
+    cells = [
+        (task, shots, part[numbers], list(part.index))
+        for task, shots, part in by_cell(frame[["task", "shots", *numbers]])
+    ]
+    known: dict[tuple[Any, ...], Row] = {}  # most rules keep the same annotators
+    found = []
+    for rule in RULES:
+        if not rule.applies(frame):
+            continue
+        kept = set(frame.index[rule.keeps(frame)])
+        for task, shots, everybody, rows_of_cell in cells:
+            who = task, shots, *sorted(kept.intersection(rows_of_cell))
+            if who not in known:
+                left = everybody[everybody.index.isin(kept)]
+                known[who] = _row(task, shots, left, len(everybody), scores[task, shots])
+            found.append(replace(known[who], rule=rule.name))
+    return found
+
+
+def _row(task: str, shots: int, left: pd.DataFrame, completed: int, scores: Scores) -> Row:
+    """The cell of these annotators, without the name of a rule."""
+    own = 100 * left["score"]
+    estimate = scores.estimate(left["participation"])
+    low, high = np.clip(estimate.interval(), scores.lowest, 1)
+    return Row(
+        "",
+        task,
+        shots,
+        mean=float(own.mean(skipna=False)),
+        sd_ddof1=float(own.std(ddof=1, skipna=False)),
+        sd_ddof0=float(own.std(ddof=0, skipna=False)),
+        n=len(own),
+        completed=completed,
+        low=float(100 * low),
+        high=float(100 * high),
+        why_not=estimate.why_not,
+    )
+
+
+@dataclass(frozen=True)
+class TaskTable:
+    """One task of the page: rules as rows, shots as columns.
+
+    Each cell has its text, and whether the rule changed the reported value.
+    """
+
+    task: str
+    shots: list[int]
+    lines: list[tuple[str, list[tuple[str, bool]]]]
+
+
+def task_tables(rows: list[Row]) -> list[TaskTable]:
+    """The rows as the page shows them, one table for each task."""
+    cells = {(row.task, row.rule, row.shots): row.text for row in rows}
+    tables = []
+    for task in dict.fromkeys(row.task for row in rows):
+        shots = sorted({row.shots for row in rows if row.task == task})
+        reported = [cells[task, RULES[0].name, number] for number in shots]
+        lines = []
+        for rule in RULES:
+            if (task, rule.name, shots[0]) not in cells:
+                continue
+            own = [cells[task, rule.name, number] for number in shots]
+            moved = [text != first for text, first in zip(own, reported, strict=True)]
+            lines.append((rule.words, list(zip(own, moved, strict=True))))
+        tables.append(TaskTable(task, shots, lines))
+    return tables

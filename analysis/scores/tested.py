@@ -1,0 +1,286 @@
+"""A difference with its test, for all tables of differences: shots, and people minus models.
+
+The numbers are those of `analysis/stats/two_way.py`, in points of the score x 100 under the metric
+of the task's card.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from analysis.heavy import np, pd
+from analysis.scores.columns import ASSUMES, assuming, signed_between, signed_points
+from analysis.scores.means import keyed_matrix_of
+from analysis.stats import significance, two_way
+from analysis.stats.learning import by_cell
+from analysis.stats.two_way import Estimate
+from tasks.columns import NOTHING, Column
+
+EACH = "each at .05, not corrected for several"
+ONE_SIDED = 0.9  # level of the interval that two one-sided tests at .05 compare with the margin
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tested:
+    """A difference in points with intervals of 95 % and 90 %; NaN where `no_interval` says why.
+
+    `people_se` and `people_df` are for other people on the same examples, `se` and `df` for other
+    people on other examples; the interval is the wider of the two. `smallest_margin` is half the
+    interval of 90 %: the study could not show a smaller margin, even at a difference of 0. `margin`
+    is that of the design, NaN without one.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_holm: float
+    low_90: float
+    high_90: float
+    smallest_margin: float
+    margin: float
+    p_equivalence: float
+    se: float
+    df: float
+    people_se: float
+    people_df: float
+    no_interval: str
+
+    @property
+    def fewest(self) -> int:
+        """The number of annotators in the smaller group of the interval."""
+        raise NotImplementedError
+
+    @property
+    def equivalence(self) -> str:
+        """Whether the interval of 90 % lies inside the margin; a dash without a margin.
+
+        Each row is tested at .05, so with several rows a false positive is more likely.
+        """
+        if math.isnan(self.margin) or self.no_interval:
+            return NOTHING
+        inside = -self.margin < self.low_90 and self.high_90 < self.margin
+        return (
+            f"within ± {self.margin:g} ({EACH})" if inside else f"not shown for ± {self.margin:g}"
+        )
+
+
+AnyTested = TypeVar("AnyTested", bound=Tested)
+
+
+def numbers(estimate: Estimate) -> dict[str, Any]:
+    """The fields of Tested from an estimate on S1 in [0, 1]; Holm and the margin come later."""
+    of_100 = in_points(estimate)
+    low, high = of_100.interval()
+    low_90, high_90 = of_100.interval(ONE_SIDED)
+    return {
+        "difference": of_100.value,
+        "low": low,
+        "high": high,
+        "p": of_100.p(),
+        "p_holm": math.nan,
+        "low_90": low_90,
+        "high_90": high_90,
+        "smallest_margin": of_100.reach(ONE_SIDED),
+        "margin": math.nan,
+        "p_equivalence": math.nan,
+        "se": of_100.se,
+        "df": of_100.df,
+        "people_se": of_100.people_se,
+        "people_df": of_100.people_df,
+        "no_interval": of_100.why_not,
+    }
+
+
+def in_points(estimate: Estimate) -> Estimate:
+    """The estimate x 100."""
+    return replace(
+        estimate,
+        value=100 * estimate.value,
+        people_se=100 * estimate.people_se,
+        se=100 * estimate.se,
+    )
+
+
+def judged(rows: Sequence[AnyTested], margin: float | None) -> list[AnyTested]:
+    """The rows of a whole family, with Holm's correction over them, and the design's margin."""
+    adjusted = significance.holm([row.p for row in rows])
+    asked = math.nan if margin is None else float(margin)
+    return [
+        replace(row, p_holm=p, margin=asked, p_equivalence=_equivalence(row, asked))
+        for row, p in zip(rows, adjusted, strict=True)
+    ]
+
+
+def _equivalence(row: Tested, margin: float) -> float:
+    if math.isnan(margin):
+        return math.nan
+    estimate = Estimate(
+        row.difference, row.people_se, row.people_df, row.se, row.df, row.no_interval
+    )
+    return estimate.p_equivalence(margin)
+
+
+def interval_columns(question: str) -> list[Column]:
+    """The difference with its interval of 95 %: one column on the page, two in files."""
+    meaning = f"95 % interval of the difference; it generalises to {question}"
+    both_ends = f"{meaning}; {ASSUMES[2:]}"
+    return [
+        Column(
+            "",
+            "95 % CI",
+            f"{meaning}: the wider of the t interval over annotators and the two-way t interval"
+            f" over annotators and contexts; {ASSUMES}",
+            "points",
+            get=lambda row: assuming(
+                signed_between((row.low, row.high, row.no_interval)), row.fewest
+            ),
+        ),
+        Column("low_95", meaning=f"{both_ends}: its low end", unit="points", get="low"),
+        Column("high_95", meaning=f"{both_ends}: its high end", unit="points", get="high"),
+        Column(
+            "question",
+            meaning="what low_95, high_95 and p generalise to",
+            get=lambda _row: question,
+        ),
+    ]
+
+
+def p_columns(family: str) -> list[Column]:
+    """p of that interval, and its correction by Holm."""
+    return [
+        Column("p", "p", "two-sided p of that interval's own t", "0 to 1"),
+        Column("p_holm", "p Holm", f"that p, Holm-corrected over {family}", "0 to 1"),
+    ]
+
+
+def equivalence_columns() -> list[Column]:
+    """Equivalence within the margin of the design, and the smallest margin that could be shown."""
+    return [
+        Column("", "Equivalence", _EQUIVALENCE, get="equivalence"),
+        Column("margin", meaning="margin of equivalence frozen in the design", unit="points"),
+        Column(
+            "p_equivalence",
+            meaning=f"p of two one-sided tests that the difference lies within ± margin; {EACH}",
+            unit="0 to 1",
+        ),
+        Column("low_90", meaning="low end of the 90 % interval", unit="points"),
+        Column("high_90", meaning="high end of the 90 % interval", unit="points"),
+        Column(
+            "smallest_margin",
+            "Smallest margin",
+            "half the 90 % interval: with these annotators and examples, equivalence could not have"
+            " been shown within a smaller margin, even at a difference of 0",
+            "points",
+        ),
+    ]
+
+
+def error_columns() -> list[Column]:
+    """Inputs of intervals and p; in files only."""
+    se = "standard error of the difference over"
+    df = "degrees of freedom of"
+    return [
+        Column("se", meaning=f"{se} annotators and contexts", unit="points"),
+        Column(
+            "df",
+            meaning=f"{df} se (Satterthwaite; at least the smaller of those of annotators and of"
+            " contexts)",
+        ),
+        Column("people_se", meaning=f"{se} annotators, on the same examples", unit="points"),
+        Column("people_df", meaning=f"{df} people_se (Welch where there are two groups)"),
+        Column("no_interval", meaning="why there is no interval, if so"),
+    ]
+
+
+_EQUIVALENCE = (
+    "whether the 90 % interval lies inside ± the margin frozen in the design (two one-sided tests,"
+    f" {EACH}); a dash if the design has no margin or there is no interval"
+)
+DIFFERENCE = Column(
+    "difference",
+    "Difference",
+    "difference of the means, in points of the score x 100 under the metric of the task's card",
+    "points",
+    signed_points,
+)
+
+
+# Differences between numbers of shots: other people, on the same test examples.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contrast(Tested):
+    """Two numbers of shots of a task.
+
+    `permutation_p` and `welch_p` are over annotators only, on the same examples: sensitivity.
+    `floor` is the smallest p that the permutation test can give with so few annotators.
+    """
+
+    task: str
+    from_shots: int
+    to_shots: int
+    n_from: int
+    n_to: int
+    hedges_g: float
+    permutation_p: float
+    floor: float
+    welch_p: float
+
+    @property
+    def fewest(self) -> int:
+        return min(self.n_from, self.n_to)
+
+
+def contrasts(
+    frame: pd.DataFrame, seed: int = 0, margin: float | None = None
+) -> Sequence[Contrast]:
+    """Each pair of shots of a task; Holm's correction is over all pairs of the table.
+
+    `frame` has one row per answer of the annotation step: task, shots, annotator, example, context,
+    score (test_sets.with_scores). `margin` is that of equivalence, in points.
+    """
+    cells = {(task, shots): _Arm(*keyed_matrix_of(part)) for task, shots, part in by_cell(frame)}
+    rows = [
+        _contrast(task, less, more, cells[task, less], cells[task, more], seed)
+        for (task, less), (other, more) in itertools.combinations(cells, 2)
+        if task == other
+    ]
+    return judged(rows, margin)
+
+
+@dataclass(frozen=True)
+class _Arm:
+    """The scores of one number of shots, and the context of each example."""
+
+    scores: np.ndarray  # annotators x examples
+    contexts: Sequence[Any]
+    examples: np.ndarray  # keys, in ascending order
+
+
+def _contrast(task: str, less: int, more: int, few: _Arm, many: _Arm, seed: int) -> Contrast:
+    _shared, in_few, in_many = np.intersect1d(
+        few.examples, many.examples, assume_unique=True, return_indices=True
+    )
+    first, second = few.scores[:, in_few], many.scores[:, in_many]
+    contexts = [few.contexts[index] for index in in_few]
+    means = list(two_way.row_means(first)), list(two_way.row_means(second))
+    sizes = len(first), len(second)
+    return Contrast(
+        task=task,
+        from_shots=less,
+        to_shots=more,
+        n_from=sizes[0],
+        n_to=sizes[1],
+        hedges_g=two_way.hedges_g(*means),
+        permutation_p=math.nan
+        if np.isnan([*means[0], *means[1]]).any()
+        else significance.permutation(*means, seed=seed),
+        floor=significance.smallest_p(*sizes),
+        welch_p=significance.welch(*means),
+        **numbers(two_way.of_difference(first, second, contexts)),
+    )

@@ -1,0 +1,274 @@
+"""Learning in the training step: S1 and its spread on blocks of equal training examples.
+
+CLUES, appendix A.3: Table 8 has the whole 20-shot training set for the 20- and the 30-shot group,
+Table 9 the other ten examples of the 30-shot group.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from django.db.models import Count
+
+from analysis.heavy import pd
+from analysis.scores import frames
+from analysis.scores.columns import mean_and_sd
+from analysis.scores.performance import kinds
+from annotation.models import Kind, Scenario, Study
+from tasks.columns import Column
+from tasks.models import Example, Split
+from tasks.paper import place
+
+# (key of the task, number of the training split) -> size -> content hashes of that file.
+Contents = dict[tuple[int, int | None], dict[int, frozenset[str]]]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Training examples of one size, all of them or only the new ones.
+
+    "in the 20", or "the 10 new examples of the 20".
+    """
+
+    size: int
+    smaller: int | None = None
+
+    @property
+    def name(self) -> str:
+        if self.smaller:
+            return f"the {self.size - self.smaller} new examples of the {self.size}"
+        return f"in the {self.size}"
+
+    def hashes(self, contents: dict[int, frozenset[str]]) -> frozenset[str]:
+        """The content hashes of its examples; `contents` has those of each size."""
+        inner = contents[self.smaller] if self.smaller else frozenset()
+        return contents[self.size] - inner
+
+    def is_nested(self, contents: dict[int, frozenset[str]], shots: int) -> bool:
+        """Can groups be compared: is each of its files a subset of the next larger one?
+
+        Otherwise the group of that many shots has not seen the same examples.
+        """
+        sizes = sorted({self.smaller or self.size, self.size, shots})
+        return all(contents[a] <= contents[b] for a, b in pairwise(sizes))
+
+
+def blocks(sizes: Sequence[int]) -> list[Block]:
+    """The blocks of training files of these sizes, in the order of the columns.
+
+    >>> [block.name for block in blocks([10, 20])]
+    ['in the 10', 'in the 20', 'the 10 new examples of the 20']
+    """
+    ordered = sorted(sizes)
+    found = [Block(ordered[0])] if ordered else []
+    for smaller, size in pairwise(ordered):
+        found += [Block(size), Block(size, smaller)]
+    return found
+
+
+def _contents(study: Study) -> Contents:
+    """Content hashes of the training files of this study."""
+    examples = Example.objects.filter(
+        split__task__in=study.tasks.all(),
+        split__kind=Split.Kind.TRAIN,
+        split__shots__in=study.shots,
+        split__number__in=study.splits,
+    )
+    contents: dict[tuple[int, int | None], dict[int, set[str]]] = defaultdict(
+        lambda: defaultdict(set)
+    )
+    for task, number, size, digest in examples.values_list(
+        "split__task", "split__number", "split__shots", "content_hash"
+    ):
+        if size is not None:
+            contents[task, number][size].add(digest)
+    return {
+        place: {size: frozenset(hashes) for size, hashes in sizes.items()}
+        for place, sizes in contents.items()
+    }
+
+
+@dataclass(frozen=True)
+class BlockScore:
+    """One group on one block: mean S1 x 100 over its annotators, with both SDs.
+
+    NaN if the group did not see the block, or the files are not nested; an SD of one is NaN.
+    """
+
+    kind: str
+    task: str
+    task_version: int
+    shots: int
+    split: int | None
+    block: Block
+    nested: int
+    mean: float
+    sd_ddof1: float
+    sd_ddof0: float
+    n: int
+
+    @property
+    def examples(self) -> str:
+        return self.block.name
+
+    @property
+    def text(self) -> str:
+        if not self.nested:
+            return "not nested"
+        return mean_and_sd(self.mean, self.sd_ddof1)
+
+
+@dataclass(frozen=True)
+class TrainingRow:
+    """One group of a task: a score for each block, in the order of the columns."""
+
+    task: str
+    shots: int
+    split: int | None
+    n: int
+    scores: list[BlockScore]
+
+    @property
+    def block_names(self) -> list[str]:
+        return [score.examples for score in self.scores]
+
+    @property
+    def texts(self) -> list[str]:
+        """The cell of each block."""
+        return [score.text for score in self.scores]
+
+
+def columns(rows: list[TrainingRow]) -> list[Column]:
+    """The columns of the page: groups by blocks."""
+    names = rows[0].block_names if rows else []
+    return [
+        Column("task", "Task"),
+        Column("shots", "Group", show=lambda shots: f"{shots} shots"),
+        *([Column("split", "Split")] if len({row.split for row in rows}) > 1 else []),
+        Column("n", "n", "Annotators of the group who completed and are in the analysis."),
+        *(_of_block(place, name) for place, name in enumerate(names)),
+    ]
+
+
+def _of_block(place: int, name: str) -> Column:
+    return Column(
+        "",
+        name,
+        "Mean ± SD (ddof 1) over the group's n annotators of their mean S1 x 100 on these training"
+        " examples; the CSV has both ddof. A dash: the group did not meet them.",
+        "S1 x 100",
+        get=lambda row: row.texts[place],
+    )
+
+
+# Columns of BlockScore.
+BLOCK_SCORES = [
+    Column("kind", meaning="person, simulated or model"),
+    Column("task", meaning="name of the task"),
+    Column("task_version", meaning="version of the task"),
+    Column("shots", meaning="of the group"),
+    Column("split", meaning="number of the training split"),
+    Column("examples", meaning="which block of the training examples, in words"),
+    Column(
+        "in_shots",
+        meaning="the block's examples are those of this group's training file of so many shots",
+        get="block.size",
+    ),
+    Column(
+        "not_in_shots",
+        meaning="less those that are in the file of so many shots too; empty: all of them",
+        get="block.smaller",
+    ),
+    Column(
+        "mean_s1",
+        meaning="mean over annotators of their mean over the block, S1 x 100; empty where the group"
+        " did not meet the block, or the files are not nested",
+        unit="S1 x 100",
+        get="mean",
+    ),
+    Column(
+        "sd_ddof1",
+        meaning="sample standard deviation over annotators (ddof 1), x 100; empty for a single"
+        " annotator",
+        unit="points",
+    ),
+    Column(
+        "sd_ddof0",
+        meaning="population standard deviation over annotators (ddof 0), x 100",
+        unit="points",
+    ),
+    Column("n", meaning="annotators who completed and are in the analysis"),
+    Column(
+        "nested",
+        meaning="1 if the block compares between groups: of the files of not_in_shots, in_shots and"
+        " shots, each smaller one lies in the next",
+    ),
+]
+
+
+def block_scores(study: Study) -> list[BlockScore]:
+    """The training tables of all kinds, one row per group and block."""
+    return [score for kind in kinds(study) for row in training(study, kind) for score in row.scores]
+
+
+def training(study: Study, kind: str = Kind.PERSON) -> list[TrainingRow]:
+    """Each group's S1 on the training examples of each block.
+
+    Mean and SDs over annotators of their mean over the block's examples; annotators who completed
+    and are in the analysis.
+    """
+    answers = frames.training_answers(study, kind)
+    people = study.participations.analysed().in_cells().filter(kind=kind).order_by()
+    groups = dict(people.values_list("scenario").annotate(n=Count("pk")))
+    contents = _contents(study)
+    scenarios = sorted(
+        study.scenarios.in_cells().filter(shots__gt=0).select_related("task"),
+        key=lambda scenario: (place(scenario.task.name), scenario.shots, scenario.split_number),
+    )
+    rows = []
+    for scenario in scenarios:
+        of_file = contents[scenario.task_id, scenario.split_number]
+        given = answers[answers["scenario"] == scenario.pk]
+        n = groups.get(scenario.pk, 0)
+        scores = [
+            _score(kind, scenario, block, of_file, given, n) for block in blocks(list(of_file))
+        ]
+        rows.append(
+            TrainingRow(scenario.task.name, scenario.shots, scenario.split_number, n, scores)
+        )
+    return rows
+
+
+def _score(
+    kind: str,
+    scenario: Scenario,
+    block: Block,
+    contents: dict[int, frozenset[str]],
+    given: pd.DataFrame,
+    n: int,
+) -> BlockScore:
+    """One group on one block; `given` are the training answers of its n annotators."""
+    is_met = block.size <= scenario.shots
+    nested = block.is_nested(contents, scenario.shots)
+    mean = sd_ddof1 = sd_ddof0 = math.nan
+    if is_met and nested and n:
+        inside = given[given["example_hash"].isin(block.hashes(contents))]
+        means = 100 * inside.groupby("participation")["s1"].mean()
+        mean, sd_ddof1, sd_ddof0 = means.mean(), means.std(ddof=1), means.std(ddof=0)
+    return BlockScore(
+        kind,
+        scenario.task.name,
+        scenario.task.version,
+        scenario.shots,
+        scenario.split_number,
+        block,
+        int(nested),
+        mean,
+        sd_ddof1,
+        sd_ddof0,
+        n,
+    )

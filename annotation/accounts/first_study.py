@@ -1,0 +1,106 @@
+"""A first study in four steps, for new researchers; progress is read from existing rows.
+
+Each step links to the regular page where it is done.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from annotation.models import Kind, Participation, Preferences, Status, Study, StudyStatus
+from annotation.web.access import ResearcherRequest, signed_in
+from tasks.cards import load_card
+from tasks.formats import read_folder
+from tasks.importing import import_task
+from tasks.models import Task
+
+SAMPLE = settings.BASE_DIR / "tasks" / "demo" / "sentiment"  # written for Handful
+NAME = "demo-sentiment"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step with its reason and page; a button imports the sample task."""
+
+    title: str
+    text: str
+    is_done: bool
+    address: str = ""
+    is_button: bool = False
+
+
+def steps(user: User) -> list[Step]:
+    """Return the four steps; open steps have an address if they are possible now."""
+    task = Task.objects.filter(name=NAME, archived_at=None).order_by("-version").first()
+    own = Study.objects.filter(owner=user).order_by("-pk")
+    study = own.filter(rehearsal=False).first()
+    rehearsal = own.filter(rehearsal=True).first()
+    robots = Participation.objects.filter(
+        study__owner=user, study__rehearsal=True, kind=Kind.SIMULATED, status=Status.COMPLETED
+    )
+    return [
+        Step(
+            "Import the sample task",
+            "20 short reviews to be called positive or negative, with training sets of 10, 20 and"
+            " 30 examples. It comes with Handful.",
+            is_done=task is not None or Task.objects.exists(),
+            is_button=True,
+        ),
+        Step(
+            "Design a study of it",
+            "How many training examples people see, how many people, what they earn. It stays a"
+            " draft: nobody can come before you open it.",
+            is_done=study is not None,
+            address=f"{reverse('study_new')}?task={NAME}" if task else reverse("study_new"),
+        ),
+        Step(
+            "Rehearse it with robots",
+            "The button “Rehearse” on the study's page Design makes a clone for robots; open that,"
+            " send robots in, and look at tables and figures before anybody is paid.",
+            is_done=robots.exists(),
+            address=_of("robots", rehearsal) or _of("study_design", study),
+        ),
+        Step(
+            "Open and share it",
+            "Opening freezes the design. The page Recruit has the link, a QR code and a text for"
+            " the invitation.",
+            is_done=study is not None and study.status != StudyStatus.DRAFT,
+            address=_of("recruit", study) if study and not study.is_draft else _of("study", study),
+        ),
+    ]
+
+
+def _of(page: str, study: Study | None) -> str:
+    return reverse(page, args=[study.name]) if study else ""
+
+
+def shown_to(user: User, studies: Iterable[Study]) -> list[Step]:
+    """Return the steps for users who have opened none of these studies nor skipped the steps."""
+    opened = (
+        study.owner_id == user.pk and not study.rehearsal and not study.is_draft
+        for study in studies
+    )
+    if any(opened) or Preferences.objects.filter(user=user, skips_first_study=True).exists():
+        return []
+    return steps(user)
+
+
+@signed_in("POST")
+def first_study(request: ResearcherRequest) -> HttpResponse:
+    """Import the sample task, once; or skip the steps, or show them again."""
+    action = request.POST.get("action")
+    if action == "import":
+        if not Task.objects.filter(name=NAME).exists():
+            card = load_card(SAMPLE / "task.toml")
+            import_task(card, read_folder(SAMPLE, card), by=request.user)
+        messages.success(request, "The sample task is imported.")
+    elif action in ("skip", "show"):
+        skips = {"skips_first_study": action == "skip"}
+        Preferences.objects.update_or_create(user=request.user, defaults=skips)
+    return redirect("studies")

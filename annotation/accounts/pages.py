@@ -1,0 +1,197 @@
+"""Forms that create or change accounts: first owner, invited users, time zone, address."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.forms import UserCreationForm
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from annotation.accounts.closing import DELETED
+from annotation.models import Invitation, Preferences
+from annotation.models.preferences import time_zones
+from annotation.study import team
+from annotation.web.fields import PageForm, PressedField, RowField, row_field
+
+
+class AccountForm(UserCreationForm):
+    """A free user name, a password twice, and an optional e-mail address."""
+
+    class Meta:
+        model = User
+        fields = ("username", "email")
+        labels = {"username": "Name", "email": "E-mail (optional)"}
+        help_texts = {
+            "username": "You sign in with it, and the team of a study sees it.",
+            "email": "For a new password if you forget this one.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.fields[
+            "password1"
+        ].help_text = "At least eight characters, and none of the common passwords."
+        self.fields["password2"].label = "Password again"
+        self.fields["password2"].help_text = ""
+
+    def clean_username(self) -> str:
+        """Refuse names of deleted accounts (annotation/accounts/closing.py)."""
+        name = str(super().clean_username())
+        if name.lower().startswith(DELETED):
+            raise forms.ValidationError("Choose another name: this is how deleted accounts appear.")
+        return name
+
+    def clean_email(self) -> str:
+        """Convert to lower case, as lookups by mail address expect."""
+        return str(self.cleaned_data["email"]).lower()
+
+
+class TimeZoneForm(forms.ModelForm):
+    """The time zone of times on the pages."""
+
+    time_zone = forms.ChoiceField(
+        label="Time zone",
+        help_text="Of times on your pages. Files, exports and the API have UTC.",
+    )
+
+    class Meta:
+        model = Preferences
+        fields = ("time_zone",)
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        zones = self.fields["time_zone"]
+        assert isinstance(zones, forms.ChoiceField)
+        zones.choices = [(name, name.replace("_", " ")) for name in time_zones()]
+
+
+class AddressForm(forms.Form):
+    """The mail address for studies and passwords; empty: none."""
+
+    email = forms.EmailField(
+        label="E-mail",
+        required=False,
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
+    )
+
+    def clean_email(self) -> str:
+        """Convert to lower case, as lookups by mail address expect."""
+        return str(self.cleaned_data["email"]).lower()
+
+
+class FirstOwnerForm(AccountForm):
+    """The account form with the code that the server printed."""
+
+    code = forms.CharField(
+        label="Code",
+        max_length=40,
+        help_text="The server printed it when it started: look at its terminal or its log.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    field_order = ["code", "username", "email"]
+
+    def __init__(self, is_right: Callable[[str], bool], *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.is_right = is_right
+
+    def clean_code(self) -> str:
+        typed: str = self.cleaned_data["code"]
+        if not self.is_right(typed):
+            raise forms.ValidationError(
+                "This is not the code of this server: look for the newest one in its log."
+            )
+        return typed
+
+
+class InvitationForm(PageForm):
+    """The person to invite to this server."""
+
+    key = "invitation"
+    email = forms.EmailField(
+        label="E-mail (optional)",
+        required=False,
+        help_text="The link is sent there, where this server sends mail; otherwise you copy it.",
+    )
+
+
+class UserForm(PageForm):
+    """The account whose button was pressed, and the action."""
+
+    key = "user"
+    user = RowField(
+        User.objects.none(),
+        error_messages={
+            "required": "Choose an account.",
+            "invalid_choice": "There is no such account, or it is your own.",
+        },
+    )
+    action = PressedField(
+        choices=[(name, name) for name in ("open", "close", "link", "no_code", "delete")],
+        error_messages={"invalid_choice": "This action does not exist."},
+    )
+
+    # Only for "delete", which is irreversible.
+    typed = forms.CharField(required=False)
+
+    def __init__(self, by: User, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        row_field(self, "user").queryset = User.objects.exclude(pk=by.pk)
+
+    def clean(self) -> dict[str, Any]:
+        sent = self.cleaned_data
+        user = sent.get("user")
+        if user and sent.get("action") == "delete" and sent["typed"] != user.username:
+            self.add_error("typed", "Type the name of the account to delete it.")
+        return sent
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+@sensitive_post_parameters()
+def invitation(request: HttpRequest, token: str) -> HttpResponse:
+    """GET shows an invitation; POST accepts it. 404 if it was used or has ended."""
+    found = Invitation.objects.of(token)
+    if found is None:
+        return render(request, "accounts/invitation.html", status=404)
+    if isinstance(request.user, User):
+        return (
+            _accept(request, found, request.user)
+            if request.method == "POST"
+            else _page(request, found)
+        )
+    form = AccountForm(request.POST or None, initial={"email": found.email})
+    if request.method == "GET" or not form.is_valid():
+        return _page(request, found, form, 422 if request.method == "POST" else 200)
+    return _accept(request, found, form.save(commit=False))
+
+
+def _accept(request: HttpRequest, found: Invitation, user: User) -> HttpResponse:
+    is_new = user.pk is None
+    try:
+        team.accept(found, user)
+    except team.InvitationError as error:
+        return render(request, "accounts/invitation.html", {"problem": str(error)}, status=409)
+    if is_new:
+        login(request, user)
+    messages.success(request, "You have joined.")
+    return redirect("study", found.study.name) if found.study else redirect("studies")
+
+
+def _page(
+    request: HttpRequest, found: Invitation, form: AccountForm | None = None, status: int = 200
+) -> HttpResponse:
+    context = {
+        "invitation": found,
+        "form": form,
+        "sign_in": f"{reverse('login')}?next={request.path}",
+    }
+    return render(request, "accounts/invitation.html", context, status=status)

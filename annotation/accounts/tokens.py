@@ -1,0 +1,187 @@
+"""The researcher's tokens: API tokens of Handful, and those of accounts on Prolific."""
+
+from datetime import timedelta
+from typing import Any
+
+from allauth.account.decorators import reauthentication_required
+from allauth.core.exceptions import ReauthenticationRequired
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.validators import RegexValidator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+
+from annotation.models import ApiToken, ProlificAccount, Study
+from annotation.prolific.accounts import set_token
+from annotation.prolific.errors import ProlificError
+from annotation.web.access import ResearcherRequest, signed_in
+from annotation.web.fields import PageForm, RowField, row_field
+from tasks import mail
+from tasks.clock import database_now
+
+DAYS = ((7, "7 days"), (30, "30 days"), (90, "90 days"), (365, "a year"))
+SCOPES = (
+    ("read", "read: designs, answers, results and files"),
+    ("run", "run: import, design, open, pause and close, decide about annotators"),
+    ("pay", "pay: money and identities"),
+)
+
+
+class TokenForm(PageForm):
+    """Scopes, study and expiry of a token."""
+
+    key = "token"
+    name = forms.CharField(
+        max_length=60, help_text="What uses it, such as the name of a script or machine."
+    )
+    scopes = forms.MultipleChoiceField(
+        label="It may",
+        choices=SCOPES,
+        initial=["read"],
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose one thing or more that it may do."},
+    )
+    study = RowField(
+        Study.objects.none(),
+        required=False,
+        empty_label="all that you can see",
+        help_text="A token never allows more than your role in a study.",
+    )
+    days = forms.TypedChoiceField(
+        label="Valid for", choices=DAYS, initial=90, coerce=int, empty_value=None
+    )
+
+    def __init__(self, owner: User, *args: Any):
+        super().__init__(*args)
+        row_field(self, "study").queryset = Study.objects.visible_to(owner).order_by("name")
+
+    def make(self, owner: User) -> tuple[str, ApiToken]:
+        """Create the token; return it, to be shown only once, with its stored row."""
+        sent = self.cleaned_data
+        token, row = ApiToken.draw()
+        row.owner, row.name, row.study = owner, sent["name"], sent["study"]
+        for scope, _words in SCOPES:
+            setattr(row, f"may_{scope}", scope in sent["scopes"])
+        row.expires_at = database_now() + timedelta(days=sent["days"])
+        row.save()
+        return token, row
+
+
+class ProlificTokenForm(PageForm):
+    """A token of Prolific; never shown again, and not restored after a lost session."""
+
+    key = "prolific"
+    token = forms.CharField(
+        label="API token",
+        min_length=8,
+        max_length=500,
+        widget=forms.PasswordInput({"autocomplete": "off"}),
+        help_text="On Prolific: Settings, Go to API token page.",
+        # Otherwise requests would fail with the header in the error message.
+        validators=[RegexValidator(r"\A[!-~]+\Z", "Copy the token alone, without blanks.")],
+    )
+    workspace = forms.CharField(
+        label="Workspace",
+        max_length=40,
+        required=False,
+        help_text="Its id, needed only if the token sees several.",
+    )
+    project = forms.CharField(
+        label="Project",
+        max_length=40,
+        required=False,
+        help_text="Its id, needed only if the workspace has several.",
+    )
+
+
+@signed_in("GET", "POST")
+@reauthentication_required(allow_get=True)
+@never_cache
+def tokens(request: ResearcherRequest) -> HttpResponse:
+    """GET lists the researcher's tokens; POST creates one, shown only in its reply."""
+    if request.method == "GET":
+        return _page(request, TokenForm(request.user))
+    form = TokenForm(request.user, request.POST)
+    if not form.is_valid():
+        return _page(request, form, 422)
+    token, row = form.make(request.user)
+    if settings.EMAIL_HOST and request.user.email:
+        scopes = " and ".join(row.scopes)
+        text = (
+            f"A token “{row.name}” of your account {request.user} was made; it may {scopes}. If"
+            " that was not you, revoke it on the page API tokens and change your password.\n"
+        )
+        mail.send("[Handful] A new API token", text, request.user.email)
+    return _page(request, TokenForm(request.user), 201, token=token, made=row)
+
+
+def _page(
+    request: ResearcherRequest, form: TokenForm, status: int = 200, **more: object
+) -> HttpResponse:
+    now = database_now()
+    rows = [
+        (token, token.is_over(now))
+        for token in ApiToken.objects.filter(owner=request.user).select_related("study")
+    ]
+    context = {"form": form, "rows": rows, **more}
+    return render(request, "accounts/tokens.html", context, status=status)
+
+
+@signed_in("POST")
+def token_revoke(request: ResearcherRequest, pk: int) -> HttpResponse:
+    """Revoke one of the researcher's tokens."""
+    token = get_object_or_404(ApiToken, pk=pk, owner=request.user)
+    token.revoke()
+    messages.success(request, f"The token “{token.name}” was revoked.")
+    return redirect("tokens")
+
+
+@signed_in("GET", "POST")
+@sensitive_post_parameters("token")
+@never_cache
+def prolific_token(request: ResearcherRequest) -> HttpResponse:
+    """GET asks for the password and lists the researcher's accounts; POST stores a token.
+
+    allauth would store a late POST in the session, with the token in plain text.
+    """
+    try:
+        return _prolific_token(request)
+    except ReauthenticationRequired:
+        if request.method == "GET":
+            raise
+        return _prolific_page(request, None, 403)
+
+
+@reauthentication_required
+def _prolific_token(request: ResearcherRequest) -> HttpResponse:
+    form = ProlificTokenForm(request.POST or None)
+    if request.method == "GET" or not form.is_valid():
+        return _prolific_page(request, form, 422 if form.errors else 200)
+    try:
+        account = set_token(request.user, **form.cleaned_data)
+    except ProlificError as error:
+        form.add_error(None, str(error))
+        return _prolific_page(request, form, 422)
+    messages.success(request, f"Prolific accepts the token ending {account.last_characters}.")
+    return redirect("prolific_token")
+
+
+def _prolific_page(
+    request: ResearcherRequest, form: ProlificTokenForm | None, status: int
+) -> HttpResponse:
+    accounts = ProlificAccount.objects.filter(owner=request.user).exclude(token="")
+    context = {"form": form, "accounts": accounts}
+    return render(request, "prolific/prolific_token.html", context, status=status)
+
+
+@signed_in("POST")
+def prolific_token_remove(request: ResearcherRequest, pk: int) -> HttpResponse:
+    """Remove the token of one of the researcher's accounts on Prolific."""
+    account = get_object_or_404(ProlificAccount, pk=pk, owner=request.user)
+    account.remove_token()
+    messages.success(request, f"The token ending {account.last_characters} was removed.")
+    return redirect("prolific_token")

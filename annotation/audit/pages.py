@@ -1,0 +1,82 @@
+"""Pages of the audit log, for a study and for the whole server."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from annotation.audit import log as audit_log
+from annotation.models import Study, Topic
+from annotation.models.audit import AuditQuerySet
+from annotation.web.access import ResearcherRequest, signed_in, study_of
+from annotation.web.fields import PageForm
+from tasks.csv_files import cell
+from tasks.downloads import csv_download
+
+
+class LogForm(PageForm):
+    """Filters in a GET request; an invalid field shows its error and has no effect."""
+
+    key = "log"
+    topic = forms.ChoiceField(label="What", required=False)
+    who = forms.ChoiceField(label="Who", required=False)
+    since = forms.DateField(label="From", required=False, widget=forms.DateInput({"type": "date"}))
+    until = forms.DateField(label="To", required=False, widget=forms.DateInput({"type": "date"}))
+    words = forms.CharField(label="Words", required=False, max_length=100)
+
+    def __init__(self, entries: AuditQuerySet, *args: Any):
+        super().__init__(*args)
+        self.entries = entries
+        names = entries.order_by("by__username").values_list("by__username", flat=True).distinct()
+        self.fields["topic"].choices = [("", "Everything"), *Topic.choices]  # type: ignore[attr-defined]
+        self.fields["who"].choices = [  # type: ignore[attr-defined]
+            ("", "Everybody"), *((name, name) for name in names if name),
+        ]  # fmt: skip
+
+    def reduced(self) -> AuditQuerySet:
+        """Return the entries that match the valid fields."""
+        self.is_valid()
+        return audit_log.reduced(self.entries, **self.cleaned_data)
+
+
+PER_PAGE = 50
+
+
+@signed_in("GET")
+def log(request: ResearcherRequest, name: str) -> HttpResponse:
+    """List actions on a study and its people, newest first; `?format=csv` downloads them."""
+    study = study_of(request, name, "read")
+    return _shown(request, audit_log.of_study(study), study)
+
+
+@signed_in("GET")
+def site_log(request: ResearcherRequest) -> HttpResponse:
+    """List actions on this server, for superusers."""
+    if not request.user.is_superuser:
+        raise PermissionDenied("Only superusers read the log of the whole server.")
+    return _shown(request, audit_log.everywhere(), None)
+
+
+def _shown(request: ResearcherRequest, entries: AuditQuerySet, study: Study | None) -> HttpResponse:
+    form = LogForm(entries, request.GET)
+    reduced = form.reduced()
+    if request.GET.get("format") == "csv":
+        names = [column.name for column in audit_log.COLUMNS]
+        rows = (
+            [cell(column.value(entry)) for column in audit_log.COLUMNS]
+            for entry in reduced.iterator(chunk_size=500)
+        )
+        return csv_download(f"{study.name if study else 'server'}-log.csv", names, rows)
+    asked = request.GET.copy()
+    for name in ("page", "format"):
+        asked.pop(name, None)
+    context = {
+        "study": study,
+        "form": form,
+        "page": Paginator(reduced, PER_PAGE).get_page(request.GET.get("page")),
+        "asked": asked.urlencode(),
+    }
+    return render(request, "audit/audit_log.html", context)

@@ -1,0 +1,318 @@
+"""Import a dataset: the file, its columns and card; then the import continues as for a task.
+
+These two pages create the files of the task; task_import then shows their report and ten examples
+as annotators will see them, and confirms.
+"""
+
+import re
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+
+from annotation.web.access import ResearcherRequest, signed_in, upload_of
+from annotation.web.fields import PageForm, TextField, WholeNumberField
+from tasks import dataset_uploads, uploads
+from tasks.datasets.kinds import GOLD_IS, Columns
+from tasks.datasets.making import Plan, Wanted, name_of
+from tasks.datasets.reading import READERS, Reading
+from tasks.formats import FormatError
+
+# Column names that are recognised for proposals; users can change a proposal.
+TEXTS = ("text", "sentence", "context", "review", "tokens", "content")
+GOLDS = ("label", "labels", "gold", "answer", "answers", "target", "entities", "ner_tags", "class")
+FORMATS = [("", "As the ending of its name says")] + [
+    (name, name) for name in READERS if name != "datasets"
+]
+KIND_NAMES = {
+    "choice": "One of a few labels",
+    "spans": "Parts of the text",
+    "option": "One of the row's own options",
+    "options": "Several options, or several labels",
+    "number": "A number",
+    "short-text": "A short text",
+    "long-text": "A long text",
+}
+GOLD_NAMES = {
+    "text": "its text",
+    "index": "its place, from 0",
+    "number": "its place, from 1",
+    "letter": "its letter",
+}
+
+
+class DatasetForm(PageForm):
+    """The file, and its format if the name does not imply it (reading.Reading)."""
+
+    key = "dataset"
+    dataset = forms.FileField(
+        label="File",
+        help_text="CSV, TSV, XLSX, JSON, JSON Lines, Parquet, CoNLL, or an export of doccano, Label"
+        " Studio or lm-evaluation-harness; at most 200 MB.",
+        error_messages={"required": "Choose a file that is not empty."},
+    )
+    format = forms.ChoiceField(label="Format", choices=FORMATS, required=False)
+    encoding = forms.CharField(
+        label="Encoding", required=False, max_length=40, help_text="Such as windows-1252."
+    )
+    delimiter = forms.CharField(
+        label="Separator",
+        required=False,
+        max_length=9,
+        help_text="tab, comma, semicolon, bar, or a sign.",
+    )
+    sheet = forms.CharField(label="Sheet", required=False, max_length=100)
+    records = forms.CharField(
+        label="Field of a JSON file that holds the examples", required=False, max_length=100
+    )
+    filter = forms.CharField(
+        label="Filter of lm-evaluation-harness", required=False, max_length=100
+    )
+    quoted = forms.BooleanField(label="A TSV with quotation marks", required=False)
+    no_header = forms.BooleanField(label="No line of names; call columns 1, 2, 3", required=False)
+
+    @property
+    def reading(self) -> Reading:
+        return Reading(**{k: v for k, v in self.cleaned_data.items() if k != "dataset"})
+
+
+class ColumnsForm(PageForm):
+    """Roles of the columns, sampling, and the card; `wanted` combines them."""
+
+    key = "columns"
+    name = forms.CharField(label="Name of the task", max_length=60)
+    kind = forms.ChoiceField(label="How it is answered", widget=forms.RadioSelect)
+    text = forms.MultipleChoiceField(
+        label="Columns that annotators read", widget=forms.CheckboxSelectMultiple
+    )
+    gold = forms.ChoiceField(label="Column with the right answer")
+    labels = TextField(
+        label="Labels",
+        required=False,
+        max_length=10_000,
+        help_text="Optional, one a line: value | name that annotators read | what it means. Else"
+        " the values in alphabetical order.",
+        widget=forms.Textarea({"rows": 3}),
+    )
+    question = forms.ChoiceField(label="Column with the question", required=False)
+    ask = forms.CharField(label="Or one question for all", required=False, max_length=500)
+    separator = forms.CharField(
+        label="Sign between several right answers, or options, in a cell",
+        required=False,
+        max_length=10,
+    )
+    options = forms.MultipleChoiceField(
+        label="Columns with the options of each row",
+        required=False,
+        help_text="Of “one of the row's own options”, and of several where rows have their own: one"
+        " column with a list, or one for each option.",
+        widget=forms.SelectMultiple({"size": 4}),
+    )
+    gold_is = forms.ChoiceField(
+        label="The right option is named by",
+        choices=[(name, GOLD_NAMES[name]) for name in GOLD_IS],
+        required=False,
+    )
+    typed = forms.BooleanField(
+        label="Parts of the text may be typed too, as some right answers do not stand in it",
+        required=False,
+    )
+    lowest = forms.FloatField(label="Lowest number", required=False)
+    highest = forms.FloatField(label="Highest number", required=False)
+    step = forms.FloatField(label="Step between numbers", required=False)
+    unit = forms.CharField(label="Unit of numbers", required=False, max_length=30)
+    no_answer = forms.BooleanField(label="“No answer” can be right", required=False)
+    skip_unlabelled = forms.BooleanField(label="Pass rows without a label by", required=False)
+    id = forms.ChoiceField(label="Column with ids", required=False)
+    shots = forms.RegexField(
+        r"\A\s*[0-9]{1,5}(\s+[0-9]{1,5})*\s*\Z",
+        label="Sizes of the training sets",
+        error_messages={"invalid": "Enter numbers with blanks between them, such as 10 20 30."},
+    )
+    splits = WholeNumberField(label="Training sets of each size", min_value=1, max_value=100)
+    test = WholeNumberField(label="Examples of the test", min_value=1, max_value=100_000)
+    seed = WholeNumberField(
+        label="Seed", min_value=0, help_text="The same file and seed give the same task."
+    )
+    title = forms.CharField(label="Title", required=False, max_length=200)
+    description = forms.CharField(label="Short description", required=False, max_length=500)
+    instructions = TextField(label="Instructions", required=False, max_length=10_000)
+    language = forms.CharField(label="Language", required=False, max_length=20, help_text="As en.")
+    source = forms.CharField(label="Source", required=False, max_length=500)
+    licence = forms.CharField(label="Licence", required=False, max_length=500)
+
+    groups = (
+        ("Columns", ("kind", "text", "gold", "labels", "question", "ask", "separator", "no_answer",
+                     "skip_unlabelled", "id")),
+        ("Options of each row", ("options", "gold_is")),
+        ("Numbers and typed answers", ("lowest", "highest", "step", "unit", "typed")),
+        ("What is drawn", ("shots", "splits", "test", "seed")),
+        ("The card", ("name", "title", "description", "instructions", "language", "source",
+                      "licence")),
+    )  # fmt: skip
+
+    rare = ("Options of each row", "Numbers and typed answers")  # folded unless used
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        filename: str,
+        *args: Any,
+        initial: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ):
+        proposed = {
+            "name": name_of(Path(filename)),
+            "kind": "choice",
+            "text": [next((name for name in columns if name.lower() in TEXTS), "")],
+            "gold": next((name for name in columns if name.lower() in GOLDS), ""),
+            "shots": "10 20 30", "splits": 5, "test": 200, "seed": secrets.randbelow(2**31),
+        }  # fmt: skip
+        super().__init__(*args, initial=initial or proposed, **kwargs)
+        named = [(name, name) for name in columns]
+        self._choices("kind", list(KIND_NAMES.items()))
+        for field in ("text", "options"):
+            self._choices(field, named)
+        for field in ("gold", "question", "id"):
+            self._choices(field, [("", "–"), *named])
+
+    def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices
+
+    def clean_labels(self) -> list[list[str]]:
+        """Return [value, name, meaning] of each line."""
+        lines = [line for line in self.cleaned_data["labels"].split("\n") if line.strip()]
+        parts = [[part.strip() for part in line.split("|")] for line in lines]
+        if any(len(part) > 3 or not part[0] for part in parts):
+            raise forms.ValidationError("Write each line as: value | name | what it means.")
+        return [[part[0], *part[1:], *[""] * (3 - len(part))] for part in parts]
+
+    def clean_shots(self) -> tuple[int, ...]:
+        return tuple(map(int, self.cleaned_data["shots"].split()))
+
+    @property
+    def grouped(self) -> list[tuple[str, list[forms.BoundField], bool]]:
+        """Return the fields by heading, and whether the group is folded."""
+        groups = [(title, [self[name] for name in names]) for title, names in self.groups]
+        return [
+            (title, fields, title in self.rare and not any(f.errors or f.value() for f in fields))
+            for title, fields in groups
+        ]
+
+    def wanted(self, reading: Reading) -> Wanted:
+        """Return the plan in the form. Raises FormatError if it is impossible."""
+        data = self.cleaned_data
+        labels = data["labels"]
+        columns = Columns(
+            kind=data["kind"],
+            text=tuple(data["text"]),
+            gold=(data["gold"],),
+            labels=tuple(value for value, _name, _meaning in labels),
+            names={value: name for value, name, _meaning in labels if name},
+            options=tuple(data["options"]),
+            gold_is=data["gold_is"] or GOLD_IS[0],
+            **{key: data[key] for key in (
+                "question", "ask", "id", "separator", "no_answer", "skip_unlabelled",
+            )},
+        )  # fmt: skip
+        keys = ("title", "description", "instructions", "language", "source", "licence", "unit",
+                "typed", "lowest", "highest", "step")  # fmt: skip
+        return Wanted(
+            data["name"],
+            columns,
+            Plan(data["shots"], data["splits"], data["test"], data["seed"]),
+            reading,
+            {key: data[key] for key in keys if data[key] or type(data[key]) is float},  # 0 is valid
+            {name or value: meaning for value, name, meaning in labels if meaning},
+        )
+
+
+# Sentences of tasks/datasets name options of make_task. Option -> form field, where the names
+# differ.
+_NAMED = {"as": "kind", "label": "labels", "define": "labels"}
+_OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: ([a-z-]+))?")
+_FIELDS: dict[str, Any] = {**DatasetForm.base_fields, **ColumnsForm.base_fields}
+_VALUES = {"kind": KIND_NAMES, "gold_is": GOLD_NAMES}
+
+
+def _field_of(option: str) -> str:
+    return _NAMED.get(option, option.replace("-", "_"))
+
+
+def in_fields(sentence: str) -> str:
+    """Return a sentence of tasks/datasets with field labels in place of options."""
+
+    def label(match: re.Match[str]) -> str:
+        name, value = _field_of(match[1]), match[2] or ""
+        if name not in _FIELDS:
+            return match[0]
+        told = f"“{_FIELDS[name].label}”"
+        if value in _VALUES.get(name, {}):
+            return f"{told}: {_VALUES[name][value]}"
+        return f"{told} {value}" if value else told
+
+    return _OPTION.sub(label, sentence)
+
+
+def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
+    """Show a refusal at the first field that its sentence names, else at `usual`."""
+    fields = (_field_of(match[1]) for match in _OPTION.finditer(sentence))
+    form.add_error(
+        next((name for name in fields if name in form.fields), usual), in_fields(sentence)
+    )
+
+
+@uploads.takes_files(uploads.MAX_BYTES)
+@never_cache
+@signed_in("GET", "POST")
+def dataset_import(request: ResearcherRequest) -> HttpResponse:
+    """GET shows the form; POST stores the file and redirects to its columns."""
+    form = DatasetForm(request.POST, request.FILES) if request.method == "POST" else DatasetForm()
+    if form.is_bound:
+        uploads.drop_old()
+        if form.is_valid():
+            try:
+                upload = dataset_uploads.begin(
+                    form.cleaned_data["dataset"], form.reading, request.user
+                )
+            except uploads.UploadError as error:
+                refuse(form, str(error), "dataset")
+            else:
+                return redirect("dataset_columns", upload.pk)
+    context = {"form": form, "usual": form["dataset"], "others": list(form)[1:]}
+    return render(request, "library/dataset.html", context, status=422 if form.is_bound else 200)
+
+
+@never_cache
+@signed_in("GET", "POST")
+def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
+    """GET shows the form as last sent, or a proposal; POST creates the files of the task."""
+    upload = upload_of(request, pk)
+    path = dataset_uploads.path_of(upload)
+    if path is None:
+        raise Http404
+    seen = dataset_uploads.seen(upload)
+    names = [name for name, _values in seen["columns"]]
+    data = request.POST if request.method == "POST" else None
+    form = ColumnsForm(names, path.name, data, initial=dataset_uploads.fields(upload))
+    if form.is_bound and form.is_valid():
+        try:
+            dataset_uploads.store_fields(upload, {field.name: field.value() for field in form})
+            wanted = form.wanted(Reading(**seen["reading"]))
+            dataset_uploads.make(upload, wanted, request.user)
+        except (uploads.UploadError, FormatError) as error:
+            refuse(form, str(error))
+        else:
+            return redirect("task_upload", upload.pk)
+    notes = [in_fields(note) for note in seen["notes"]]
+    context = {"form": form, "upload": upload, "seen": seen, "notes": notes, "file": path.name}
+    status = 422 if form.is_bound else 200
+    return render(request, "library/dataset_columns.html", context, status=status)

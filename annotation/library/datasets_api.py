@@ -1,0 +1,229 @@
+"""Create tasks from a dataset or the Few-shot Gym in one request, with the forms of the pages."""
+
+import dataclasses
+import json
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.library.dataset_import import ColumnsForm, DatasetForm
+from annotation.library.gym_import import GymForm, GymTasksForm
+from annotation.library.tasks_api import ImportedShape, JobBegun, files_in, imported
+from annotation.web import form_bodies, jobs
+from annotation.web.form_bodies import check_known
+from annotation.web.problems import NotAllowed, Unprocessable
+from annotation.web.views import ApiView, may_run
+from tasks import dataset_uploads, gym_uploads, teams, upload_jobs, uploads
+from tasks import jobs as all_jobs
+from tasks.cards import FAMILIES, GOLD_RULES
+from tasks.datasets.making import Wanted
+from tasks.formats import FormatError
+from tasks.metrics import METRICS
+from tasks.models import TaskUpload
+from tasks.tokens import GRANULARITIES
+
+# Card keys that the page's form has no field for: (type, choices).
+CARD_KEYS: dict[str, tuple[type, Any]] = {
+    "segments": (list, None),
+    "family": (str, FAMILIES),
+    "gold_rule": (str, GOLD_RULES),
+    "granularity": (str, GRANULARITIES),
+    "max_spans": (int, None),
+    "longest": (int, None),
+    "metric": (str, tuple(METRICS)),
+}
+OF_FILE = [name for name in DatasetForm.base_fields if name != "dataset"]
+
+
+def mapping_of(request: Request, name: str) -> dict[str, Any]:
+    """Return the JSON object in that field of a multipart body. Raises Unprocessable."""
+    text = request.data.get(name, "{}")
+    try:
+        data = json.loads(text if isinstance(text, str) else text.read())
+        json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError, UnicodeError):
+        raise Unprocessable({name: ["Write JSON: an object of options."]}) from None
+    if not isinstance(data, dict) or "\\u0000" in json.dumps(data):
+        raise Unprocessable({name: ["Write JSON: an object of options."]})
+    return data
+
+
+class DatasetBody(serializers.Serializer):
+    """A dataset, with the options of make_task as JSON."""
+
+    file = serializers.FileField()
+    mapping = serializers.CharField(
+        help_text='JSON: {"name": ..., "kind": "choice" (spans, option, ...), "text": [columns],'
+        ' "gold": column, "labels": [...], "shots": [10], "splits": 1, "test": 50, "seed": 7, ...}'
+    )
+
+
+class Datasets(ApiView):
+    """Import a dataset: both pages and the confirmation in one request."""
+
+    parser_classes: ClassVar = [MultiPartParser]
+
+    @extend_schema(
+        summary="Make a task from a dataset",
+        request={"multipart/form-data": DatasetBody},
+        responses={201: ImportedShape, 200: ImportedShape, 202: JobBegun},
+    )
+    def post(self, request: Request) -> Response:
+        may_run(request)
+        check_known(dict.fromkeys([*request.data, *request.FILES]), DatasetBody().fields)
+        mapping = mapping_of(request, "mapping")
+        known = {*OF_FILE, *ColumnsForm.base_fields, *CARD_KEYS}
+        check_known(mapping, known)
+        read = DatasetForm(
+            form_bodies.as_form_data({k: v for k, v in mapping.items() if k in OF_FILE}),
+            {"dataset": request.FILES["file"]} if "file" in request.FILES else {},
+        )
+        if not read.is_valid():
+            said = {("file" if n == "dataset" else n): e for n, e in read.errors.items()}
+            raise Unprocessable({name: [str(e) for e in errors] for name, errors in said.items()})
+        uploads.drop_old()
+        try:
+            file = read.cleaned_data["dataset"]
+            upload = dataset_uploads.begin(file, read.reading, request.user)
+        except uploads.UploadError as error:
+            raise Unprocessable({"file": [str(error)]}) from None
+        try:
+            return self._made(request, upload, read, mapping)
+        except BaseException:
+            uploads.drop(upload)
+            raise
+
+    def _made(
+        self, request: Request, upload: TaskUpload, read: DatasetForm, mapping: dict[str, Any]
+    ) -> Response:
+        columns = [name for name, _values in dataset_uploads.seen(upload)["columns"]]
+        filename = str(read.cleaned_data["dataset"].name)
+        proposed = ColumnsForm(columns, filename).initial
+        fields = {k: proposed[k] for k in ("shots", "splits", "test", "seed")}
+        fields |= {k: v for k, v in mapping.items() if k in ColumnsForm.base_fields}
+        form = ColumnsForm(columns, filename, _as_typed(fields))
+        form_bodies.check(form)
+        try:
+            wanted = _with_card(form.wanted(read.reading), mapping)
+            teams.check(wanted.name, request.user)
+            dataset_uploads.make(upload, wanted, request.user)
+        except teams.NotInTeam as error:
+            raise NotAllowed(str(error)) from None
+        except (uploads.UploadError, FormatError) as error:
+            raise Unprocessable({"mapping": [str(error)]}) from None
+        if faults := upload_jobs.problems(upload):
+            raise Unprocessable({"mapping": faults})
+        origin = dataset_uploads.origin(upload)
+        upload_jobs.confirm(upload, request.user, False, origin.get("made_from"))
+        return imported(upload)
+
+
+def _as_typed(fields: dict[str, Any]) -> Any:
+    """Return the mapping as typed into the form: one label a line, sizes separated by blanks."""
+    typed = dict(fields)
+    if isinstance(typed.get("shots"), list):
+        typed["shots"] = " ".join(map(str, typed["shots"]))
+    if isinstance(typed.get("text"), str):
+        typed["text"] = [typed["text"]]
+    match typed.get("gold"):  # the command accepts several columns, the form one
+        case [gold]:
+            typed["gold"] = gold
+    labels = typed.get("labels")
+    if isinstance(labels, list):
+        typed["labels"] = "\n".join(map(_label, labels))
+    return form_bodies.as_form_data(typed)
+
+
+def _label(label: Any) -> str:
+    """Return a value, or {value, name, definition}, as a line of the form."""
+    if isinstance(label, dict):
+        check_known(label, {"value", "name", "definition"})
+        return " | ".join(str(label.get(k, "")) for k in ("value", "name", "definition"))
+    return str(label)
+
+
+def _with_card(wanted: Wanted, mapping: dict[str, Any]) -> Wanted:
+    """Add the card keys that the form does not have to the plan."""
+    said = {}
+    for key, (kind, choices) in CARD_KEYS.items():
+        if key not in mapping:
+            continue
+        value = mapping[key]
+        right = isinstance(value, kind) and not isinstance(value, bool)
+        if not right or (choices is not None and value not in choices):
+            words = f"one of {', '.join(choices)}" if choices else f"a {kind.__name__}"
+            raise Unprocessable({key: [f"Write {words}."]})
+        said[key] = [str(item) for item in value] if kind is list else value
+    return dataclasses.replace(wanted, said={**wanted.said, **said})
+
+
+class GymBody(serializers.Serializer):
+    """A ZIP of the Gym's folders or its files, with options as JSON."""
+
+    archive = serializers.FileField(required=False)
+    files = serializers.ListField(child=serializers.FileField(), required=False)
+    options = serializers.CharField(
+        required=False,
+        help_text='JSON: {"partition": ..., "tasks": {"glue-sst2": "label"}, "test": 50, "seed": 7}'
+        "; without tasks all that can be imported, as inferred",
+    )
+
+
+class Gym(ApiView):
+    """Import from the Gym: both pages in one request; the import runs as a job."""
+
+    parser_classes: ClassVar = [MultiPartParser]
+
+    @extend_schema(
+        summary="Import tasks of the Few-shot Gym, as a job",
+        request={"multipart/form-data": GymBody},
+        responses={202: JobBegun},
+    )
+    def post(self, request: Request) -> Response:
+        may_run(request)
+        check_known(dict.fromkeys([*request.data, *request.FILES]), GymBody().fields)
+        options = mapping_of(request, "options")
+        check_known(options, {"partition", "tasks", "test", "seed"})
+        form = GymForm(form_bodies.as_form_data({"partition": options.get("partition")}))
+        form.is_valid()
+        if "partition" in form.errors:
+            raise Unprocessable({"partition": [str(e) for e in form.errors["partition"]]})
+        sent = list(files_in(request, "archive", "files"))
+        if not sent:
+            raise Unprocessable({"archive": ["Send a ZIP, or files."]})
+        uploads.drop_old()
+        try:
+            upload = gym_uploads.begin(sent, request.user, options.get("partition") or "")
+        except uploads.UploadError as error:
+            raise Unprocessable({"files": error.problems}) from None
+        try:
+            return self._begun(request, upload, options)
+        except BaseException:
+            uploads.drop(upload)
+            raise
+
+    def _begun(self, request: Request, upload: TaskUpload, options: dict[str, Any]) -> Response:
+        seen = gym_uploads.seen(upload)["tasks"]
+        inferred = {t["name"]: t["kind"] for t in seen if t["kind"] in t["possible"]}
+        wanted = options.get("tasks", inferred)
+        if not isinstance(wanted, dict):
+            raise Unprocessable({"tasks": ["Write an object: task -> how it is answered."]})
+        check_known(wanted, {task["name"] for task in seen})
+        fields: dict[str, Any] = {f"take-{name}": True for name in wanted}
+        fields |= {f"kind-{name}": kind or inferred.get(name) for name, kind in wanted.items()}
+        fields |= {"test": options.get("test"), "seed": options.get("seed", 0)}
+        form = GymTasksForm(seen, form_bodies.as_form_data(fields))
+        form_bodies.check(form)
+        try:
+            kinds = form.cleaned_data["kinds"]
+            gym_uploads.confirm(upload, kinds, form.sample, request.user)
+        except uploads.UploadError as error:
+            raise Unprocessable({"tasks": error.problems}) from None
+        job = upload.job
+        assert job is not None  # set by confirm
+        all_jobs.advance(job)
+        return Response({"job": jobs.as_record(job)}, status=202)

@@ -1,0 +1,205 @@
+"""Import from the Few-shot Gym: files, then the answer kind of each task, then a job."""
+
+import secrets
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+
+from annotation.web.access import ResearcherRequest, signed_in, upload_of
+from annotation.web.fields import PageForm, WholeNumberField
+from tasks import gym_uploads, jobs, uploads
+from tasks.gym.catalogue import partitions
+from tasks.gym.making import Sample
+from tasks.models import TaskUpload
+from tasks.polling import go_to, poll
+
+
+class _Many(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
+class _FilesField(forms.FileField):
+    """Any number of files."""
+
+    widget = _Many
+
+    def clean(self, data: Any, initial: Any = None) -> list[Any]:
+        return [super(_FilesField, self).clean(file, initial) for file in data or ()]
+
+
+class GymForm(PageForm):
+    """A ZIP, or the files of a folder; `files` combines both."""
+
+    key = "gym"
+    archive = forms.FileField(
+        label="A ZIP",
+        required=False,
+        widget=forms.ClearableFileInput({"accept": ".zip"}),
+        help_text="Of folders NAME with NAME_K_SEED_train.tsv, ..._dev.tsv, ..._test.tsv.",
+    )
+    folder = _FilesField(
+        label="Or the folder itself",
+        required=False,
+        widget=_Many({"multiple": True, "webkitdirectory": True}),
+    )
+
+    partition = forms.ChoiceField(
+        label="Tasks",
+        required=False,
+        choices=[("", "All"), *((name, f"Those of {name}") for name in sorted(partitions()))],
+        help_text="The published partitions say which tasks are trained on and which held out.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        archive = cleaned.get("archive")
+        self.sent = [*([archive] if archive else []), *cleaned.get("folder", ())]
+        if not self.sent and not self.errors:
+            self.add_error("archive", "Choose a ZIP or a folder that is not empty.")
+        return cleaned
+
+
+class GymTasksForm(PageForm):
+    """The selection and answer kind of each task; the sample of the tests."""
+
+    key = "tasks"
+    test = WholeNumberField(
+        label="Test examples of each task",
+        min_value=1,
+        max_value=100_000,
+        required=False,
+        help_text="Empty: all. Else a simple random sample; models are scored on the same ones.",
+    )
+    seed = WholeNumberField(label="Seed of the sample", min_value=0, max_value=2**63 - 1)
+
+    def __init__(self, tasks: list[dict[str, Any]], *args: Any, **kwargs: Any):
+        super().__init__(*args, initial={"seed": secrets.randbelow(2**31)}, **kwargs)
+        self.tasks = tasks
+        for task in tasks:
+            # If its kind is not supported, the first choice says so.
+            choices = [(kind, kind) for kind in task["possible"]]
+            known = task["kind"] in task["possible"]
+            if not known:
+                choices = [("", f"{task['kind']}: cannot be imported"), *choices]
+            self.fields[f"take-{task['name']}"] = forms.BooleanField(
+                label="Import", required=False, initial=known
+            )
+            self.fields[f"kind-{task['name']}"] = forms.ChoiceField(
+                label=f"How {task['name']} is answered",
+                choices=choices,
+                required=False,
+                initial=task["kind"] if known else "",
+            )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if not self.errors:
+            wanted = [task["name"] for task in self.tasks if cleaned[f"take-{task['name']}"]]
+            cleaned["kinds"] = {name: cleaned[f"kind-{name}"] for name in wanted}
+            if not wanted:
+                raise forms.ValidationError("Choose at least one task.")
+            for name, kind in cleaned["kinds"].items():
+                if not kind:
+                    self.add_error(f"kind-{name}", f"{name}: choose how it is answered.")
+        return cleaned
+
+    @property
+    def sample(self) -> Sample | None:
+        """Return the sample in the form, if valid."""
+        size = self.cleaned_data["test"]
+        return Sample(size, self.cleaned_data["seed"]) if size else None
+
+    @property
+    def rows(self) -> list[tuple[dict[str, Any], forms.BoundField, forms.BoundField]]:
+        """Return each task with its two fields."""
+        return [
+            (task, self[f"take-{task['name']}"], self[f"kind-{task['name']}"])
+            for task in self.tasks
+        ]
+
+
+@uploads.takes_files(uploads.MAX_BYTES, gym_uploads.MAX_FILES)
+@never_cache
+@signed_in("GET", "POST")
+def gym_import(request: ResearcherRequest) -> HttpResponse:
+    """GET shows the form; POST stores and reads the files, and redirects to the tasks."""
+    form = GymForm(request.POST, request.FILES) if request.method == "POST" else GymForm()
+    if form.is_bound:
+        uploads.drop_old()
+        if form.is_valid():
+            try:
+                partition = form.cleaned_data["partition"]
+                upload = gym_uploads.begin(form.sent, request.user, partition)
+            except uploads.UploadError as error:
+                form.add_error(None, error.problems)
+            else:
+                return redirect("gym_tasks", upload.pk)
+    status = 422 if form.is_bound else 200
+    return render(request, "library/gym.html", {"form": form}, status=status)
+
+
+@never_cache
+@signed_in("GET", "POST")
+def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
+    """GET shows the tasks with their reports; POST starts the import of the selected ones."""
+    upload = _upload(request, pk)
+    if upload.job and upload.job.is_done:
+        return redirect("tasks")
+    seen = gym_uploads.seen(upload)
+    form = GymTasksForm(seen["tasks"], request.POST if request.method == "POST" else None)
+    running = upload.job if upload.job and not upload.job.has_failed else None
+    if form.is_bound and running is None and form.is_valid():
+        try:
+            gym_uploads.confirm(upload, form.cleaned_data["kinds"], form.sample, request.user)
+        except uploads.UploadError as error:
+            form.add_error(None, error.problems)
+        else:
+            if upload.job:
+                jobs.advance(upload.job)
+            return _imported(request, upload) or go_to(request, _address(upload))
+    context = {"form": form, "upload": upload, "shared": seen["shared"], "job": upload.job}
+    status = 422 if form.is_bound and running is None else 200
+    return render(request, "library/gym_tasks.html", context, status=status)
+
+
+@signed_in("POST")
+def gym_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
+    """Run a part of the import; after the last part the tasks exist."""
+    upload = _upload(request, pk)
+    if upload.job is None:
+        return go_to(request, _address(upload))
+    reply = poll(request, upload.job, _address(upload))
+    return _imported(request, upload) or reply
+
+
+def _upload(request: ResearcherRequest, pk: UUID) -> TaskUpload:
+    upload = upload_of(request, pk)
+    if not gym_uploads.is_gym(upload):
+        raise Http404
+    return upload
+
+
+def _address(upload: TaskUpload) -> str:
+    return reverse("gym_tasks", args=[upload.pk])
+
+
+def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
+    """Redirect to the tasks if all are imported, and delete the upload."""
+    job = upload.job
+    if job is None or not job.is_done:
+        return None
+    new = sum(part["created"] for part in job.result)
+    same = len(job.result) - new
+    uploads.drop(upload)
+    messages.success(
+        request,
+        f"{new} task{'' if new == 1 else 's'} imported"
+        + (f", {same} already existed with identical content." if same else "."),
+    )
+    return go_to(request, reverse("tasks"))

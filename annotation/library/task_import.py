@@ -1,0 +1,266 @@
+"""Import in the browser: upload, review the data report and ten examples, confirm.
+
+Until it is confirmed an upload is visible only to its researcher, and is not a task.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+
+from annotation.models import Step
+from annotation.participation.preview import show
+from annotation.participation.turn import TurnPage
+from annotation.web.access import ResearcherRequest, signed_in, upload_of
+from tasks import data_report, dataset_uploads, disk, gym_uploads, teams, upload_jobs, uploads
+from tasks.importing import CLUES
+from tasks.models import Example, Task, TaskUpload
+from tasks.polling import go_to, poll
+
+
+class CardForm(forms.Form):
+    """The card of an uploaded task: one of Handful's cards, or none."""
+
+    card = forms.ChoiceField(
+        choices=[("", "task.toml, among the files")]
+        + [(name, f"{name}: the card that comes with Handful") for name in CLUES],
+        required=False,
+        error_messages={"invalid_choice": "Choose one of the cards in the list."},
+        help_text="The card says how the task is presented to annotators: instructions, labels,"
+        " help examples. Six cards for the tasks of CLUES come with Handful.",
+    )
+
+
+class RemoveForm(forms.Form):
+    """The file of an upload whose button was pressed."""
+
+    remove = forms.CharField(strip=False)
+
+
+@uploads.takes_files(uploads.MAX_BYTES)
+@never_cache
+@signed_in("GET", "POST")
+def task_import(request: ResearcherRequest) -> HttpResponse:
+    """GET shows the form and unfinished imports; POST stores the files and redirects."""
+    if request.method == "GET":
+        return _form(request, CardForm())
+    uploads.drop_old()
+    form, files = CardForm(request.POST), request.FILES.getlist("files")
+    if not form.is_valid():
+        return _form(request, form)
+    if not files:
+        return _form(request, form, ["Choose the files of a task first."])
+    upload = TaskUpload.objects.create(owner=request.user, card_name=form.cleaned_data["card"])
+    try:
+        uploads.add(upload, files)
+    except disk.DiskFull as error:
+        uploads.drop(upload)
+        return _form(request, form, [str(error)])
+    if not uploads.names(upload):
+        refused = upload.refused or ["None of these files is part of a task."]
+        uploads.drop(upload)
+        return _form(request, form, refused)
+    upload_jobs.start_check(upload, request.user)
+    return go_to(request, _address(upload))
+
+
+def _form(
+    request: ResearcherRequest, form: CardForm, refused: list[str] | None = None
+) -> HttpResponse:
+    context = {
+        "form": form,
+        "refused": refused,
+        "max_bytes": uploads.MAX_BYTES,
+        "begun": TaskUpload.objects.filter(owner=request.user),
+    }
+    return render(request, "library/import.html", context, status=422 if form.is_bound else 200)
+
+
+def _address(upload: TaskUpload) -> str:
+    return reverse("task_upload", args=[upload.pk])
+
+
+@never_cache
+@signed_in("GET")
+def task_upload(request: ResearcherRequest, pk: UUID) -> HttpResponse:
+    """Show the uploaded files: their errors, or the data report and the examples."""
+    upload = upload_of(request, pk)
+    job = upload.job
+    if job and job.kind == uploads.IMPORT and job.is_done:
+        return redirect("task", job.result[0]["name"], job.result[0]["version"])
+    if gym_uploads.is_gym(upload):
+        return redirect("gym_tasks", upload.pk)
+    if not uploads.names(upload) and dataset_uploads.path_of(upload):
+        return redirect("dataset_columns", upload.pk)
+    return _page(request, upload)
+
+
+def _page(
+    request: ResearcherRequest,
+    upload: TaskUpload,
+    refused: list[str] | None = None,
+    form: CardForm | None = None,
+    status: int = 422,
+) -> HttpResponse:
+    job, seen = upload.job, upload_jobs.checked(upload)
+    is_check = job is not None and job.kind == uploads.CHECK
+    read = {part["file"]: part for part in upload_jobs.parts(upload) if "file" in part}
+    context: dict[str, Any] = {
+        "upload": upload,
+        "job": None if job is None or job.is_done else job,
+        "is_check": is_check,
+        "may_change": upload_jobs.may_change(upload),
+        "files": [{"file": name, **read.get(name, {})} for name in uploads.names(upload)],
+        "problems": upload_jobs.problems(upload),
+        "not_taken": upload.refused,
+        "refused": refused,
+        "form": form or CardForm(initial={"card": upload.card_name}),
+        "max_bytes": uploads.MAX_BYTES,
+        "dataset": dataset_uploads.path_of(upload),
+        "origin": dataset_uploads.origin(upload),
+    }
+    if seen:
+        card = upload_jobs.card_of(upload)
+        stored = Task.objects.filter(name=card.name).order_by("-version")
+        context |= {
+            "card": card,
+            "warnings": data_report.warnings(seen["report"]),
+            "counts": data_report.counts(seen["report"]),
+            "may_rechain": bool(seen["report"]["renumbering"]),
+            "stored": stored.filter(content_hash=seen["hash"]).first(),
+            "not_yours": (
+                "" if teams.may_change(card.name, upload.owner) else teams.NotInTeam(card.name)
+            ),
+            "newest": stored.first(),
+            "shown": seen["shown"],
+        }
+    template = "library/import_upload.html"
+    return render(request, template, context, status=status if refused or form else 200)
+
+
+@uploads.takes_files(uploads.MAX_BYTES)
+@signed_in("POST")
+def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
+    """Add, replace or remove files, or select another card; then validate everything again."""
+    upload = upload_of(request, pk)
+    if not upload_jobs.may_change(upload):
+        messages.error(request, "It is being imported: its files can no longer be changed.")
+        return go_to(request, _address(upload))
+    if "remove" in request.POST:
+        form = RemoveForm(request.POST)
+        if not form.is_valid():
+            return _page(request, upload, ["There is no such file."])
+        uploads.remove(upload, form.cleaned_data["remove"])
+    elif refusal := _add(request, upload):
+        return refusal
+    upload_jobs.start_check(upload, request.user)
+    return go_to(request, _address(upload))
+
+
+def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
+    """Store the sent files and card; on errors return the page that shows them."""
+    form, files = CardForm(request.POST), request.FILES.getlist("files")
+    if not form.is_valid():
+        return _page(request, upload, form=form)
+    card = form.cleaned_data["card"]
+    if not files and card == upload.card_name:
+        return _page(request, upload, ["Choose files to add, or another card."], form)
+    upload.card_name = card
+    try:
+        uploads.add(upload, files)
+    except disk.DiskFull as error:
+        return _page(request, upload, [str(error)], form)
+    return None
+
+
+@signed_in("POST")
+def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
+    """Run a part of the check or the import; after the last part the task exists."""
+    upload = upload_of(request, pk)
+    if upload.job is None:
+        return go_to(request, _address(upload))
+    reply = poll(request, upload.job, _address(upload))
+    return _imported(request, upload) or reply
+
+
+@signed_in("POST")
+def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
+    """Import the task: a small one immediately; for others the page shows the progress."""
+    upload = upload_of(request, pk)
+    seen = upload_jobs.checked(upload)
+    # Content that is already stored changes nothing, regardless of its owner.
+    if seen and not Task.objects.filter(content_hash=seen["hash"]).exists():
+        try:
+            teams.check(upload_jobs.card_of(upload).name, request.user)
+        except teams.NotInTeam as error:
+            return _page(request, upload, [str(error)], status=403)
+    origin = dataset_uploads.origin(upload)
+    # Files edited manually no longer match the sample.
+    made_from = origin["made_from"] if origin and origin["hash"] == seen.get("hash") else None
+    upload_jobs.confirm(upload, request.user, "rechain" in request.POST, made_from)
+    return _imported(request, upload) or go_to(request, _address(upload))
+
+
+def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
+    """Redirect to the task if it exists, and delete the upload."""
+    job = upload.job
+    if job is None or job.kind != uploads.IMPORT or not job.is_done:
+        return None
+    done = job.result[0]
+    uploads.drop(upload)
+    outcome = "is imported" if done["created"] else "already existed with identical content"
+    messages.success(request, f"{done['name']} v{done['version']} {outcome}.")
+    address = reverse("task", args=[done["name"], done["version"]])
+    if "design" in request.POST:
+        address = f"{reverse('study_new')}?task={done['name']}"
+    return go_to(request, address)
+
+
+@signed_in("POST")
+def task_upload_discard(request: ResearcherRequest, pk: UUID) -> HttpResponse:
+    uploads.drop(upload_of(request, pk))
+    messages.success(request, "The upload was discarded; nothing was imported.")
+    return redirect("tasks")
+
+
+@never_cache
+@signed_in("GET", "POST")
+def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> HttpResponse:
+    """Show one of the ten examples as annotators see it, with the reveal of the training step."""
+    upload = upload_of(request, pk)
+    shown = upload_jobs.checked(upload).get("shown", [])
+    if not 1 <= number <= len(shown):
+        raise Http404
+    example = shown[number - 1]
+    of_step = [place for place, other in enumerate(shown, 1) if other["step"] == example["step"]]
+    last = number == len(shown)
+    page = TurnPage(
+        card=upload_jobs.card_of(upload),
+        example=Example(
+            context=example["context"],
+            question=example["question"],
+            gold=example["gold"],
+            explanation=example["explanation"],
+            options=example["options"],
+        ),
+        step=example["step"],
+        number=of_step.index(number) + 1,
+        total=len(of_step),
+        key=f"preview-{upload.pk}-{upload.revision}-{number}",
+        answer_url=_example_address(upload, number),
+        continue_url=_address(upload) if last else _example_address(upload, number + 1),
+        shows_examples=True,
+        training_total=sum(other["step"] == Step.TRAINING for other in shown),
+        preview=True,
+        back_url=_address(upload),
+    )
+    return show(request, page)
+
+
+def _example_address(upload: TaskUpload, number: int) -> str:
+    return reverse("task_upload_preview", args=[upload.pk, number])

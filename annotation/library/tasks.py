@@ -1,0 +1,321 @@
+"""Pages of tasks: the list, one task with its card, data report, examples, team and checks."""
+
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.db.models import Count
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.text import get_valid_filename
+
+from annotation.protocol import attention_checks
+from annotation.study import team
+from annotation.study.team_pages import TaskMemberForm
+from annotation.web.access import ResearcherRequest, signed_in
+from annotation.web.fields import PageForm, TextField, by_key
+from tasks import checking, data_report, disk, exporting, listing, teams, upload_jobs, uploads
+from tasks.cards import Card, CardError, parse_card
+from tasks.columns import Column
+from tasks.datasets import layout
+from tasks.downloads import download
+from tasks.formats import FormatError
+from tasks.models import Example, Split, Task, TaskMember
+
+# Card keys with one text as value -> rows of their field.
+TEXTS = {
+    "title": 1, "description": 2, "instructions": 8, "submit_hint": 1, "question": 2,
+    "source": 1, "licence": 1,
+}  # fmt: skip
+# Tables of the card -> their texts, and the one that labels an entry.
+TABLES = {
+    "labels": (("definition", "example"), "name"),
+    "question_types": (("wording", "definition", "example"), "name"),
+    "help": (("title", "definition", "example"), "title"),
+}
+
+
+MAX_CHECKS = 1_000_000  # bytes
+MAX_NAME = 200  # bytes: file systems take 255
+
+
+class ChecksForm(PageForm):
+    """A file of attention checks."""
+
+    key = "checks"
+    checks = forms.FileField(
+        label="A JSON Lines file",
+        widget=forms.ClearableFileInput({"accept": ".jsonl"}),
+        error_messages={"required": "Choose a file of at most 1 MB."},
+    )
+
+    def clean_checks(self) -> UploadedFile:
+        """Return the file with a valid file name."""
+        file = self.cleaned_data["checks"]
+        if file.size > MAX_CHECKS:
+            raise forms.ValidationError("Choose a file of at most 1 MB.")
+        file.name = get_valid_filename(file.name)
+        if len(file.name.encode()) > MAX_NAME:
+            raise forms.ValidationError(f"The name of the file is longer than {MAX_NAME} bytes.")
+        return file
+
+
+class CardTextsForm(PageForm):
+    """Each text of the card as a field; `card` is the edited card."""
+
+    key = "card"
+
+    def __init__(self, card: Card, *args: Any):
+        super().__init__(*args)
+        self.before = card.as_dict()
+        for name, rows in TEXTS.items():
+            if name in self.before or name == "question":
+                self._add(name, name.replace("_", " "), self.before.get(name, ""), rows)
+        self.fields["question"].required = False
+        self.fields["question"].help_text = "Empty: the data's own question is asked."
+        for table, (texts, naming) in TABLES.items():
+            for number, entry in enumerate(self.before.get(table, [])):
+                for text in texts:
+                    words = f"{table.replace('_', ' ')}, {entry[naming]}: {text}"
+                    self._add(f"{table}-{number}-{text}", words, entry[text], 2)
+
+    def _add(self, name: str, words: str, value: str, rows: int) -> None:
+        widget = forms.TextInput() if rows == 1 else forms.Textarea({"rows": rows})
+        label = words[:1].upper() + words[1:]
+        kind = forms.CharField if rows == 1 else TextField
+        self.fields[name] = kind(label=label, initial=value, widget=widget)
+
+    def clean(self) -> dict[str, Any]:
+        """Validate with the card's own rules."""
+        cleaned = super().clean() or {}
+        if not self.errors:
+            try:
+                self._made = parse_card(self._changed(), "The card")
+            except CardError as error:
+                self.add_error(None, str(error))
+        return cleaned
+
+    def card(self) -> Card:
+        """Return the edited card of a valid form."""
+        return self._made
+
+    def _changed(self) -> dict[str, Any]:
+        data: dict[str, Any] = {**self.before}
+        for table in TABLES:
+            if table in data:
+                data[table] = [dict(entry) for entry in data[table]]
+        for name, value in self.cleaned_data.items():
+            table, _dash, rest = name.partition("-")
+            if rest:
+                number, _dash, text = rest.partition("-")
+                data[table][int(number)][text] = value
+            elif value or name in self.before:
+                data[name] = value
+        if not data.get("question"):
+            data.pop("question", None)
+        return data
+
+
+@signed_in("GET")
+def tasks(request: ResearcherRequest) -> HttpResponse:
+    """List the newest version of each task that is not archived; archived ones on request."""
+    rows = list(Task.objects.listed().select_related("imported_by"))
+    shown = listing.listing(
+        request.GET,
+        rows,
+        COLUMNS,
+        _text,
+        _families(rows),
+        is_archived=lambda row: bool(row.archived_at),
+    )
+    if listing.wants_csv(request.GET):
+        return shown.as_csv("tasks.csv")
+    return render(request, "library/tasks.html", {"listing": shown if rows else None})
+
+
+# Columns of the list of tasks.
+COLUMNS = [
+    Column("task", "Task", get=str),
+    Column("title", "Title", get=lambda task: task.card.title),
+    Column("family", "Family", get=lambda task: task.card.family.replace("_", " ")),
+    Column("answered_by", "Answered by", get=lambda task: task.card.answered_by),
+    Column("metric", "Metric", get=lambda task: task.card.metric),
+    Column("language", "Language", get=lambda task: task.card.language),
+    Column("imported_at", "Imported (UTC)", show=lambda at: f"{at:%Y-%m-%d}"),
+    Column("owner", "Owner", get=lambda task: str(task.imported_by or "")),
+]
+
+
+def _text(task: Task) -> str:
+    """Return the text that the list's search covers."""
+    card = task.card
+    return f"{task} {card.title} {card.description} {card.family} {card.source} {card.language}"
+
+
+def _families(tasks: list[Task]) -> listing.Filters[Task]:
+    """Return the existing families as choices of the list."""
+    families = sorted({task.card.family for task in tasks})
+    return {name: (name.replace("_", " ").capitalize(), partial(_is_of, name)) for name in families}
+
+
+def _is_of(family: str, task: Task) -> bool:
+    return task.card.family == family
+
+
+@signed_in("GET")
+def task(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
+    """Show a task's card, splits and data report."""
+    return _task_page(request, get_object_or_404(Task, name=name, version=version))
+
+
+def _task_page(
+    request: ResearcherRequest,
+    its: Task,
+    sent: PageForm | None = None,
+    problem: str = "",
+    status: int = 422,
+) -> HttpResponse:
+    context = {
+        "task": its,
+        "sent": sent,
+        "problem": problem,
+        "splits": its.splits.annotate(size=Count("examples")),
+        "warnings": data_report.warnings(its.report),
+        "counts": data_report.counts(its.report),
+        "card": its.card,
+        "has_checks": its.splits.filter(kind=Split.Kind.CHECK).exists(),
+        "versions": Task.objects.filter(name=its.name).exclude(pk=its.pk),
+        "owner": teams.owner(its.name),
+        "members": TaskMember.objects.filter(task_name=its.name).select_related("user"),
+        "may_change": teams.may_change(its.name, request.user),
+    }
+    context |= by_key(TaskMemberForm(), ChecksForm(), sent=sent)
+    status = status if sent or problem else 200
+    return render(request, "library/task.html", context, status=status)
+
+
+# Columns of the list of a task's examples.
+EXAMPLES = [
+    Column("example", "Example", get=lambda example: example.source_id),
+    Column("file", "File", get=lambda example: example.split.filename),
+    Column("text", "Text", get=lambda example: " / ".join(example.context)),
+    Column("question", "Question"),
+    Column("options", "Options", get=lambda example: " / ".join(example.options)),
+    Column("gold", "Gold", get=lambda example: " / ".join(example.gold)),
+]
+
+
+@signed_in("GET")
+def task_examples(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
+    """Show the texts of a task with their gold, file by file."""
+    its = get_object_or_404(Task, name=name, version=version)
+    rows = list(
+        Example.objects.filter(split__task=its)
+        .select_related("split")
+        .order_by("split__kind", "split__shots", "split__number", "position")
+    )
+    files = dict.fromkeys(row.split.filename for row in rows)
+    filters = {file: (file, partial(_is_in, file)) for file in files} if len(files) > 1 else {}
+    shown = listing.listing(request.GET, rows, EXAMPLES, _words, filters)
+    if listing.wants_csv(request.GET):
+        return shown.as_csv(f"{its.name}-v{its.version}-examples.csv")
+    return render(request, "library/task_examples.html", {"task": its, "listing": shown})
+
+
+def _words(example: Example) -> str:
+    return " ".join([example.source_id, *example.context, example.question, *example.gold])
+
+
+def _is_in(file: str, example: Example) -> bool:
+    return example.split.filename == file
+
+
+@signed_in("GET")
+def task_card(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
+    """Download the card as task.toml, which an import accepts."""
+    its = get_object_or_404(Task, name=name, version=version)
+    return download(layout.toml(its.card.as_dict()), layout.CARD_FILE, "application/toml")
+
+
+@signed_in("GET")
+def task_files(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
+    """Download card and files as a ZIP, which an import accepts with the same hash."""
+    its = get_object_or_404(Task, name=name, version=version)
+    content = exporting.as_zip(its)
+    return download(content, f"{its.name}-v{its.version}.zip", "application/zip")
+
+
+@signed_in("GET", "POST")
+def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
+    """Edit the card in a form; the result is validated as an upload and becomes a new version."""
+    its = get_object_or_404(Task, name=name, version=version)
+    form = CardTextsForm(its.card, request.POST if request.method == "POST" else None)
+    context = {"task": its, "form": form}
+    if not teams.may_change(name, request.user):
+        context["problem"] = str(teams.NotInTeam(name))
+        return render(request, "library/task_edit.html", context, status=403)
+    if request.method == "GET":
+        return render(request, "library/task_edit.html", context)
+    if form.is_valid() and form.card() == its.card:
+        form.add_error(None, "Nothing was changed, so there is no new version to make.")
+    if not form.is_valid():
+        return render(request, "library/task_edit.html", context, status=422)
+    try:
+        upload = upload_jobs.of_task(its, form.card(), request.user)
+    except disk.DiskFull as error:
+        form.add_error(None, str(error))
+        return render(request, "library/task_edit.html", context, status=503)
+    return redirect("task_upload", upload.pk)
+
+
+@signed_in("POST")
+def task_team(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
+    """Add a user to the team of a task."""
+    its = get_object_or_404(Task, name=name, version=version)
+    form = TaskMemberForm(request.POST)
+    if not form.is_valid():
+        return _task_page(request, its, form)
+    try:
+        team.add_to_task(its.name, form.cleaned_data["username"], request.user)
+    except teams.NotInTeam as error:
+        return _task_page(request, its, problem=str(error), status=403)
+    except teams.TeamError as error:
+        form.add_error("username", str(error))
+        return _task_page(request, its, form)
+    return redirect("task", name, version)
+
+
+@signed_in("POST")
+def task_archive(
+    request: ResearcherRequest, name: str, version: int, is_archived: bool
+) -> HttpResponse:
+    """Archive a version or restore it."""
+    its = get_object_or_404(Task, name=name, version=version)
+    try:
+        teams.archive_task(its, is_archived, request.user)
+    except teams.NotInTeam as error:
+        return _task_page(request, its, problem=str(error), status=403)
+    return redirect("task", name, version)
+
+
+@uploads.takes_files(10 * MAX_CHECKS)  # slightly too large files get a form error
+@signed_in("POST")
+def task_checks(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
+    """Attach a file of attention checks to a task."""
+    its = get_object_or_404(Task, name=name, version=version)
+    if not teams.may_change(name, request.user):
+        return _task_page(request, its, problem=str(teams.NotInTeam(name)), status=403)
+    form = ChecksForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _task_page(request, its, form)
+    file = form.cleaned_data["checks"]
+    try:
+        attention_checks.import_upload(its, file.name, file.read(), request.user)
+    except FormatError as error:
+        form.add_error("checks", str(error))
+        return _task_page(request, its, form)
+    except checking.Busy as error:
+        form.add_error("checks", str(error))
+        return _task_page(request, its, form, status=503)
+    return redirect("task", name, version)

@@ -1,0 +1,262 @@
+"""Tasks in the API: list and view them, import them from files, a dataset or the Few-shot Gym."""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.library.task_import import CardForm
+from annotation.library.tasks import ChecksForm
+from annotation.protocol import attention_checks
+from annotation.study import team
+from annotation.study.team_pages import TaskMemberForm
+from annotation.web import form_bodies, jobs
+from annotation.web.form_bodies import Numbers, check_known
+from annotation.web.paging import RowsView
+from annotation.web.problems import Conflict, Unprocessable
+from annotation.web.views import ApiView, Twin, may_run, tagged
+from tasks import checking, data_report, teams, upload_jobs, uploads
+from tasks import jobs as all_jobs
+from tasks.columns import Column
+from tasks.formats import FormatError
+from tasks.models import Split, Task, TaskUpload
+
+COLUMNS = [
+    Column("name", meaning="of the task"),
+    Column("version", meaning="changed content is a new version"),
+    Column("title", meaning="shown to annotators", get=lambda task: task.card.title),
+    Column("answer", meaning="how it is answered", get=lambda task: task.card.answered_by),
+    Column("metric", meaning="of its card", get=lambda task: task.card.metric),
+    Column("training_sizes", meaning="numbers of shots that it has training files for"),
+    Column("content_hash", meaning="SHA-256 of card and examples"),
+    Column("imported_at", meaning="UTC"),
+]
+
+
+KINDS: dict[str, type[serializers.Field]] = {
+    "version": serializers.IntegerField,
+    "training_sizes": Numbers,
+    "imported_at": serializers.DateTimeField,
+}
+
+
+class ImportedShape(serializers.Serializer):
+    """An imported task, or the existing one with the same content."""
+
+    name = serializers.CharField()
+    version = serializers.IntegerField()
+    created = serializers.BooleanField(help_text="false where identical content was there")
+
+
+class JobBegun(serializers.Serializer):
+    """Work longer than one request: POST /jobs/ID/run/ until it is done."""
+
+    job = jobs.JobShape()
+
+
+class ImportBody(serializers.Serializer):
+    """Files of the published layout or a ZIP; the card is among them or separate."""
+
+    card = serializers.FileField(required=False, help_text="task.toml")
+    files = serializers.ListField(child=serializers.FileField(), required=False)
+    archive = serializers.FileField(required=False, help_text="a ZIP")
+    shipped_card = serializers.CharField(
+        required=False, help_text="name of a task of CLUES whose card comes with Handful"
+    )
+    rechain = serializers.BooleanField(required=False, help_text="renumber so that splits nest")
+
+
+class SplitShape(serializers.Serializer):
+    kind = serializers.ChoiceField(Split.Kind.choices)
+    shots = serializers.IntegerField(allow_null=True)
+    number = serializers.IntegerField(allow_null=True)
+    file = serializers.CharField(source="filename")
+    examples = serializers.IntegerField(source="size")
+
+
+def as_record(task: Task) -> dict[str, Any]:
+    """Return one task with its files."""
+    record = {column.name: column.value(task) for column in COLUMNS}
+    splits = task.splits.annotate(size=Count("examples"))
+    return record | {"splits": SplitShape(splits, many=True).data}
+
+
+class TaskShape(serializers.Serializer):
+    """A row of the list, with the task's files."""
+
+    def get_fields(self) -> dict[str, Any]:
+        made = {c.name: KINDS.get(c.name, serializers.CharField)() for c in COLUMNS}
+        return made | {"splits": SplitShape(many=True)}
+
+
+class Tasks(RowsView):
+    """List all versions of tasks, or import a new one."""
+
+    columns, kinds = COLUMNS, KINDS
+    summary = "All tasks, every version"
+    filters: ClassVar = {"name": ("name", None)}
+
+    def rows(self, request: Request, **names: Any) -> QuerySet[Task]:
+        return Task.objects.all()
+
+    def get_parsers(self) -> list[Any]:
+        return [MultiPartParser()]
+
+    @extend_schema(
+        summary="Import a task from files",
+        description="All of it or nothing: 201 with the task, 422 with each fault of the files, or"
+        " 202 with a job where they are large.",
+        request={"multipart/form-data": ImportBody},
+        responses={201: ImportedShape, 200: ImportedShape, 202: JobBegun},
+    )
+    def post(self, request: Request) -> Response:
+        may_run(request)
+        names = set(request.data) | set(request.FILES)
+        check_known(dict.fromkeys(names), ImportBody().fields)
+        form = CardForm({"card": request.data.get("shipped_card", "")})
+        if not form.is_valid():
+            raise Unprocessable({"shipped_card": [str(e) for e in form.errors["card"]]})
+        uploads.drop_old()
+        upload = TaskUpload.objects.create(owner=request.user, card_name=form.cleaned_data["card"])
+        try:
+            return _taken(request, upload)
+        except BaseException:
+            uploads.drop(upload)
+            raise
+
+
+def _taken(request: Request, upload: TaskUpload) -> Response:
+    """Return the reply to the sent files; the caller deletes a refused upload."""
+    card = request.FILES.get("card")
+    if card is not None:
+        card.name = "task.toml"
+    sent = [card] if card is not None else []
+    sent += [*request.FILES.getlist("files"), *request.FILES.getlist("archive")]
+    if not sent:
+        raise Unprocessable({"files": ["Send the files of a task, or a ZIP of them as archive."]})
+    uploads.add(upload, sent)
+    faults = [*upload.refused, *upload_jobs.problems(upload)]
+    if faults:
+        raise Unprocessable({"files": faults})
+    rechain = str(request.data.get("rechain", "")).lower() in ("true", "1", "on")
+    upload_jobs.import_whole(upload, request.user, rechain)
+    return imported(upload)
+
+
+def imported(upload: TaskUpload) -> Response:
+    """Return the task of a small upload and delete the upload; the job of a large one."""
+    job = upload.job
+    if job is None:
+        raise Conflict("The files were changed meanwhile. Send them again.")
+    if uploads.size(upload) <= upload_jobs.SMALL:
+        while not (job.is_done or job.has_failed) and all_jobs.run_chunk(job):
+            pass
+    if job.has_failed:
+        raise Unprocessable({"files": [job.error]})
+    if not job.is_done:
+        return Response({"job": jobs.as_record(job)}, status=202)
+    done = job.result[-1]
+    if "problems" in done:
+        raise Unprocessable({"files": done["problems"]})
+    uploads.drop(upload)
+    return Response(done, status=201 if done["created"] else 200)
+
+
+def task_of(name: str, version: int) -> Task:
+    """Return that version of the task, or raise 404."""
+    return get_object_or_404(Task, name=name, version=version if version < 2**31 else 0)
+
+
+class OneTask(ApiView):
+    @extend_schema(responses=TaskShape, summary="One version of a task")
+    def get(self, request: Request, name: str, version: int) -> Response:
+        return tagged(request, as_record(task_of(name, version)))
+
+
+class TaskCard(ApiView):
+    @extend_schema(responses=OpenApiTypes.OBJECT, summary="The card of a task")
+    def get(self, request: Request, name: str, version: int) -> Response:
+        return tagged(request, task_of(name, version).card.as_dict())
+
+
+class TaskReport(ApiView):
+    class ReportShape(serializers.Serializer):
+        """The data report of the page: sentences and numbers."""
+
+        lines = serializers.ListField(child=serializers.CharField())
+        report = serializers.DictField()
+
+    @extend_schema(responses=ReportShape, summary="The data report of a task")
+    def get(self, request: Request, name: str, version: int) -> Response:
+        report = task_of(name, version).report
+        return tagged(
+            request, {"lines": data_report.lines(report), "report": data_report.on_scale(report)}
+        )
+
+
+class TaskTwin(Twin):
+    """A POST about one version of a task, for its team."""
+
+    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Task:
+        may_run(request)
+        task = task_of(names["name"], names["version"])
+        if not teams.may_change(task.name, request.user):
+            raise PermissionDenied(str(teams.NotInTeam(task.name)))
+        return task
+
+
+class TaskTeam(TaskTwin):
+    page, form_class = "task_team", TaskMemberForm
+    summary = "Add somebody to the team of a task"
+    faults: ClassVar = {teams.TeamError: "username"}
+
+    def form(self, about: Task, sent: dict[str, Any]) -> TaskMemberForm:
+        return TaskMemberForm(form_bodies.as_form_data(sent))
+
+    def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        team.add_to_task(about.name, sent["username"], request.user)
+        return {"done": f"{sent['username']} is in the team of {about.name}."}
+
+
+class TaskArchive(TaskTwin):
+    """Archive a task or restore it, by address."""
+
+    page = "task_archive"
+    is_archived = True
+    summary = "Archive a version of a task, or take it back: out of the page's list, nothing else"
+
+    def form(self, about: Task, sent: dict[str, Any]) -> None:
+        return None
+
+    def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        teams.archive_task(about, self.is_archived, request.user)
+        return {"done": f"{about} is {'archived' if self.is_archived else 'in the list again'}."}
+
+
+class TaskChecks(TaskTwin):
+    page, form_class = "task_checks", ChecksForm
+    summary = "Attach a file of attention checks to a task"
+    faults: ClassVar = {FormatError: "checks"}
+    conflicts = (checking.Busy,)
+    parser_classes: ClassVar = [MultiPartParser]
+
+    def form(self, about: Task, sent: dict[str, Any]) -> ChecksForm:
+        return ChecksForm({}, self.request.FILES)
+
+    def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        file = sent["checks"]
+        attention_checks.import_upload(about, file.name, file.read(), request.user)
+        return {"done": f"{about} has attention checks now."}
+
+
+def files_in(request: Request, *names: str) -> Iterable[Any]:
+    """Return the files sent under these names."""
+    return [file for name in names for file in request.FILES.getlist(name)]

@@ -1,0 +1,192 @@
+"""The researcher's page of one annotator: answers compared with gold, decisions, data."""
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from annotation.models import (
+    JUDGED_STEPS,
+    REVEALED,
+    Decision,
+    Participation,
+    Status,
+    Step,
+    Study,
+    Turn,
+)
+from annotation.monitoring import decisions, flags, participants
+from annotation.participation.reveal import reveal_page
+from annotation.participation.state import own_data_file
+from annotation.pay import ledger
+from annotation.prolific import review as prolific_review
+from annotation.protocol import attention_checks, blinding, exclusion
+from annotation.recruitment.registry import current_exit
+from annotation.study.pages import people_page
+from annotation.web.access import ResearcherRequest, annotator_of, signed_in, study_of
+from annotation.web.fields import PageForm, by_key
+from annotation.web.posts import page
+from annotation.web.wording import in_words
+from tasks.comparison import compare_answer
+
+PER_PAGE = 50
+
+
+@signed_in("GET")
+def participation(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
+    """Show all answers of one annotator, in the order of display.
+
+    Answers require the right to read, money the right to pay.
+    """
+    return _page(request, annotator_of(request, name, pseudonym, "see"))
+
+
+@signed_in("GET")
+def personal_data_file(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
+    """Download the annotator's personal data, as far as the researcher may read it."""
+    annotator = annotator_of(request, name, pseudonym, "see")
+    return own_data_file(annotator, annotator.study.rights)
+
+
+@signed_in("GET")
+def behaviour_page(request: ResearcherRequest, name: str) -> HttpResponse:
+    """List annotators with quality flags and reasons, most flags first."""
+    return _behaviour(request, study_of(request, name, "read"))
+
+
+def _behaviour(
+    request: ResearcherRequest,
+    study: Study,
+    form: decisions.TickedForm | None = None,
+) -> HttpResponse:
+    """Render the list, with the errors of a refused exclusion of several."""
+    seen = flags.sentences(study)
+    rows = flags.ranked(study, seen)
+    context = {
+        "study": study,
+        "rows": rows,
+        "seen": len(seen),
+        "can_exclude": any(
+            annotator.status == Status.COMPLETED and annotator.in_analysis for annotator, _f in rows
+        ),
+        "together": form or decisions.TickedForm(),
+        "ticked": request.POST.getlist("annotators"),
+    }
+    return render(request, "monitoring/behaviour.html", context, status=422 if form else 200)
+
+
+def _code(annotator: Participation) -> str:
+    """Return the completion code of the annotator's last page; "" before the end."""
+    way_out = current_exit(annotator)
+    return way_out.code if way_out else ""
+
+
+def _page(
+    request: ResearcherRequest, annotator: Participation, sent: PageForm | None = None
+) -> HttpResponse:
+    study = annotator.study
+    may_read, may_pay = "read" in study.rights, "pay" in study.rights
+    turns = annotator.turns if may_read else annotator.turns.none()
+    turns = turns.select_related("example", "answer").prefetch_related("answer__spans")
+    undecided = blinding.is_undecided(annotator)
+    is_hidden = blinding.is_covered(annotator) or undecided
+    spares_training = not blinding.hides_training(annotator, undecided)
+    told_steps = (*JUDGED_STEPS, *REVEALED) if spares_training else ()
+    wrong_only = request.GET.get("show") == "wrong"
+    if wrong_only:
+        # Omitting only the correct answers would reveal hidden scores.
+        turns = turns.filter(answer__s1__lt=1)
+        turns = turns.filter(step__in=told_steps) if is_hidden else turns
+    part = Paginator(turns.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
+
+    def hides(turn: Turn) -> bool:
+        return is_hidden and turn.step not in told_steps
+
+    context: dict[str, Any] = {
+        "study": study,
+        "participation": annotator,
+        "sent": sent,
+        "page": part,
+        "is_hidden": is_hidden,
+        "until_closed": blinding.UNTIL_CLOSED if study.covers_test_scores else "",
+        "wrong_only": wrong_only,
+        "beside": _beside(annotator, is_hidden, told_steps) if may_read else [],
+        "neighbours": participants.neighbours(annotator),
+        "rows": [_row(annotator, turn, hides(turn)) for turn in part],
+        "decisions": _decisions(annotator, may_read, may_pay),
+        "flags": _flags(annotator) if may_read else [],
+        "completion_code": _code(annotator) if may_pay else "",
+        "worked": in_words(ledger.active_time(annotator)),
+        "entries": annotator.ledger.all() if may_pay else [],
+        "checks": attention_checks.results(annotator) if may_read else (0, 0),
+        "is_rejected": exclusion.rejected_elsewhere(study).filter(pk=annotator.pk).exists(),
+        "reviewable": prolific_review.reviewable(annotator),
+        "on_prolific": annotator.submissions.exclude(prolific_study=None).last(),
+    }
+    blank = (
+        *map(decisions.DecisionForm, decisions.DECIDE), decisions.BonusForm(study),
+        decisions.SeatForm(), decisions.WithdrawForm(), decisions.ReviewForm(),
+    )  # fmt: skip
+    context |= by_key(*blank, sent=sent)
+    return render(request, "monitoring/participation.html", context, status=422 if sent else 200)
+
+
+def _decisions(annotator: Participation, may_read: bool, may_pay: bool) -> QuerySet[Decision]:
+    """Return decisions on pay for payers; the others, which reveal scores, for readers."""
+    on_pay = Q(about__in=[Decision.About.PAY, Decision.About.RELEASE])
+    seen = (on_pay if may_pay else Q(pk=None)) | (~on_pay if may_read else Q(pk=None))
+    return annotator.decisions.select_related("by").filter(seen)
+
+
+def _beside(
+    annotator: Participation, is_hidden: bool, told_steps: tuple[Step, ...]
+) -> list[participants.Beside]:
+    """Return comparisons with other annotators, as far as scores are visible."""
+    untold = [step for step in Step if step not in told_steps] if is_hidden else []
+    return participants.beside(annotator, untold)
+
+
+def _flags(annotator: Participation) -> list[str]:
+    return flags.sentences(annotator.study, annotator.scenario_id).get(annotator.pk, [])
+
+
+def _row(annotator: Participation, turn: Turn, is_hidden: bool) -> dict:
+    """Return a turn with answer and gold; without an answer it is the current question.
+
+    While the score is hidden only the answer is included.
+    """
+    card, example = turn.card, turn.example
+    if turn.given is None:
+        return {"turn": turn, "question": card.wording(example.question)}
+    given = turn.given.as_given()
+    if is_hidden:
+        return {
+            "turn": turn,
+            "question": card.wording(example.question),
+            "context": example.context,
+            "answer": ", ".join(given.texts) or "no answer",
+            "seconds": (turn.given.submitted_at - turn.shown_at).total_seconds(),
+        }
+    comparison = compare_answer(card, example, given, example.gold)
+    return {
+        "turn": turn,
+        "reveal": reveal_page(card, example, given, comparison),
+        "seconds": (turn.given.submitted_at - turn.shown_at).total_seconds(),
+    }
+
+
+def _back_to_people(request: ResearcherRequest, done: str, name: str) -> HttpResponse:
+    return redirect(f"{reverse('people', args=[name])}?{request.GET.urlencode()}#participations")
+
+
+decide = page(decisions.Decide, _page, to="participation")
+show_score = page(decisions.ShowScore, _page, to="participation")
+bonus = page(decisions.Bonus, _page, to="participation")
+free_seat = page(decisions.FreeSeat, _page, to="participation")
+withdraw = page(decisions.Withdraw, _page, to="participation")
+review = page(decisions.Review, _page, to="participation")
+decide_together = page(decisions.DecideTogether, people_page, to=_back_to_people)
+behaviour_exclude = page(decisions.ExcludeTogether, _behaviour, to="behaviour")

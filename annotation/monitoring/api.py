@@ -1,0 +1,178 @@
+"""Participations in the API: lists and decisions; scores stay hidden as on the pages."""
+
+from typing import Any, ClassVar
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import Avg, Q, QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.models import ORDERS, Decision, Kind, Participation, Status, Step
+from annotation.monitoring import decisions, flags
+from annotation.protocol import blinding
+from annotation.web.access import annotator_of, study_of
+from annotation.web.paging import RowsView
+from annotation.web.problems import Unprocessable
+from annotation.web.views import ApiView, PostTwin, tagged
+from tasks.columns import Column
+
+COLUMNS = [
+    Column("pseudonym", meaning="of the annotator in this study"),
+    Column("kind", meaning="person, simulated or model"),
+    Column("status", meaning="how far it is"),
+    Column("task", meaning="name of the task", get=lambda p: p.scenario.task.name),
+    Column("shots", meaning="number of shots", get=lambda p: p.scenario.shots),
+    Column("split", meaning="training split", get=lambda p: p.scenario.split_number),
+    Column("scenario", meaning="number of the scenario", get=lambda p: p.scenario_id),
+    Column("in_analysis", meaning="false where it was excluded"),
+    Column("is_paid", meaning="false where pay was refused"),
+    Column("qualified", meaning="by the rule; null: not judged"),
+    Column("arrived_at", meaning="UTC"),
+    Column("consented_at", meaning="UTC"),
+    Column("finished_at", meaning="UTC"),
+    Column("worked_seconds", meaning="active time of who has ended"),
+]
+KINDS: dict[str, type[serializers.Field]] = {
+    "shots": serializers.IntegerField,
+    "split": serializers.IntegerField,
+    "scenario": serializers.IntegerField,
+    "in_analysis": serializers.BooleanField,
+    "is_paid": serializers.BooleanField,
+    "qualified": serializers.BooleanField,
+    "arrived_at": serializers.DateTimeField,
+    "consented_at": serializers.DateTimeField,
+    "finished_at": serializers.DateTimeField,
+    "worked_seconds": serializers.FloatField,
+}
+DECISIONS = [
+    Column("annotator", meaning="pseudonym", get=lambda row: row.participation.pseudonym),
+    Column("about", meaning="analysis, pay, qualification or release"),
+    Column("outcome", meaning="yes or no"),
+    Column("reason", meaning="as entered"),
+    Column("by", meaning="user name; null: by a rule", get=lambda r: r.by and r.by.get_username()),
+    Column("score_seen", meaning="could the score be seen before it"),
+    Column("at", meaning="UTC"),
+]
+
+
+class Participations(RowsView):
+    columns, kinds = COLUMNS, KINDS
+    summary = "The participations of a study"
+    filters: ClassVar = {
+        "status": ("status", Status.values),
+        "kind": ("kind", Kind.values),
+        "task": ("scenario__task__name", None),
+    }
+
+    def rows(self, request: Request, **names: Any) -> QuerySet[Participation]:
+        study = study_of(request, names["name"], "see")
+        return study.participations.select_related("scenario__task").defer(*ORDERS)
+
+
+class Decisions(RowsView):
+    """Payers see decisions on pay; readers of results see the others, which reveal scores."""
+
+    columns = DECISIONS
+    kinds: ClassVar = {
+        "outcome": serializers.BooleanField,
+        "score_seen": serializers.BooleanField,
+        "at": serializers.DateTimeField,
+    }
+    summary = "What was decided about annotators, and why"
+    filters: ClassVar = {"about": ("about", Decision.About.values)}
+
+    def rows(self, request: Request, **names: Any) -> QuerySet[Decision]:
+        study = study_of(request, names["name"], "see")
+        on_pay = Q(about__in=[Decision.About.PAY, Decision.About.RELEASE])
+        seen = Q(pk=None)
+        for right, which in (("pay", on_pay), ("read", ~on_pay)):
+            if _has(request, study, right):
+                seen |= which
+        if seen == Q(pk=None):
+            raise PermissionDenied("Decisions are for who may read results or pay.")
+        decided = Decision.objects.filter(seen, participation__study=study)
+        return decided.select_related("participation", "by")
+
+
+def _has(request: Request, study: Any, right: str) -> bool:
+    """Does the user have that right in the study, by role and by the token's scope?"""
+    try:
+        study_of(request, study.name, right)
+    except PermissionDenied:
+        return False
+    return True
+
+
+class AnnotatorShape(serializers.Serializer):
+    """A row of the list, with the content of the annotator's page."""
+
+    def get_fields(self) -> dict[str, Any]:
+        made = {c.name: KINDS.get(c.name, serializers.CharField)(allow_null=True) for c in COLUMNS}
+        return made | {
+            "score_hidden": serializers.BooleanField(
+                help_text="until a decision on the analysis; POST show-score shows it"
+            ),
+            "mean_s1": serializers.FloatField(
+                allow_null=True, help_text="S1, 0 to 1, over the annotation step; null while hidden"
+            ),
+            "flags": serializers.ListField(child=serializers.CharField()),
+        }
+
+
+def as_record(participation: Participation, may_read: bool) -> dict[str, Any]:
+    """Return one participation; flags and scores only if `may_read`."""
+    record = {column.name: column.value(participation) for column in COLUMNS}
+    is_hidden = blinding.is_hidden(participation)
+    mean, raised = None, []
+    if may_read:
+        seen = flags.sentences(participation.study, participation.scenario_id)
+        raised = seen.get(participation.pk, [])
+    if may_read and not is_hidden:
+        answered = participation.turns.filter(step=Step.ANNOTATION)
+        mean = answered.aggregate(mean=Avg("answer__s1"))["mean"]
+    return record | {"score_hidden": is_hidden, "mean_s1": mean, "flags": raised}
+
+
+class OneParticipation(ApiView):
+    @extend_schema(responses=AnnotatorShape, summary="One participation")
+    def get(self, request: Request, name: str, pseudonym: str) -> Response:
+        annotator = annotator_of(request, name, pseudonym, "see")
+        return tagged(request, as_record(annotator, _has(request, annotator.study, "read")))
+
+
+class Decide(PostTwin):
+    """Decide on the analysis, pay, or admission to the annotation step."""
+
+    step = decisions.Decide
+    more_fields: ClassVar = {"about": serializers.ChoiceField(list(decisions.DECIDE))}
+
+    def form(self, about: Participation, sent: dict[str, Any]) -> Any:
+        if str(sent.get("about")) not in decisions.DECIDE:
+            raise Unprocessable({"about": [f"Write one of {', '.join(decisions.DECIDE)}."]})
+        return super().form(about, sent)
+
+
+class ShowScore(PostTwin):
+    """Show score and gold; later decisions record that they could be seen."""
+
+    step = decisions.ShowScore
+    reply = AnnotatorShape
+
+    def told(self, about: Participation, done: None) -> Any:
+        return as_record(about, True)
+
+
+class Behaviour(ApiView):
+    class FlagsShape(serializers.Serializer):
+        pseudonym = serializers.CharField()
+        flags = serializers.ListField(child=serializers.CharField())
+
+    @extend_schema(
+        responses=FlagsShape(many=True), summary="Annotators with quality flags, most first"
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "read")
+        rows = flags.ranked(study, flags.sentences(study))
+        return Response([{"pseudonym": p.pseudonym, "flags": raised} for p, raised in rows])

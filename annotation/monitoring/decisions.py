@@ -1,0 +1,318 @@
+"""Decisions about annotators: analysis, pay, admission; also bonuses, seats and reviews.
+
+Each has a form and an action, shared by page and API.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib.auth.models import User
+from django.core.validators import MaxValueValidator
+from django.http import Http404, HttpRequest
+
+from annotation.models import Decision, Participation, Study
+from annotation.pay import budget, ledger
+from annotation.pay.amounts import AmountField
+from annotation.privacy import withdrawal
+from annotation.prolific import review
+from annotation.prolific.errors import ProlificError
+from annotation.protocol import blinding, exclusion, qualification
+from annotation.recruitment import expiry
+from annotation.web.access import annotator_of
+from annotation.web.fields import PageForm, PressedField, YesNoField
+from annotation.web.posts import AnnotatorPost, StudyPost
+from annotation.web.rights import right_to
+
+NO_REASON = "Give a reason: it is stored with the decision."
+STORED = "The decision is stored with its reason."
+
+
+def _reason() -> forms.CharField:
+    return forms.CharField(max_length=500, error_messages={"required": NO_REASON})
+
+
+def _qualify(annotator: Participation, passes: bool, reason: str, by: User) -> None:
+    qualification.decide(annotator.token, passes, reason, by)
+
+
+DECIDE = {
+    Decision.About.ANALYSIS: exclusion.decide,
+    Decision.About.PAY: ledger.decide,
+    Decision.About.QUALIFICATION: _qualify,
+}
+
+
+class DecisionForm(PageForm):
+    """A decision on analysis, pay, or admission to the annotation step.
+
+    Screening out and admitting are urgent: their reason is optional.
+    """
+
+    about = forms.ChoiceField(choices=Decision.About.choices, widget=forms.HiddenInput)
+    outcome = YesNoField()
+    reason = _reason()
+
+    def __init__(self, about: str, *args: Any):
+        self.key = about
+        super().__init__(*args, initial={"about": about})
+        if about == Decision.About.QUALIFICATION:
+            reason = self.fields["reason"]
+            assert isinstance(reason, forms.CharField)
+            reason.required, reason.empty_value = False, "no reason given"
+            reason.widget.attrs["required"] = True
+
+
+class Decide(AnnotatorPost):
+    """Decide on the analysis, pay, or admission to the annotation step."""
+
+    row = "participation_decide"
+    form_class = DecisionForm
+    summary = "Include or exclude, pay or not, admit or screen out"
+    faults: ClassVar = {exclusion.ExclusionError: "reason"}
+
+    def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> Participation:
+        row = self.row + ("_pay" if sent.get("about") == Decision.About.PAY else "")
+        return annotator_of(request, names["name"], names["pseudonym"], right_to(row))
+
+    def form(self, about: Participation, sent: Any, files: Any = None) -> DecisionForm:
+        if sent.get("about") not in DECIDE:
+            raise Http404
+        return DecisionForm(sent["about"], sent)
+
+    def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
+        DECIDE[Decision.About(sent["about"])](about, sent["outcome"], sent["reason"], by)
+        return STORED
+
+
+class ReasonForm(PageForm):
+    """The reason for a decision that the address names."""
+
+    key = "reason"
+    reason = _reason()
+
+
+class Exclude(AnnotatorPost):
+    """Exclude from the analysis; /reinstate/ reverses it."""
+
+    row = "participation_decide"
+    form_class = ReasonForm
+    summary = "Exclude from the analysis, with a reason"
+    faults: ClassVar = {exclusion.ExclusionError: "reason"}
+    outcome = False
+
+    def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
+        exclusion.decide(about, self.outcome, sent["reason"], by)
+        return STORED
+
+
+class Reinstate(Exclude):
+    """Reverse /exclude/."""
+
+    summary = "Take an exclusion back, with a reason"
+    outcome = True
+
+
+class TickedForm(PageForm):
+    """One decision with one reason about several annotators, selected in the list."""
+
+    key = "together"
+    reason = _reason()
+    annotators = forms.MultipleChoiceField(
+        widget=forms.MultipleHiddenInput, error_messages={"required": "Tick somebody."}
+    )
+
+    def __init__(self, ticked: Sequence[str] = (), *args: Any):
+        super().__init__(*args)
+        # The step checks for each of them whether it is possible.
+        annotators = self.fields["annotators"]
+        assert isinstance(annotators, forms.MultipleChoiceField)
+        annotators.choices = [(name, name) for name in ticked]
+
+
+class TogetherForm(TickedForm):
+    """A decision on admission about several waiting annotators."""
+
+    outcome = YesNoField()
+
+    def __init__(self, ticked: Sequence[str] = (), *args: Any):
+        super().__init__(ticked, *args)
+        self.fields["annotators"].error_messages["required"] = "Tick somebody who waits."
+
+
+def ticked(sent: Any) -> list[str]:
+    """Return the pseudonyms in a page's form or a program's body."""
+    if hasattr(sent, "getlist"):
+        return sent.getlist("annotators")
+    names = sent.get("annotators")
+    return names if isinstance(names, list) else []
+
+
+class ExcludeTogether(StudyPost):
+    """Exclude the selected annotators with quality flags."""
+
+    row = "behaviour_exclude"
+    form_class = TickedForm
+    operation_id = "participations_exclude_together"
+    summary = "Exclude several from the analysis with one reason, all of them or none"
+    faults: ClassVar = {exclusion.CannotExclude: "annotators"}
+    tells = True
+
+    def form(self, about: Study, sent: Any, files: Any = None) -> TickedForm:
+        return self.form_class(ticked(sent), sent)
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        exclusion.exclude_together(about, sent["annotators"], sent["reason"], by)
+        return f"Excluded from the analysis: {len(set(sent['annotators']))}."
+
+
+class DecideTogether(ExcludeTogether):
+    """Decide about all selected annotators, or about none of them."""
+
+    row = "people_decide"
+    form_class = TogetherForm
+    operation_id = "participations_decide_together"
+    summary = "Admit or screen out several who wait, all of them or none"
+    faults: ClassVar = {qualification.CannotDecide: "annotators"}
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        qualification.decide_together(
+            about, sent["annotators"], sent["outcome"], sent["reason"], by
+        )
+        return f"Decided about {len(set(sent['annotators']))}."
+
+
+class ShowScore(AnnotatorPost):
+    """Show score and gold; later decisions record that they could be seen."""
+
+    row = "participation_score"
+    summary = "Show the score before a decision; what is decided later says so"
+
+    def do(self, about: Participation, sent: dict[str, Any], by: User) -> None:
+        blinding.show(about, by)
+
+
+class BonusForm(PageForm):
+    """A bonus with its reason."""
+
+    key = "bonus"
+    amount = AmountField(
+        min_value=0.01,
+        max_digits=9,
+        decimal_places=2,
+        widget=forms.TextInput({"inputmode": "decimal"}),
+    )
+    reason = forms.CharField(max_length=200)
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        limit = f"A bonus is at most {ledger.MAX_BONUS} {study.currency}."
+        self.fields["amount"].label = f"Amount in {study.currency}"
+        self.fields["amount"].validators.append(MaxValueValidator(ledger.MAX_BONUS, limit))
+
+
+class Bonus(AnnotatorPost):
+    """Enter a bonus in the ledger."""
+
+    row = "participation_bonus"
+    form_class = BonusForm
+    summary = "A bonus with its reason"
+    success = 201
+    faults: ClassVar = {ValueError: "amount"}
+
+    def form(self, about: Participation, sent: Any, files: Any = None) -> BonusForm:
+        return BonusForm(about.study, sent)
+
+    def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
+        budget.give_bonus(about, ledger.cents(sent["amount"]), sent["reason"], by)
+        return f"A bonus of {sent['amount']} {about.study.currency} is entered."
+
+
+class SeatForm(PageForm):
+    """The reason for freeing a seat manually."""
+
+    key = "seat"
+    reason = forms.CharField(
+        max_length=150, error_messages={"required": "Give a reason: it is stored in the log."}
+    )
+
+
+class FreeSeat(AnnotatorPost):
+    """Free the seat of a person who is at work."""
+
+    row = "participation_free_seat"
+    form_class = SeatForm
+    summary = "Free the seat of an annotator who does not return"
+    faults: ClassVar = {ValueError: "reason"}
+    conflicts = (ValueError,)
+
+    def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
+        expiry.free_by_hand(about, sent["reason"], by)
+        return "The seat is free."
+
+
+class WithdrawForm(PageForm):
+    """The reason for withdrawing a participant, and the confirmation."""
+
+    key = "withdraw"
+    reason = forms.CharField(
+        max_length=150,
+        help_text="Such as: asked by e-mail. Do not write names or addresses here.",
+        error_messages={"required": "Give a reason: it is stored in the log."},
+    )
+    confirm = forms.BooleanField(
+        label="The participant asked for it. Erase the answers for good.",
+        error_messages={"required": "Confirm that the participant asked for it."},
+    )
+
+
+class Withdraw(AnnotatorPost):
+    """Withdraw a participant, as they can on the study's page."""
+
+    row = "participation_withdraw"
+    form_class = WithdrawForm
+    summary = "Withdraw an annotator who asked for it: the answers are erased"
+    faults: ClassVar = {ValueError: "reason"}
+    conflicts = (ValueError,)
+    tells = True
+
+    def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
+        withdrawal.withdraw_on_request(about, sent["reason"], by)
+        return "The answers are erased."
+
+
+class ReviewForm(PageForm):
+    """The request to Prolific about one submission: return or rejection."""
+
+    key = "review"
+    action = PressedField(choices=[("return", "Ask to return"), ("reject", "Reject")])
+    category = forms.ChoiceField(
+        label="Reason for rejection",
+        choices=list(review.CATEGORIES.items()),
+        required=False,
+        error_messages={"invalid_choice": "Choose the reason."},
+    )
+    message = forms.CharField(
+        label=f"Message to the participant (at least {review.SHORTEST_MESSAGE} characters to"
+        " reject)",
+        required=False,
+        widget=forms.Textarea({"rows": 3}),
+    )
+
+
+class Review(AnnotatorPost):
+    """Request the return or rejection of one submission."""
+
+    row = "participation_review"
+    form_class = ReviewForm
+    summary = "Ask for a return on Prolific, or reject there"
+    faults: ClassVar = {review.ReviewError: "message", ProlificError: "message"}
+    conflicts = (review.ReviewError, ProlificError)
+    tells = True
+
+    def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
+        if sent["action"] == "return":
+            review.ask_to_return(about, sent["message"])
+            return "Prolific asks them to return it; they may or may not do so."
+        review.reject(about, sent["message"], sent["category"], by)
+        return "It is rejected on Prolific."

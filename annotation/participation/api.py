@@ -1,0 +1,329 @@
+"""Participation by program: join, then the steps of one participation by its token.
+
+Each view calls the step function of the matching page (annotation/participation/), so that both
+follow one protocol. GET returns the state without changes. Each POST returns the new state, also in
+a refusal (docs/researchers/api.md#participants).
+"""
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.http import Http404
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import (
+    AuthenticationFailed,
+    NotFound,
+    PermissionDenied,
+    ValidationError,
+)
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.models import Channel, OwnAnswer, Participation, Status, Turn
+from annotation.participation import api_bodies as bodies
+from annotation.participation.api_state import declined, record_of, state_of
+from annotation.participation.forms import OwnForm
+from annotation.privacy import withdrawal
+from annotation.protocol import (
+    answering,
+    channels,
+    comprehension,
+    model_run,
+    own_questions,
+    qualification,
+    training_step,
+)
+from annotation.recruitment import consent as consent_step
+from annotation.recruitment import refusals, registry, seats
+from annotation.recruitment.doors import NotAdmitted
+from annotation.web import access, problems
+from annotation.web.authentication import HoldsParticipation, ParticipationToken, PerParticipation
+from annotation.web.views import ApiView
+from annotation.web.wording import translated
+from tasks.spans import AnswerError
+
+NOBODY = "This token belongs to no participation. Join again, or use the token that you were given."
+
+
+class Unfit(ValidationError):
+    """An invalid payload (422); nothing was stored."""
+
+    status_code = HTTPStatus.UNPROCESSABLE_ENTITY
+
+
+def read(body: type[bodies.Body], request: Request) -> dict[str, Any]:
+    """Return the validated body. Raises Unfit."""
+    sent = body(data=request.data)
+    if not sent.is_valid():
+        raise Unfit(_flat(sent.errors))
+    return sent.validated_data
+
+
+def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
+    """Return the errors of nested fields by path: "answer.spans.0.start"."""
+    if isinstance(errors, Mapping):
+        parts = [_flat(inner, f"{path}.{name}" if path else str(name))
+                 for name, inner in errors.items()]  # fmt: skip
+    elif any(isinstance(one, Mapping) for one in errors):
+        parts = [_flat(inner, f"{path}.{place}") for place, inner in enumerate(errors) if inner]
+    else:
+        return {path: [str(one) for one in errors]}
+    return {name: told for part in parts for name, told in part.items()}
+
+
+class Spoken(ApiView):
+    """Replies in the language of the study, never cached, as on the pages."""
+
+    @method_decorator(never_cache)
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        with access.in_study_language():
+            return super().dispatch(request, *args, **kwargs)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, NotAdmitted):
+            exc = PermissionDenied(str(exc))
+        if isinstance(exc, channels.PeopleUsePages):
+            exc = PermissionDenied(str(exc), code="people_use_pages")
+        return super().handle_exception(exc)
+
+
+class Work(Spoken):
+    """One step of the participation whose token is sent.
+
+    A step that the present state does not allow is refused with that state and the code `conflict`.
+    """
+
+    conflict = "conflict"
+    authentication_classes = [ParticipationToken]
+    permission_classes = [HoldsParticipation]
+    throttle_classes = [PerParticipation]
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, Participation.DoesNotExist):
+            exc = AuthenticationFailed(NOBODY)
+        if isinstance(exc, answering.Conflict | refusals.RecruitmentError):
+            code = getattr(exc, "code", self.conflict)
+            return refused(mine(self.request), HTTPStatus.CONFLICT, code, str(exc))
+        return super().handle_exception(exc)
+
+
+def holder(request: Request) -> Participation:
+    """Return the participation of the token; activates the language of its study.
+
+    Raises AuthenticationFailed.
+    """
+    try:
+        return access.participation_of(str(request.auth))
+    except Http404:
+        raise AuthenticationFailed(NOBODY) from None
+
+
+def mine(request: Request) -> Participation:
+    """The same, if programs may work on it. Raises also channels.PeopleUsePages."""
+    participation = holder(request)
+    channels.check(Channel.API, participation.kind, participation.study)
+    return participation
+
+
+def refused(
+    participation: Participation,
+    status: HTTPStatus,
+    code: str,
+    sentence: str,
+    fields: Mapping[str, list[str]] | None = None,
+) -> Response:
+    """Return problem details with the unchanged state as an additional member."""
+    told = problems.problem(status, code, sentence, fields)
+    told["state"] = state_of(participation)
+    return Response(told, status=status, content_type=problems.MEDIA_TYPE)
+
+
+# A state has one of several shapes, identified by `step`: docs/researchers/api.md#participants.
+STATE = {200: OpenApiTypes.OBJECT}
+REFUSED = {409: OpenApiTypes.OBJECT, 422: OpenApiTypes.OBJECT}
+
+
+def documented(summary: str, body: Any = None) -> Callable[[Any], Any]:
+    return extend_schema(summary=summary, request=body, responses=STATE | REFUSED)
+
+
+class State(Work):
+    @extend_schema(summary="Where the participation stands", responses=STATE)
+    def get(self, request: Request) -> Response:
+        return Response(state_of(mine(request)))
+
+
+class History(Work):
+    @extend_schema(summary="What was answered so far, as it was told", responses=STATE)
+    def get(self, request: Request) -> Response:
+        return Response(record_of(mine(request)))
+
+
+class Consent(Work):
+    @documented("Agree to the consent text, or leave without a trace", bodies.ConsentBody)
+    def post(self, request: Request) -> Response:
+        participation = mine(request)
+        if read(bodies.ConsentBody, request)["agree"]:
+            consent_step.record(participation, agree=True)
+            return Response(state_of(mine(request)))
+        try:
+            return Response(declined(registry.decline(participation.token)))
+        except registry.Agreed:
+            return Response(state_of(mine(request)))
+
+
+class Begin(Work):
+    @documented("Show the first example: from here on this worker has met the task")
+    def post(self, request: Request) -> Response:
+        training_step.begin(mine(request).token, Channel.API)
+        return Response(state_of(mine(request)))
+
+
+class OwnQuestions(Work):
+    @documented("The study's own questions, before the instructions or at the end", bodies.OwnBody)
+    def post(self, request: Request) -> Response:
+        participation, given = mine(request), read(bodies.OwnBody, request)["answers"]
+        is_over = participation.status == Status.COMPLETED
+        moment = OwnAnswer.Moment.AFTER if is_over else OwnAnswer.Moment.BEFORE
+        asked = own_questions.asked(participation, moment)
+        known = {question.id for question in asked}
+        if asked and (unknown := sorted(set(given) - known)):
+            raise Unfit({f"answers.{name}": ["There is no such question."] for name in unknown})
+        form = OwnForm(asked, {f"own-{name}": text for name, text in given.items()})
+        if not form.is_valid():
+            raise Unfit(
+                {
+                    f"answers.{name.removeprefix('own-')}": [str(one) for one in errors]
+                    for name, errors in form.errors.items()
+                }
+            )
+        own_questions.answer(participation.token, moment, form.own())
+        return Response(state_of(mine(request)))
+
+
+class Comprehension(Work):
+    @documented("One attempt at the questions about the instructions", bodies.ComprehensionBody)
+    def post(self, request: Request) -> Response:
+        participation, given = mine(request), read(bodies.ComprehensionBody, request)["answers"]
+        state = state_of(participation)
+        if state["step"] != "comprehension":
+            return Response(state)
+        asked = len(state["questions"])
+        if len(given) != asked:
+            raise Unfit({"answers": [f"Expected {asked} answers, one for each question."]})
+        wrong = comprehension.answer(
+            participation.token,
+            {f"question-{number}": str(place) for number, place in enumerate(given, start=1)},
+        )
+        participation = mine(request)
+        if not wrong or participation.status != Status.WORKING:
+            return Response(state_of(participation))
+        again = gettext("This was not right: please check again.")
+        fields = {f"answers.{number - 1}": [again] for number in wrong}
+        return refused(participation, HTTPStatus.UNPROCESSABLE_ENTITY, "wrong", again, fields)
+
+
+class Answer(Work):
+    conflict = "answered"
+
+    @documented("Answer the current question: the first answer wins", bodies.AnswerBody)
+    def post(self, request: Request) -> Response:
+        sent = read(bodies.AnswerBody, request)
+        token, fields = str(request.auth), bodies.fields_of(sent["answer"])
+        try:
+            participation, turn = answering.submit(token, sent["turn"], fields, Channel.API)
+        except Turn.DoesNotExist:
+            raise NotFound("This turn is none of this participation's.") from None
+        except AnswerError as error:
+            participation = mine(request)
+            told = translated(error.sentence)
+            return refused(
+                participation, HTTPStatus.UNPROCESSABLE_ENTITY, error.code, told, {"answer": [told]}
+            )
+        return Response(state_of(participation, turn))
+
+
+class Continue(Work):
+    @documented("Leave a reveal, the review, or the next task's instructions", bodies.ContinueBody)
+    def post(self, request: Request) -> Response:
+        leaving = read(bodies.ContinueBody, request)["leaving"]
+        participation, turn = training_step.go_on(str(request.auth), leaving, Channel.API)
+        return Response(state_of(participation, turn))
+
+
+class Wait(Work):
+    @documented("Ask whether the wait for a decision is over")
+    def post(self, request: Request) -> Response:
+        qualification.move_on(mine(request).token)
+        return Response(state_of(mine(request)))
+
+
+class Questionnaire(Work):
+    @documented("The optional questions at the end", bodies.QuestionnaireBody)
+    def post(self, request: Request) -> Response:
+        participation = mine(request)
+        own_questions.answer_exit(participation.token, read(bodies.QuestionnaireBody, request))
+        return Response(state_of(mine(request)))
+
+
+class Finish(Work):
+    @documented("How a model's run went; the first account stays", bodies.RunBody)
+    def post(self, request: Request) -> Response:
+        participation, told = mine(request), read(bodies.RunBody, request)
+        try:
+            model_run.note(participation.token, told)
+        except model_run.RunError as error:
+            status = HTTPStatus.CONFLICT
+            if error.code == "template":
+                status = HTTPStatus.UNPROCESSABLE_ENTITY
+            return refused(participation, status, error.code, str(error))
+        return Response(state_of(participation))
+
+
+class Resume(Work):
+    @documented("Go on after the seat had expired, if one is free")
+    def post(self, request: Request) -> Response:
+        seats.resume(mine(request))
+        return Response(state_of(mine(request)))
+
+
+class Withdraw(Work):
+    """Withdraw; also allowed for people, since it shows nothing and needs no page."""
+
+    @documented("Erase the answers and leave")
+    def post(self, request: Request) -> Response:
+        withdrawal.withdraw(str(request.auth))
+        return Response(state_of(holder(request)))
+
+
+class NextTask(Work):
+    @extend_schema(
+        summary="Start the next task of the study, where it allows more than one",
+        request=None,
+        responses={201: OpenApiTypes.OBJECT} | REFUSED,
+    )
+    def post(self, request: Request) -> Response:
+        participation = mine(request)
+        worker = participation.worker
+        following = seats.join(
+            participation.study_id,
+            worker.key,
+            worker.platform,
+            worker.kind,
+            browser=participation.browser,
+        )
+        return Response(holding(following), status=HTTPStatus.CREATED)
+
+
+def holding(participation: Participation) -> dict[str, Any]:
+    """Return the reply to a new participant: token and state."""
+    return {
+        "token": participation.token,
+        "participation": participation.pseudonym,
+        "state": state_of(participation),
+    }

@@ -1,0 +1,219 @@
+"""JSON bodies that participants send: their shape for the document, and their form fields.
+
+The kinds of answers (tasks/answers/) read those fields, as they do for a page.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+from annotation.models import Arm, ExitAnswers, Kind, ModelRun
+from annotation.participation.forms import MAX_EXIT_ANSWER
+from tasks.spans import QUESTION
+
+MAX_KEY, MAX_INTEGER = 2**63 - 1, 2**31 - 1
+# Python's default message would repeat what was sent, even if it is not text.
+UNKNOWN = {"invalid_choice": "Expected one of the documented values."}
+
+
+class Body(serializers.Serializer):
+    """An object with exactly these fields, so that a misspelt one is never ignored."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            unknown = sorted(set(data) - set(self.fields))
+            if unknown:
+                known = ", ".join(self.fields) or "none"
+                raise serializers.ValidationError(
+                    {ascii(name)[1:-1]: [f"There is no such field; known: {known}."]
+                     for name in unknown}
+                )  # fmt: skip
+        return super().to_internal_value(data)
+
+
+def verbatim(**options: Any) -> serializers.CharField:
+    """Return a field for a text that is stored exactly as sent."""
+    return serializers.CharField(trim_whitespace=False, allow_blank=True, **options)
+
+
+class SpanBody(Body):
+    segment = serializers.IntegerField(
+        min_value=QUESTION, max_value=MAX_KEY, help_text="0, 1, ...; -1 for the question"
+    )
+    start = serializers.IntegerField(min_value=0, max_value=MAX_KEY, help_text="code points")
+    end = serializers.IntegerField(min_value=0, max_value=MAX_KEY, help_text="exclusive")
+
+
+class AnswerFields(Body):
+    """The fields of the task's kind of answer, or `no_answer` alone."""
+
+    label = verbatim(required=False, help_text="the name of a label")
+    option = serializers.IntegerField(
+        required=False, min_value=0, max_value=MAX_KEY, help_text="its place in the list, from 0"
+    )
+    options = serializers.ListField(
+        child=serializers.IntegerField(min_value=0, max_value=MAX_KEY), required=False
+    )
+    number = verbatim(required=False, help_text="plain digits, such as 3.5")
+    text = verbatim(required=False, help_text="a short or long text")
+    spans = serializers.ListField(child=SpanBody(), required=False)
+    typed = serializers.ListField(
+        child=verbatim(),
+        required=False,
+        help_text="texts that stand in the example, in place of spans",
+    )
+    no_answer = serializers.BooleanField(required=False)
+    gives_up = serializers.BooleanField(
+        required=False, help_text="of models alone: no valid output; an empty answer is stored"
+    )
+
+
+class AnswerBody(Body):
+    turn = serializers.IntegerField(
+        min_value=0, max_value=MAX_KEY, help_text="`question.turn` of the state"
+    )
+    answer = AnswerFields()
+
+
+class ConsentBody(Body):
+    agree = serializers.BooleanField()
+
+
+class ComprehensionBody(Body):
+    answers = serializers.ListField(
+        child=serializers.IntegerField(min_value=0, max_value=MAX_KEY),
+        help_text="for each question the place of the chosen option, from 0",
+    )
+
+
+class OwnBody(Body):
+    answers = serializers.DictField(
+        child=verbatim(), help_text="id of each question -> its answer; one may be left out"
+    )
+
+
+class ContinueBody(Body):
+    leaving = serializers.ChoiceField(
+        ["reveal", "review", "instructions"], error_messages=UNKNOWN,
+        help_text="the step that is left: asked a second time nothing happens",
+    )  # fmt: skip
+
+
+class QuestionnaireBody(Body):
+    """All fields are optional."""
+
+    seen_before = serializers.ChoiceField(
+        ExitAnswers.SeenBefore.values, required=False, error_messages=UNKNOWN
+    )
+    ai_used = serializers.ChoiceField(
+        ExitAnswers.SeenBefore.values, required=False, error_messages=UNKNOWN
+    )
+    tools = verbatim(required=False, max_length=MAX_EXIT_ANSWER)
+    comments = verbatim(required=False, max_length=MAX_EXIT_ANSWER)
+
+
+class ModelBody(Body):
+    name = serializers.CharField(max_length=200, help_text="as its provider calls it")
+    revision = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    prompt_hash = serializers.RegexField(
+        r"\A[0-9a-f]{64}\Z", help_text="SHA-256 of the template, in hexadecimal digits",
+        error_messages={"invalid": "Expected 64 hexadecimal digits in small letters."},
+    )  # fmt: skip
+
+
+class ScenarioBody(Body):
+    task = serializers.CharField(max_length=60)
+    shots = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER)
+    split = serializers.IntegerField(
+        min_value=1, max_value=MAX_INTEGER, required=False, allow_null=True,
+        help_text="number of the training split; none at zero shots",
+    )  # fmt: skip
+    arm = serializers.ChoiceField(
+        Arm.values, required=False, allow_blank=True, error_messages=UNKNOWN
+    )
+
+
+class JoinBody(Body):
+    kind = serializers.ChoiceField(
+        Kind.values, required=False, error_messages=UNKNOWN,
+        help_text="simulated and model need the token of a researcher with the scope run",
+    )  # fmt: skip
+    arrival = verbatim(
+        required=False, help_text="as the landing page gave it: a repeated join is one"
+    )
+    model = ModelBody(required=False)
+    scenario = ScenarioBody(required=False, help_text="where the model takes its seat")
+    replicate = serializers.IntegerField(
+        min_value=1, max_value=MAX_INTEGER, required=False, help_text="of a model: 1 unless given"
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Require a model's description and place for models, and refuse them for others."""
+        for name in ("model", "scenario"):
+            if (name in attrs) != (attrs.get("kind") == Kind.MODEL):
+                raise serializers.ValidationError(
+                    {name: ["Expected for the kind model, and only then."]}
+                )
+        return attrs
+
+
+class RunBody(Body):
+    """How a model's run went (annotation/models/model_annotator.py)."""
+
+    template = verbatim(max_length=100_000, help_text="the text whose hash was given at join")
+    harness = verbatim(required=False, max_length=100, help_text="program and version")
+    examples = serializers.ChoiceField(ModelRun.Examples.values, error_messages=UNKNOWN)
+    context = serializers.ChoiceField(ModelRun.Context.values, error_messages=UNKNOWN)
+    temperature = serializers.FloatField(
+        required=False, allow_null=True, min_value=0, max_value=100
+    )
+    seed = serializers.IntegerField(
+        required=False, allow_null=True, min_value=-MAX_KEY, max_value=MAX_KEY
+    )
+    retries = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER)
+    input_tokens = serializers.IntegerField(min_value=0, max_value=MAX_KEY)
+    output_tokens = serializers.IntegerField(min_value=0, max_value=MAX_KEY)
+    cost_usd = serializers.DecimalField(
+        max_digits=12, decimal_places=6, min_value=0, required=False, allow_null=True
+    )
+    answers = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER)
+    invalid = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER)
+    refusals = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER)
+    seconds = serializers.FloatField(min_value=0, max_value=1e9)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["invalid"] > attrs["answers"]:
+            raise serializers.ValidationError({"invalid": ["Expected at most as many as answers."]})
+        return attrs
+
+
+def fields_of(answer: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields of the page's form for that validated answer (AnswerFields)."""
+    fields = {name: answer[name] for name in ("label", "number", "text") if name in answer}
+    if "option" in answer:
+        fields["option"] = str(answer["option"])
+    for place in answer.get("options", ()):
+        fields[f"option-{place}"] = "1"
+    if answer.get("typed"):
+        fields["typed"] = "\n".join(answer["typed"])
+    if answer.get("no_answer"):
+        fields["no_answer"] = "1"
+    if answer.get("gives_up"):
+        fields["gives_up"] = "1"
+    if answer.get("spans"):
+        payload = {
+            "v": 1,
+            "no_answer": answer.get("no_answer", False),
+            "spans": [_place(span) for span in answer["spans"]],
+        }
+        fields["answer"] = json.dumps(payload, separators=(",", ":"))
+    return fields
+
+
+def _place(span: Mapping[str, int]) -> dict[str, Any]:
+    where: dict[str, Any] = {"field": "context", "index": span["segment"]}
+    if span["segment"] == QUESTION:
+        where = {"field": "question"}
+    return where | {"start": span["start"], "end": span["end"]}

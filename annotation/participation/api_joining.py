@@ -1,0 +1,157 @@
+"""Joining a study by program: the content of its landing page, and a seat.
+
+Simulated annotators and models join with a researcher's token; each kind has separate seats.
+Programs may take a seat for people, by the open link or a personal link, only where the design
+allows it (steps/channels.py).
+"""
+
+from http import HTTPStatus
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotAuthenticated, Throttled
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.models import Channel, Kind, Participation, Scenario, Study
+from annotation.participation import api_bodies as bodies
+from annotation.participation.api import Spoken, Unfit, holding, read
+from annotation.participation.landing import landing_page
+from annotation.protocol import channels
+from annotation.recruitment import refusals, start_limit
+from annotation.recruitment.doors import door_at
+from annotation.recruitment.links import ModelDoor, OpenLink, Seated, SimulatedLink
+from annotation.web import access
+from annotation.web.authentication import PerHolder, TokenAuthentication
+from annotation.web.problems import MEDIA_TYPE, problem
+
+TOLD = (
+    "title", "by", "training", "screening", "test", "words", "minutes", "rate",
+    "idle_limit_hours", "state",
+)  # fmt: skip
+
+
+class PerResearcher(PerHolder):
+    """Requests with a researcher's token are counted; visitors are counted only at Start."""
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        return access.token_of(request) is None or super().allow_request(request, view)
+
+
+class Join(Spoken):
+    """A study's link, by the code in its address."""
+
+    authentication_classes = [TokenAuthentication]
+    permission_classes: list[type] = []  # open to all visitors, like its page
+    throttle_classes = [PerResearcher]
+
+    @extend_schema(
+        summary="What the landing page of a study says", responses={200: OpenApiTypes.OBJECT}
+    )
+    def get(self, request: Request, code: str) -> Response:
+        arrival = by_own_link(request, code)
+        page = landing_page(arrival, arrival.begun())
+        return Response(
+            {name: page[name] for name in TOLD}
+            | {
+                "what": [card.description for card in page["what"]],
+                "sentence": str(page["sentence"]),
+                "arrival": page["ticket"],
+            }
+        )
+
+    @extend_schema(
+        summary="Take a seat",
+        description="201 with the token of the participation, 200 for one that is there already."
+        " 403 `people_use_pages` for the seat of a person, unless the design allows programs.",
+        request=bodies.JoinBody,
+        responses={
+            200: OpenApiTypes.OBJECT, 201: OpenApiTypes.OBJECT, 409: OpenApiTypes.OBJECT,
+            422: OpenApiTypes.OBJECT,
+        },
+    )  # fmt: skip
+    def post(self, request: Request, code: str) -> Response:
+        sent = read(bodies.JoinBody, request)
+        arrival = by_own_link(request, code, sent.get("arrival", ""))
+        kind, model = sent.get("kind", arrival.kind), None
+        if kind != arrival.kind:
+            arrival, model = _for_researcher(request, arrival, kind, sent)
+        channels.check(Channel.API, kind, arrival.study)
+        known = arrival.begun() or arrival.ended()
+        try:
+            participation = _seated(arrival)
+        except refusals.RecruitmentError as refusal:
+            if refusal.code == "busy":
+                raise Throttled(start_limit.WINDOW, str(refusal)) from None
+            told = problem(HTTPStatus.CONFLICT, refusal.code, str(refusal))
+            return Response(told, status=HTTPStatus.CONFLICT, content_type=MEDIA_TYPE)
+        if model is not None:
+            model.note(participation.worker)
+        was_known = known is not None and known.pk == participation.pk
+        return Response(
+            holding(participation), status=HTTPStatus.OK if was_known else HTTPStatus.CREATED
+        )
+
+
+def by_own_link(request: Request, code: str, ticket: str = "") -> access.Arrival:
+    """Return the arrival by a link that Handful gave out; 404 for an unknown link.
+
+    A platform's link needs a platform id, which programs are not asked for: it raises
+    channels.PeopleUsePages, or Unfit where the design allows programs.
+    """
+    door = door_at(code)
+    if door is not None and not isinstance(door, OpenLink):
+        channels.check(Channel.API, door.kind, door.study)
+        raise Unfit({"code": ["This link is a platform's: people arrive by it on its page alone."]})
+    return access.arrival(request._request, code, ticket)
+
+
+def _for_researcher(
+    request: Request, arrival: access.Arrival, kind: str, sent: dict[str, Any]
+) -> tuple[access.Arrival, Seated | None]:
+    """Return the arrival of a simulated annotator or model, joined with a researcher's token.
+
+    Raises NotAuthenticated, PermissionDenied, Unfit, and Http404 for another researcher's study.
+    """
+    if access.token_of(request) is None:
+        raise NotAuthenticated("A researcher's token with the scope run is needed for that kind.")
+    study = access.study_of(request, arrival.study.name, "own")
+    if type(arrival.door) is not OpenLink or kind == Kind.PERSON:
+        raise Unfit({"kind": [f"Nobody of the kind {kind} comes by this link."]})
+    visitor = request._request
+    if kind == Kind.SIMULATED and not study.rehearsal:
+        raise Unfit({"kind": ["Simulated annotators live in rehearsals alone."]})
+    if kind == Kind.SIMULATED:
+        code = study.simulated_link_code
+        ticket = sent.get("arrival", "")
+        return access.Arrival(visitor, SimulatedLink(study), code, ticket), None
+    model = Seated(
+        scenario=_scenario(study, sent["scenario"]),
+        replicate=sent.get("replicate", 1),
+        **{"revision": ""} | sent["model"],
+    )
+    door = ModelDoor(model.scenario, model.identity)
+    return access.Arrival(visitor, door, study.link_code), model
+
+
+def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
+    """Return the requested scenario. Raises Unfit."""
+    scenario = study.scenarios.filter(
+        task__name=wanted["task"], shots=wanted["shots"], split_number=wanted.get("split"),
+        arm=wanted.get("arm", ""),
+    ).select_related("study", "task").first()  # fmt: skip
+    if scenario is None:
+        raise Unfit({"scenario": ["This study has no such scenario: task, shots, split and arm."]})
+    return scenario
+
+
+def _seated(arrival: access.Arrival) -> Participation:
+    """Seat the arrival, or return its ended participation. Raises RecruitmentError."""
+    try:
+        return arrival.start(in_browser=False)
+    except refusals.RecruitmentError:
+        ended = arrival.ended()
+        if ended is None or not arrival.owns(ended):
+            raise
+        return ended

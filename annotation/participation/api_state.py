@@ -1,0 +1,267 @@
+"""The state of a participation as JSON, from the functions that build its page.
+
+Gold enters only through `_revealed`, from a page with a reveal: an answered turn of a training step
+(docs/protocol.md#invariants).
+"""
+
+from typing import Any
+
+from annotation.models import (
+    MAY_RESUME,
+    ExitAnswers,
+    OwnAnswer,
+    Participation,
+    Scenario,
+    Status,
+    Step,
+    Turn,
+)
+from annotation.participation.reveal import Reveal, reveal_page
+from annotation.participation.state import (
+    instructions_of,
+    next_instructions,
+    page_outside_turns,
+    turn_page,
+)
+from annotation.participation.turn import TurnPage
+from annotation.protocol import comprehension, own_questions, training_step, upstream_step
+from annotation.protocol.training_review import Mistake
+from annotation.recruitment import refusals
+from annotation.recruitment.doors import Exit
+from annotation.study import gates
+from annotation.web import access
+from tasks.answers.number import written
+from tasks.cards import Card, Help
+from tasks.spans import GivenAnswer
+
+DECLINED = "declined"
+# Values of `step`; "gone" has its reason in `status`.
+STEPS = (
+    "consent", "own_questions", "instructions", "comprehension", "question", "reveal", "review",
+    "waiting", "between", "finished", "gone", DECLINED,
+)  # fmt: skip
+
+
+def state_of(participation: Participation, turn: Turn | None = None) -> dict[str, Any]:
+    """Return the state of the participation; `turn` is its latest, if loaded. Writes nothing."""
+    access.speak_to(participation)
+    about = {
+        "participation": participation.pseudonym,
+        "kind": participation.kind,
+        "status": participation.status,
+    }
+    if participation.status != Status.WORKING:
+        return about | _outside(participation)
+    turn = turn or participation.latest_turn()
+    if turn is None:
+        return about | _outside(participation)
+    if card := upstream_step.card_shown_after(participation, turn):
+        shown = _instructions(participation.scenario, next_instructions(participation, card))
+        return about | {"step": "instructions", "leads_to": "continue"} | shown
+    return about | _at_turn(participation, turn_page(participation, turn))
+
+
+def record_of(participation: Participation) -> dict[str, Any]:
+    """Return all answers of this participation in order, with gold where it was revealed.
+
+    It contains nothing beyond earlier replies, so that a program can continue after a crash.
+    """
+    access.speak_to(participation)
+    scenario = participation.scenario
+    turns = participation.turns.filter(answer__isnull=False).order_by("pk")
+    answered: list[dict[str, Any]] = []
+    for turn in turns.select_related("example", "answer").prefetch_related("answer__spans"):
+        card, given = turn.card, turn.answer.as_given()
+        page = TurnPage(
+            card, turn.example, Step.TRAINING if turn.is_revealed else turn.step,
+            turn.position + 1, len(participation.order_of(turn.step)), str(turn.pk), "", "",
+            scenario.shows_help_examples,
+        )  # fmt: skip
+        told = {
+            "task": task_of(card, page.shows_examples),
+            "question": _question(page),
+            "answer": _given(given),
+        }
+        if turn.is_revealed:
+            compared = training_step.reveal(turn)
+            told["reveal"] = _revealed(reveal_page(card, turn.example, given, compared))
+        answered.append(told)
+    first = instructions_of(scenario, upstream_step.first_card(participation))
+    lead = _instructions(scenario, first) if participation.turns.exists() else None
+    return {"lead": lead, "answered": answered}
+
+
+def declined(way_out: Exit | None) -> dict[str, Any]:
+    """Return the state of an arrival that declined; it has no participation."""
+    return {"step": DECLINED} | _exit(way_out)
+
+
+def _outside(participation: Participation) -> dict[str, Any]:
+    """Return the state of pages before the first and after the last turn."""
+    page, study = page_outside_turns(participation), participation.study
+    step = page["stage"]
+    if step == "consent":
+        return {
+            "step": step, "consent": study.consent_text, "ethics_contact": study.ethics_contact,
+        }  # fmt: skip
+    if step == "own_questions":
+        return {"step": step, "questions": _own(participation, OwnAnswer.Moment.BEFORE)}
+    if step == "instructions":
+        shown = _instructions(participation.scenario, page)
+        if not comprehension.is_open(participation):
+            return {"step": step, "leads_to": "begin"} | shown
+        asked = gates.parse(study.comprehension_questions)
+        questions = [{"text": one.text, "options": list(one.options)} for one in asked]
+        return {
+            "step": "comprehension", **shown,
+            "questions": questions, "attempts_left": page["attempts_left"],
+        }  # fmt: skip
+    if step == "waiting":
+        until = page["until"]
+        return {"step": step, "until": until.isoformat() if until else None}
+    ended: dict[str, Any] = {"step": step} | _exit(page.get("exit"))
+    if step == "gone":
+        ended |= {
+            "reason": str(page["reason"]),
+            "may_resume": participation.status in MAY_RESUME,
+        }
+    if step == "finished":
+        ended |= _finished(participation, page)
+    return ended
+
+
+def _finished(participation: Participation, page: dict[str, Any]) -> dict[str, Any]:
+    study = participation.study
+    answered = ExitAnswers.objects.filter(participation=participation).exists()
+    return {
+        "answered": page["answered"],
+        "asks_questions": study.exit_questionnaire and not answered,
+        "own_questions": _own(participation, OwnAnswer.Moment.AFTER),
+        "next_task": refusals.next_task_is_offered(participation),
+    }
+
+
+def _own(participation: Participation, moment: str) -> list[dict[str, Any]]:
+    """Return the study's custom questions of that moment, while they are open."""
+    return [
+        {
+            "id": question.id, "text": question.text, "kind": question.kind,
+            "required": question.is_required, "options": list(question.options),
+        }
+        for question in own_questions.asked(participation, moment)
+    ]  # fmt: skip
+
+
+def _exit(way_out: Exit | None) -> dict[str, Any]:
+    if way_out is None:
+        return {"exit": None}
+    return {"exit": {"code": way_out.code, "url": way_out.url, "platform": way_out.platform}}
+
+
+def _instructions(scenario: Scenario, page: dict[str, Any]) -> dict[str, Any]:
+    counts = ("training_total", "screening_total", "test_total")
+    return {
+        "scenario": {"shots": scenario.shots, "split": scenario.split_number},
+        "task": task_of(page["card"], page["show_examples"]),
+        **{count: page[count] for count in counts},
+    }
+
+
+def task_of(card: Card, shows_examples: bool) -> dict[str, Any]:
+    """Return what annotators see of the task, in the instructions and at each example."""
+    limits = {"lowest": card.lowest, "highest": card.highest, "step": card.step}
+    return {
+        "title": card.title,
+        "description": card.description,
+        "instructions": card.instructions,
+        "submit_hint": card.submit_hint,
+        "help": [_help(window, shows_examples) for window in card.help_windows],
+        "labels": [{"name": one.name, "definition": one.definition} for one in card.labels],
+        "answer": {
+            "kind": card.answered_by,
+            "no_answer": card.no_answer,
+            "typed": card.typed,
+            "max_spans": card.max_spans,
+            "question_selectable": card.question_selectable,
+            "tokens": card.granularity,
+            **{name: None if value is None else written(value) for name, value in limits.items()},
+            "unit": card.unit or "",
+            "longest": card.longest_text or None,
+            "words": list(card.words),
+        },
+        "language": card.language,
+        "direction": card.direction,
+    }
+
+
+def _help(window: Help, shows_examples: bool) -> dict[str, str]:
+    return {
+        "title": window.title,
+        "definition": window.definition,
+        "example": window.example if shows_examples else "",
+    }
+
+
+def _at_turn(participation: Participation, page: TurnPage) -> dict[str, Any]:
+    scenario = participation.scenario
+    shown: dict[str, Any] = {
+        "step": page.state,
+        "scenario": {"shots": scenario.shots, "split": scenario.split_number},
+        "task": task_of(page.card, page.shows_examples),
+        "question": _question(page),
+    }
+    if page.review:
+        shown["review"] = [_mistake(mistake) for mistake in page.review]
+    elif page.reveal is not None:
+        shown |= {"answer": _given(page.reveal.answer), "reveal": _revealed(page.reveal)}
+    return shown
+
+
+def _question(page: TurnPage) -> dict[str, Any]:
+    """Return the example: its texts, question, choices and position."""
+    # Attention checks are not marked: participants must not recognise them.
+    step = Step.ANNOTATION if page.step == Step.CHECK else page.step
+    return {
+        "turn": int(page.key),
+        "step": step,
+        "number": page.number,
+        "total": page.total,
+        "segments": [{"name": one.name, "text": one.text} for one in page.segments],
+        "question": page.question,
+        "asked": page.asked.name if page.asked else "",
+        "options": list(page.example.options),
+    }
+
+
+def _given(given: GivenAnswer) -> dict[str, Any]:
+    """Return an answer as stored."""
+    return {
+        "spans": [span._asdict() for span in given.spans],
+        "label": given.label,
+        "values": list(given.values),
+        "no_answer": given.no_answer,
+        "texts": given.texts,
+    }
+
+
+def _revealed(reveal: Reveal) -> dict[str, Any]:
+    compared = reveal.comparison
+    return {
+        "gold": list(reveal.gold),
+        # Answers without a verdict have no score either: the page only compares them.
+        "s1": None if reveal.verdict == "compare" else compared.s1,
+        "verdict": reveal.verdict,
+        **{name: list(getattr(compared, name)) for name in ("right", "missed", "extra", "partial")},
+        "also_accepted": list(reveal.also_accepted),
+        "explanation": reveal.explanation,
+        "rule": _help(reveal.rule, shows_examples=False) if reveal.rule else None,
+    }
+
+
+def _mistake(mistake: Mistake) -> dict[str, Any]:
+    return {
+        "kind": mistake.kind,
+        "count": mistake.count,
+        "instances": [{"given": one.given, "gold": list(one.gold)} for one in mistake.instances],
+        "rules": [rule.title for rule in mistake.rules],
+    }

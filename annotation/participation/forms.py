@@ -1,0 +1,161 @@
+"""The forms of the annotator's pages, except the answer (tasks/spans.py reads that)."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.http import Http404, QueryDict
+from django.utils.translation import gettext, gettext_lazy, ngettext
+
+from annotation.models import ExitAnswers, Study
+from annotation.protocol.own_questions import EXIT_QUESTIONS
+from annotation.study import gates
+from annotation.study.own_questions import CHOICE, NUMBER, OwnQuestion
+from annotation.web.fields import PageForm, TextField, WholeNumberField
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise as StrPromise
+
+MAX_EXIT_ANSWER = 2000  # characters
+TOO_LONG = gettext_lazy("Please keep each answer under %(limit_value)s characters.")
+UNASKED = {"invalid_choice": gettext_lazy("Please choose one of the answers shown.")}
+
+
+class ConsentForm(forms.Form):
+    """Yes or no; the template has the buttons."""
+
+    agree = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")])
+
+
+class ComprehensionForm(PageForm):
+    """The comprehension questions, each with its options."""
+
+    key = "questions"
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        questions = gates.parse(study.comprehension_questions)
+        for number, question in enumerate(questions, start=1):
+            self.fields[f"question-{number}"] = forms.ChoiceField(
+                label=f"{number}. {question.text}",
+                choices=[(str(place), option) for place, option in enumerate(question.options)],
+                widget=forms.RadioSelect,
+                error_messages={"required": gettext_lazy("Please answer this question.")},
+            )
+
+    def mark(self, wrong: Iterable[int]) -> None:
+        """Mark these questions as answered incorrectly."""
+        for number in wrong:
+            self.add_error(f"question-{number}", gettext("This was not right: please check again."))
+
+    def sentence(self) -> str:
+        """Return a sentence naming the questions to review."""
+        numbers = ", ".join(name.removeprefix("question-") for name in self.errors)
+        return ngettext(
+            "Please check question %(numbers)s and the instructions above again.",
+            "Please check questions %(numbers)s and the instructions above again.",
+            len(self.errors),
+        ) % {"numbers": numbers}
+
+
+SEEN_BEFORE = [
+    (ExitAnswers.SeenBefore.NO, gettext_lazy("No")),
+    (ExitAnswers.SeenBefore.YES, gettext_lazy("Yes")),
+    (ExitAnswers.SeenBefore.UNSURE, gettext_lazy("Not sure")),
+]
+
+
+def _choice(label: "StrPromise") -> forms.ChoiceField:
+    return forms.ChoiceField(
+        label=label,
+        choices=SEEN_BEFORE,
+        required=False,
+        widget=forms.RadioSelect,
+        error_messages=UNASKED,
+    )
+
+
+def _text(label: "StrPromise", rows: int) -> TextField:
+    return TextField(
+        label=label,
+        required=False,
+        max_length=MAX_EXIT_ANSWER,
+        widget=forms.Textarea({"rows": rows}),
+        error_messages={"max_length": TOO_LONG},
+    )
+
+
+class OwnForm(PageForm):
+    """Custom questions of the study; field names are `own-` and their id."""
+
+    key = "own"
+
+    def __init__(self, questions: Iterable[OwnQuestion], *args: Any):
+        super().__init__(*args)
+        for question in questions:
+            self.fields[f"own-{question.id}"] = _own_field(question)
+
+    def own(self) -> dict[str, str]:
+        """Return id of a question -> answer, of a valid form."""
+        return {
+            name.removeprefix("own-"): "" if value is None else str(value)
+            for name, value in self.cleaned_data.items()
+            if name.startswith("own-")
+        }
+
+
+def _own_field(question: OwnQuestion) -> forms.Field:
+    """Return the form field for its kind, with the researcher's texts unchanged."""
+    required = gettext_lazy("Please answer this question.")
+    # Translators: a question that cannot be left out.
+    mark = gettext(" (required)") if question.is_required else ""
+    common: dict[str, Any] = {"label": question.text + mark, "required": question.is_required}
+    if question.kind == CHOICE:
+        return forms.ChoiceField(
+            choices=[(option, option) for option in question.options],
+            widget=forms.RadioSelect,
+            error_messages=UNASKED | {"required": required},
+            **common,
+        )
+    if question.kind == NUMBER:
+        number = gettext_lazy("Please write a number in digits, such as 30.")
+        return forms.RegexField(
+            r"-?[0-9]{1,9}([.,][0-9]{1,6})?",
+            widget=forms.TextInput({"inputmode": "decimal"}),
+            error_messages={"invalid": number, "required": required},
+            **common,
+        )
+    return TextField(
+        max_length=MAX_EXIT_ANSWER,
+        widget=forms.Textarea({"rows": 2}),
+        error_messages={"max_length": TOO_LONG, "required": required},
+        **common,
+    )
+
+
+class ExitForm(OwnForm):
+    """The questions at the end: the optional ones of this form, and the study's custom ones."""
+
+    key = "exit"
+    seen_before = _choice(gettext_lazy("Had you seen these texts or this task before?"))
+    ai_used = _choice(gettext_lazy("Did you use an AI tool, such as a chatbot?"))
+    tools = _text(gettext_lazy("Which tools or people helped you, if any?"), rows=2)
+    comments = _text(gettext_lazy("Is there anything else that you would like to tell us?"), rows=3)
+
+    def __init__(self, asks: bool, questions: Iterable[OwnQuestion], *args: Any):
+        super().__init__(questions, *args)
+        if not asks:
+            for name in EXIT_QUESTIONS:
+                del self.fields[name]
+
+
+class _TurnForm(forms.Form):
+    turn = WholeNumberField(min_value=0)
+
+
+def turn_of(sent: QueryDict) -> int:
+    """Return the turn's number in a page's form, or raise 404."""
+    form = _TurnForm(sent)
+    if not form.is_valid():
+        raise Http404
+    return form.cleaned_data["turn"]

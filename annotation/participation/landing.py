@@ -1,0 +1,140 @@
+"""Context of a study's landing page: the study, and Start, or why there is no seat."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext
+
+from annotation.models import Kind, Participation, Study
+from annotation.pay import promises
+from annotation.recruitment import refusals
+from annotation.recruitment.links import COOKIE_AGE
+from annotation.study import cross_task, minutes
+from annotation.web.access import Arrival
+from tasks.answer_keys import ANSWERS
+from tasks.cards import Card
+
+REFUSED = "refused"  # name and salt of the cookie
+
+
+def landing_page(
+    arrival: Arrival, begun: Participation | None = None, code: str = ""
+) -> dict[str, Any]:
+    """Return the context of participation/landing.html; `begun` is the visitor's participation.
+
+    `code` is the reason for having no seat, if known. State found by an unverified id is shown only
+    in the browser that began it.
+    """
+    study, door = arrival.study, arrival.door
+    state = code or arrival.refusal() or "open"
+    may_start = state in ("open", "busy")
+    ended = None if begun or may_start else arrival.ended()
+    if any(theirs and not arrival.owns(theirs) for theirs in (begun, ended)):
+        begun, ended, state, may_start = None, None, "elsewhere", False
+    has_submission = bool(arrival.who and arrival.who.submission)
+    way_out = None
+    is_refused = not (begun or ended or may_start or state == "elsewhere")
+    if is_refused:
+        outcome = "incompatible_device" if state == "device" else "study_full"
+        way_out = door.exit(outcome, arrival.who, "")
+    start_url = reverse("start", args=[arrival.code])
+    minutes = {scenario.estimated_minutes for scenario in study.scenarios.all()} or {0}
+    return {
+        "title": study.title,
+        **what_it_asks(study),
+        "minutes": max(minutes),
+        # Only if the duration depends on the seat.
+        "minutes_range": in_range(minutes) if len(minutes) > 1 else "",
+        "rate": promises.promise(study, minutes),
+        "idle_limit_hours": study.idle_limit_hours,
+        "preview": arrival.is_preview,
+        "state": "open" if begun or may_start else state,
+        "sentence": refusals.NO_SEAT.get(state, ""),
+        "resume_url": reverse("work", args=[begun.token]) if begun and not has_submission else "",
+        # Pressing Continue stores another submission, or the next part: GET writes nothing.
+        "goes_on_by_post": bool(begun and has_submission),
+        "ended_url": reverse("work", args=[ended.token]) if ended else "",
+        "exit": way_out,
+        # The page repeats it by POST, which counts it: GET writes nothing.
+        "refused": state if is_refused and not arrival.is_preview else "",
+        "refused_url": reverse("refused", args=[arrival.code]),
+        "start_url": f"{start_url}?{arrival.query}" if arrival.query else start_url,
+        "ticket": arrival.ticket,
+    }
+
+
+def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse) -> None:
+    """Count a refusal of this arrival by the landing page: each reason once for each browser.
+
+    The cookie stores the reasons, only for the addresses of this link, and no identity.
+    """
+    state = landing_page(arrival, arrival.begun())["refused"]
+    if not state or arrival.kind != Kind.PERSON:
+        return
+    why = refusals.counted_reason(arrival.study, arrival.key, state, arrival.door.scenarios())
+    counted = (request.get_signed_cookie(REFUSED, "", salt=REFUSED) or "").split()
+    if not why or why in counted:
+        return
+    refusals.count(arrival.study, why)
+    response.set_signed_cookie(
+        REFUSED,
+        " ".join([*counted, why]),
+        salt=REFUSED,
+        path=reverse("landing", args=[arrival.code]),
+        max_age=COOKIE_AGE,
+        httponly=True,
+        secure=settings.HTTPS,
+        samesite="Lax",
+    )
+
+
+def what_it_asks(study: Study) -> dict[str, Any]:
+    """Return the number and size of examples, as ranges since the seat determines the task."""
+    loads = minutes.workloads(study, list(study.tasks.all()))
+    # Neither the unseen task nor the arm of a cross-task study is revealed.
+    cards = [load.task.card for load in loads]
+    cards += [task.card for task in cross_task.trained_first(study)]
+    trained = [load.training + more for load in loads for more in {0, load.upstream}]
+    counts = {
+        "training": [number for number in trained if number],
+        "screening": [load.screening for load in loads if load.screening],
+        "test": [load.test for load in loads],
+        "words": [
+            roughly(words)
+            for load in loads
+            for words in (load.words, *[load.upstream_words] * bool(load.upstream))
+        ],
+        "labels": [len(card.labels) for card in cards if card.labels],
+    }
+    return {
+        "what": sorted({card.description: card for card in cards}.values(), key=_description),
+        "always_trains": all(trained),
+        "by": sorted({card.answered_by for card in cards}, key=ANSWERS.index),
+        **{name: in_range(numbers) for name, numbers in counts.items()},
+        # The larger number selects the plural form: "10 to 30 examples".
+        "most": {name: max(numbers, default=0) for name, numbers in counts.items()},
+    }
+
+
+def _description(card: Card) -> str:
+    return card.description
+
+
+def in_range(numbers: Iterable[int]) -> str:
+    """Return text such as "20", or "20 to 30"; empty without numbers."""
+    ordered = sorted(numbers)
+    if not ordered:
+        return ""
+    least, most = ordered[0], ordered[-1]
+    if least == most:
+        return f"{least}"
+    return gettext("%(least)s to %(most)s") % {"least": least, "most": most}
+
+
+def roughly(words: int) -> int:
+    """Round a number of words: 23 is 25, 187 is 200."""
+    step = 5 if words < 50 else 10 if words < 100 else 50
+    return max(step * round(words / step), 5)

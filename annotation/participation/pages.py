@@ -1,0 +1,392 @@
+"""The annotator's pages: a study's landing page, and one address for everything after Start.
+
+GET /work/<token>/ shows the current state of the participation; each POST performs one step and
+returns the new state: with htmx as a fragment, else by a redirect.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.core import signing
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.vary import vary_on_headers
+from django_htmx.http import HttpResponseClientRedirect
+
+from annotation.models import Answer, OwnAnswer, Participation, Status, Turn
+from annotation.participation import try_out
+from annotation.participation.forms import ComprehensionForm, ConsentForm, OwnForm, turn_of
+from annotation.participation.landing import count_refusal, landing_page
+from annotation.participation.state import (
+    card_of_visit,
+    exit_form,
+    next_instructions,
+    own_data_file,
+    page_outside_turns,
+    tried,
+    turn_page,
+)
+from annotation.privacy import withdrawal
+from annotation.protocol import (
+    active_time,
+    answering,
+    comprehension,
+    own_questions,
+    qualification,
+    training_step,
+    upstream_step,
+)
+from annotation.recruitment import consent as consent_step
+from annotation.recruitment import refusals, registry, seats, start_limit
+from annotation.recruitment.doors import Exit, NotAdmitted
+from annotation.web import access
+from annotation.web.fields import PageForm, by_key
+from annotation.web.wording import of_scripts, translated
+from tasks.spans import AnswerError
+
+
+def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
+    """Decorate a page for these methods, in the language of the study, never cached.
+
+    The Back button must not restore an answered question. After "No, I do not take part" it leads
+    to an address without a participation.
+    """
+
+    def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        answer = require_http_methods(methods)(view)
+
+        @wraps(view)
+        def guarded(request: access.PageRequest, *args: str, **kwargs: str) -> HttpResponse:
+            with access.in_study_language():
+                try:
+                    return answer(request, *args, **kwargs)
+                except NotAdmitted as refused:
+                    context = {"reason": refused}
+                    return render(request, "participation/not_admitted.html", context, status=403)
+                except (Http404, Participation.DoesNotExist, Turn.DoesNotExist):
+                    translation.activate(access.language_of(request))
+                    return render(request, "participation/nothing_here.html", status=404)
+
+        return never_cache(vary_on_headers("HX-Request")(guarded))
+
+    return decorated
+
+
+@worker_page("GET")
+def landing(request: access.PageRequest, code: str) -> HttpResponse:
+    """Show topic, duration and pay; Start, or why there is no seat."""
+    arrival = access.arrival(request, code)
+    return _landing(request, arrival, arrival.begun())
+
+
+def _landing(
+    request: access.PageRequest,
+    arrival: access.Arrival,
+    begun: Participation | None = None,
+    refused: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    context = {"study": arrival.study, "landing": landing_page(arrival, begun, refused)}
+    return render(request, "participation/landing.html", context, status=status)
+
+
+@worker_page("POST")
+def start(request: access.PageRequest, code: str) -> HttpResponse:
+    """Take a seat, or show why there is none."""
+    arrival = access.arrival(request, code, request.POST.get("arrival", ""))
+    try:
+        participation = arrival.start()
+    except refusals.RecruitmentError as refusal:
+        if refusal.code == "busy":
+            return _busy(request, arrival)
+        # The page of a preview has an explanation.
+        refused = "" if refusal.code == "preview" else refusal.code
+        return _landing(request, arrival, refused=refused, status=409)
+    response = redirect("work", participation.token)
+    arrival.set_cookie(response, secure=settings.HTTPS)
+    return response
+
+
+@worker_page("POST")
+def refused(request: access.PageRequest, code: str) -> HttpResponse:
+    """Count a refusal by the landing page by its reason, once for each browser."""
+    arrival = access.arrival(request, code, request.POST.get("arrival", ""))
+    response = HttpResponse(status=204)
+    count_refusal(request, arrival, response)
+    return response
+
+
+def _busy(request: access.PageRequest, arrival: access.Arrival) -> HttpResponse:
+    """Show that too many start at once; the page keeps its Start button."""
+    response = _landing(request, arrival, refused="busy", status=429)
+    response["Retry-After"] = str(start_limit.WINDOW)
+    return response
+
+
+@worker_page("GET")
+def work(request: access.PageRequest, token: str) -> HttpResponse:
+    """Show the state of the participation: consent, instructions, question, reveal or end."""
+    return _state(request, access.participation_of(token))
+
+
+@worker_page("POST")
+def consent(request: access.PageRequest, token: str) -> HttpResponse:
+    """Store consent, or delete the participation."""
+    form = ConsentForm(request.POST)
+    if not form.is_valid():
+        participation = access.participation_of(token)
+        return _state(request, participation, error=gettext("Please choose yes or no."), status=422)
+    if form.cleaned_data["agree"] == "yes":
+        consent_step.record(access.participation_of(token), agree=True)
+        return redirect("work", token)
+    language = access.language_of(request)
+    told = {} if language == settings.LANGUAGE_CODE else {"language": language}
+    try:
+        way_out = registry.decline(token)
+    except registry.Agreed:
+        return redirect("work", token)
+    if way_out is not None:
+        told["exit"] = signing.dumps([way_out.code, way_out.url, way_out.platform])
+    return redirect(reverse("declined", query=told))
+
+
+@never_cache
+@require_GET
+def declined(request: access.PageRequest) -> HttpResponse:
+    """Show the page after declining: identical for all, since nothing is stored about them.
+
+    The exit is signed in the address, since no row could provide it.
+    """
+    try:
+        way_out = Exit(*signing.loads(request.GET.get("exit", "")))
+    except signing.BadSignature:
+        way_out = None
+    language = request.GET.get("language", "")
+    with access.in_study_language(language if language in dict(settings.LANGUAGES) else "en"):
+        return render(request, "participation/declined.html", {"exit": way_out})
+
+
+@worker_page("POST")
+def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
+    """Check one attempt at the comprehension questions."""
+    participation = access.participation_of(token)
+    if not comprehension.is_open(participation):
+        return redirect("work", token)
+    form = ComprehensionForm(participation.study, request.POST)
+    if form.is_valid():
+        form.mark(comprehension.answer(token, form.cleaned_data))
+        participation = access.participation_of(token)
+    if form.is_valid() or participation.status != Status.WORKING:
+        return redirect(f"{reverse('work', args=[token])}#begin")
+    return _state(request, participation, form, error=form.sentence(), status=422)
+
+
+@worker_page("POST")
+def wait(request: access.PageRequest, token: str) -> HttpResponse:
+    """Poll for the decision of a waiting participation; 204 without one."""
+    participation = qualification.move_on(token)
+    if request.htmx and participation.status == Status.WAITING:
+        return HttpResponse(status=204)
+    if request.htmx:
+        return HttpResponseClientRedirect(reverse("work", args=[token]))
+    return redirect("work", token)
+
+
+@worker_page("POST")
+def ping(request: access.PageRequest, token: str) -> HttpResponse:
+    """Store a sign of work on the page's turn; the reply is empty."""
+    active_time.ping(token, turn_of(request.POST), request.POST)
+    return HttpResponse(status=204)
+
+
+@worker_page("POST")
+def draft(request: access.PageRequest, token: str) -> HttpResponse:
+    """Store an unsent answer to the page's question; the reply is empty."""
+    try:
+        active_time.keep_draft(token, turn_of(request.POST), request.POST)
+    except AnswerError:
+        return HttpResponse(status=400)
+    return HttpResponse(status=204)
+
+
+@worker_page("POST")
+def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
+    """Store the answers to the questions at the end."""
+    participation = access.participation_of(token)
+    form = exit_form(participation, request.POST)
+    if form is None:  # already answered
+        return redirect("work", token)
+    if not form.is_valid():
+        return _state(request, participation, form, status=422)
+    if participation.study.exit_questionnaire:
+        own_questions.answer_exit(token, form.cleaned_data)
+    own_questions.answer(token, OwnAnswer.Moment.AFTER, form.own())
+    return redirect("work", token)
+
+
+@worker_page("POST")
+def own(request: access.PageRequest, token: str) -> HttpResponse:
+    """Store the answers to the custom questions before the instructions."""
+    participation = access.participation_of(token)
+    form = OwnForm(own_questions.asked(participation, OwnAnswer.Moment.BEFORE), request.POST)
+    if not form.is_valid():
+        return _state(request, participation, form, status=422)
+    own_questions.answer(token, OwnAnswer.Moment.BEFORE, form.own())
+    return redirect("work", token)
+
+
+@worker_page("POST")
+def resume(request: access.PageRequest, token: str) -> HttpResponse:
+    """Resume after the seat has expired, if one is free."""
+    participation = access.participation_of(token)
+    try:
+        seats.resume(participation)
+    except refusals.RecruitmentError as refusal:
+        return _state(request, participation, notice=str(refusal), status=409)
+    return redirect("work", token)
+
+
+@worker_page("GET", "POST")
+def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
+    """GET asks for confirmation; POST erases the answers."""
+    participation = access.participation_of(token)
+    if request.method == "POST":
+        withdrawal.withdraw(token)
+        return redirect("work", token)
+    answers = Answer.objects.filter(turn__participation=participation).count()
+    page = {"participation": participation, "answers": answers}
+    return render(request, "participation/withdraw.html", page)
+
+
+@worker_page("GET")
+def own_data(request: access.PageRequest, token: str) -> HttpResponse:
+    """Download the data stored about this annotator's work."""
+    return own_data_file(access.participation_of(token))
+
+
+@worker_page("GET", "POST")
+def try_tool(request: access.PageRequest, token: str, number: int) -> HttpResponse:
+    """Show an invented sentence; POST shows whether the answer is right, and stores nothing."""
+    participation = access.participation_of(token)
+    page = try_out.page(participation, number) if try_out.is_offered(participation) else None
+    if page is None:
+        address = reverse("work", args=[token])
+        return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+    status = 200
+    if "turn" in request.POST:  # else the Continue button of the previous sentence
+        page, status = tried(page, request.POST)
+    context = {"turn": page, "stage": "turn", "card": page.card, "participation": participation}
+    template = page.template if request.htmx else "participation/work.html"
+    return render(request, template, context, status=status)
+
+
+@worker_page("POST")
+def begin(request: access.PageRequest, token: str) -> HttpResponse:
+    participation = access.participation_of(token)
+    try:
+        training_step.begin(token)
+    except answering.Conflict as conflict:
+        return _state(request, participation, notice=str(conflict), status=409)
+    return redirect("work", token)
+
+
+@worker_page("POST")
+def answer(request: access.PageRequest, token: str) -> HttpResponse:
+    """Store an answer, as in the table of docs/protocol.md#replies."""
+    try:
+        participation, turn = answering.submit(token, turn_of(request.POST), request.POST)
+    except answering.Conflict as conflict:
+        return _state(request, access.participation_of(token), notice=str(conflict), status=409)
+    except AnswerError as error:
+        return _state(
+            request, access.participation_of(token), error=translated(error.sentence), status=422
+        )
+    return _after_post(request, participation, turn)
+
+
+@worker_page("POST")
+def go_on(request: access.PageRequest, token: str) -> HttpResponse:
+    """Continue after a reveal, or after the review at the end of the training step."""
+    participation, turn = training_step.go_on(token, request.POST.get("leaving", ""))
+    return _after_post(request, participation, turn)
+
+
+@worker_page("POST")
+def next_task(request: access.PageRequest, token: str) -> HttpResponse:
+    """Start the next task of the study, where it allows more than one per worker."""
+    participation = access.participation_of(token)
+    worker = participation.worker
+    try:
+        following = seats.join(
+            participation.study_id,
+            worker.key,
+            worker.platform,
+            worker.kind,
+            browser=participation.browser,
+        )
+    except refusals.RecruitmentError as refusal:
+        return _state(request, participation, notice=str(refusal), status=409)
+    return redirect("work", following.token)
+
+
+def _after_post(
+    request: access.PageRequest, participation: Participation, turn: Turn | None
+) -> HttpResponse:
+    """Return the new state: as a fragment for htmx, else by redirect, so that reload is safe."""
+    access.speak_to(participation)
+    if not request.htmx:
+        return redirect("work", participation.token)
+    shows_turn = _shows_turn(participation)
+    if turn is None or not shows_turn or upstream_step.card_shown_after(participation, turn):
+        return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
+    page = turn_page(participation, turn)
+    return render(request, page.template, {"turn": page})
+
+
+def _shows_turn(participation: Participation) -> bool:
+    return participation.status == Status.WORKING
+
+
+def _state(
+    request: access.PageRequest,
+    participation: Participation,
+    form: PageForm | None = None,
+    *,
+    error: str = "",
+    notice: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """Show the participation's state, as a page or (htmx, at a turn) as a fragment."""
+    turn = participation.latest_turn() if _shows_turn(participation) else None
+    if turn is None and request.htmx:
+        return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
+    if turn is None:
+        sentences = {"error": error, "notice": notice}
+        context = {**page_outside_turns(participation), **sentences, **by_key(sent=form)}
+    elif card := upstream_step.card_shown_after(participation, turn):
+        if request.htmx:
+            return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
+        context = {**next_instructions(participation, card), "error": error, "notice": notice}
+    else:
+        sent = request.POST.dict() if error else {}
+        page = turn_page(participation, turn, error=error, notice=notice, sent=sent)
+        if request.htmx:
+            return render(request, page.template, {"turn": page}, status=status)
+        context = {"turn": page, "stage": "turn", "card": page.card}
+    study = participation.study
+    shared = {
+        "study": study,
+        "participation": participation,
+        "card": context.get("card") or card_of_visit(participation),
+        "minutes": participation.scenario.estimated_minutes,
+        "resume_url": request.build_absolute_uri(reverse("work", args=[participation.token])),
+        "sentences": of_scripts(),
+    }
+    return render(request, "participation/work.html", shared | context, status=status)

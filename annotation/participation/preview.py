@@ -1,0 +1,222 @@
+"""A preview of a scenario as annotators see it; stores nothing.
+
+It covers all pages: consent, instructions with their questions, training with reveals, the
+annotation step, the questions at the end. A bar on each page leads forward, back, and out.
+
+Only owners and analysts of the study may open it, so a preview may reveal what an annotator's page
+would not yet. Requests are stateless: step and position are in the address.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+
+from annotation.models import Scenario, Step, Study
+from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
+from annotation.participation.state import instructions_of, tried
+from annotation.participation.turn import TurnPage
+from annotation.pay import ledger
+from annotation.study import cross_task, screening
+from annotation.study.consent_text import as_html
+from annotation.study.own_questions import AFTER, BEFORE, of_moment
+from annotation.web.access import ResearcherRequest, in_study_language, signed_in, study_of
+from annotation.web.rights import right_to
+from annotation.web.wording import in_words, money
+from tasks import frozen
+from tasks.models import Example
+from tasks.polling import go_to
+
+
+@never_cache
+@signed_in("GET", "POST")
+def scenario_preview(
+    request: ResearcherRequest, name: str, scenario: int, step: str, position: int
+) -> HttpResponse:
+    """GET shows an example; POST shows its reveal (training) or the next example."""
+    study = study_of(request, name, right_to("scenario_preview"))
+    chosen = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
+    if step in OUTSIDE:
+        return _outside_turns(request, chosen, step)
+    examples = _examples(chosen, step)
+    total = len(examples)
+    if position >= total:
+        raise Http404
+    # Annotators see the upstream and the training step as one.
+    before = cross_task.length(study, chosen.arm)
+    trained = before + chosen.training_examples
+    is_trained = step in (Step.UPSTREAM, Step.TRAINING)
+    page = TurnPage(
+        card=frozen.card_of_example(examples[position].pk),
+        example=examples[position],
+        step=Step.TRAINING if is_trained else step,
+        number=position + 1 + (before if step == Step.TRAINING else 0),
+        total=trained if is_trained else total,
+        key=f"preview-{chosen.pk}-{step}-{position}",
+        answer_url=_address(chosen, step, position),
+        continue_url=_following(chosen, step, position),
+        shows_examples=chosen.shows_help_examples,
+        training_total=trained,
+        screening_total=chosen.screening_examples,
+        preview=True,
+        bar=bar(chosen, step, position),
+    )
+    with in_study_language(study.interface_language):
+        return show(request, page)
+
+
+def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
+    """Show that question, or the result of a POST; answers are validated as in the real step."""
+    status = 200
+    if request.method == "POST":
+        if "turn" not in request.POST:
+            # The Continue button of the previous reveal requests this example.
+            return go_to(request, page.answer_url)
+        page, status = tried(page, request.POST)
+        if page.reveal and page.step != Step.TRAINING:
+            return go_to(request, page.continue_url)
+    context = {"turn": page, "stage": "turn", "card": page.card, "preview": True}
+    template = "participation/_turn.html" if request.htmx else "participation/work.html"
+    return render(request, template, context, status=status)
+
+
+def _examples(scenario: Scenario, step: str) -> Sequence[Example]:
+    """Return the examples of the step, in file order."""
+    if step == Step.UPSTREAM:
+        return cross_task.samples(scenario.study, scenario.arm)
+    if step == Step.SCREENING:
+        return screening.examples(scenario.study, scenario.task) if not scenario.shots else []
+    if step == Step.ANNOTATION:
+        split = scenario.task.test_split
+    elif step == Step.TRAINING and scenario.shots:
+        split = scenario.task.train_split(scenario.shots, scenario.split_number)
+    else:
+        raise Http404
+    return list(split.examples.order_by("position"))
+
+
+def _address(scenario: Scenario, step: str, position: int) -> str:
+    return reverse("scenario_preview", args=[scenario.study.name, scenario.pk, step, position])
+
+
+def _following(scenario: Scenario, step: str, position: int) -> str:
+    """Return the page after that one; after the last one the study's."""
+    return bar(scenario, step, position).next_url or reverse("study", args=[scenario.study.name])
+
+
+# The sequence of pages -------------------------------------------------------------------------
+
+CONSENT, OWN, INSTRUCTIONS, END = "consent", "questions", "instructions", "end"
+OUTSIDE = (CONSENT, OWN, INSTRUCTIONS, END)
+NAMES = {
+    CONSENT: "Consent", OWN: "Questions", INSTRUCTIONS: "Instructions",
+    Step.UPSTREAM: "Upstream step",
+    Step.TRAINING: "Training step", Step.SCREENING: "Screening step",
+    Step.ANNOTATION: "Annotation step", END: "End",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The position of a preview page: `parts` are (name, address, is it this one)."""
+
+    scenario: str
+    parts: list[tuple[str, str, bool]]
+    previous_url: str
+    next_url: str
+    out_url: str
+
+
+def bar(scenario: Scenario, step: str, position: int) -> Bar:
+    """Return the bar of that page."""
+    sizes = _sizes(scenario)
+    places = [(part, number) for part, size in sizes.items() for number in range(size)]
+    here = places.index((step, position))
+    before = _address(scenario, *places[here - 1]) if here else ""
+    after = _address(scenario, *places[here + 1]) if here + 1 < len(places) else ""
+    parts = [(NAMES[part], _address(scenario, part, 0), part == step) for part in sizes]
+    out = reverse("recruit", args=[scenario.study.name])
+    return Bar(str(scenario), parts, before, after, out)
+
+
+def _sizes(scenario: Scenario) -> dict[str, int]:
+    """Return the number of pages of each part, in order, without missing parts."""
+    sizes = {
+        CONSENT: 1,
+        OWN: int(bool(of_moment(scenario.study.own_questions, BEFORE))),
+        INSTRUCTIONS: 1,
+        Step.UPSTREAM.value: cross_task.length(scenario.study, scenario.arm),
+        Step.TRAINING.value: scenario.training_examples,
+        Step.SCREENING.value: len(_examples(scenario, Step.SCREENING)),
+        Step.ANNOTATION.value: scenario.task.test_split.examples.count(),
+        END: 1,
+    }
+    return {part: size for part, size in sizes.items() if size}
+
+
+def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) -> HttpResponse:
+    """Show consent, instructions or the end; their buttons lead to the next page."""
+    if step not in _sizes(scenario):
+        raise Http404
+    here = bar(scenario, step, 0)
+    if request.method == "POST":  # the button of the previous page
+        return go_to(request, _address(scenario, step, 0))
+    study, on = scenario.study, here.next_url or here.out_url
+    with in_study_language(study.interface_language):
+        shown = {
+            CONSENT: lambda: consent_of(study, on),
+            OWN: lambda: questions_of(study, on),
+            INSTRUCTIONS: lambda: instructions_before(scenario, on),
+            END: lambda: end_of(scenario, on),
+        }[step]()
+        context = {"card": scenario.task.card, "study": study, "resume_url": "", "bar": here}
+        return render(request, "participation/work.html", context | shown)
+
+
+def consent_of(study: Study, on: str) -> dict[str, Any]:
+    """Return the consent page; its buttons lead to the address `on`."""
+    return {"stage": "consent", "consent_html": as_html(study.consent_text), "consent_url": on}
+
+
+def questions_of(study: Study, on: str) -> dict[str, Any]:
+    """Return the custom questions before the instructions."""
+    form = OwnForm(of_moment(study.own_questions, BEFORE))
+    return {"stage": "own_questions", "own_form": form, "own_url": on}
+
+
+def instructions_before(scenario: Scenario, on: str) -> dict[str, Any]:
+    """Return the instructions, with the comprehension questions if any."""
+    study = scenario.study
+    page = instructions_of(scenario)
+    page["training_total"] += cross_task.length(study, scenario.arm)
+    page |= {"stage": "instructions", "begin_url": on, "minutes": scenario.estimated_minutes}
+    if study.comprehension_questions.strip():
+        page["questions_form"] = ComprehensionForm(study)
+        page["attempts_left"] = study.comprehension_attempts
+        page["comprehend_url"] = on
+    return page
+
+
+def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
+    """Return the end page as after the estimated minutes, with the questions of the design."""
+    study = scenario.study
+    own = of_moment(study.own_questions, AFTER)
+    asks = study.exit_questionnaire or own
+    worked = timedelta(minutes=scenario.estimated_minutes)
+    earned = max(ledger.for_time(study, worked), ledger.cents(study.base_reward))
+    return {
+        "stage": "finished",
+        # "arrived": the viewer of a preview has nothing to leave or withdraw.
+        "participation": {"worked_seconds": worked.total_seconds(), "status": "arrived"},
+        "answered": scenario.training_examples + scenario.task.test_split.examples.count(),
+        "worked": in_words(worked),
+        "pay": money(ledger.in_currency(earned), study.currency) if earned else "",
+        "exit": {"code": "PREVIEW"},
+        "exit_form": ExitForm(study.exit_questionnaire, own) if asks else None,
+        "questionnaire_url": on,
+    }

@@ -1,0 +1,334 @@
+"""Context of a participation's page in each state: consent, instructions, turn, wait, end."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from django.http import JsonResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
+
+from annotation.models import (
+    JUDGED_STEPS,
+    MAY_RESUME,
+    Answer,
+    ExitAnswers,
+    OwnAnswer,
+    Participation,
+    Scenario,
+    Status,
+    Step,
+    Turn,
+)
+from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
+from annotation.participation.reveal import reveal_page
+from annotation.participation.turn import TurnPage, paragraphs
+from annotation.participation.way import Way
+from annotation.pay import ledger
+from annotation.privacy.personal_data import WHOLE, personal_data
+from annotation.protocol import (
+    active_time,
+    comprehension,
+    own_questions,
+    qualification,
+    training_review,
+    training_step,
+    upstream_step,
+)
+from annotation.recruitment import refusals
+from annotation.recruitment.registry import current_exit, is_rejected
+from annotation.study import cross_task
+from annotation.study.consent_text import as_html
+from annotation.web.wording import in_words, money, translated
+from tasks import answers
+from tasks.cards import Card
+from tasks.comparison import compare_answer
+from tasks.spans import AnswerError
+
+ENDED_MESSAGES = {
+    Status.EXPIRED: gettext_lazy(
+        "You were inactive for longer than this study allows, so your place was released. If it is"
+        " still free, you can continue where you stopped. You are paid for the time that you"
+        " worked."
+    ),
+    Status.RETURNED: gettext_lazy(
+        "You have returned your place. If it is still free, you can continue where"
+        " you stopped. You are paid for the time that you worked."
+    ),
+    Status.REFUSED: training_step.ALREADY_DONE,
+    Status.WITHDRAWN: gettext_lazy(
+        "You have withdrawn: all of your answers were erased. What you have earned"
+        " so far is not affected. If a platform sent you here, return the task there."
+    ),
+    Status.REJECTED: gettext_lazy(
+        "The platform that you came from shows your submission as rejected. You cannot continue"
+        " with this study, and this work is not paid. If you think that this is wrong, contact the"
+        " researcher there."
+    ),
+    Status.SCREENED_OUT: gettext_lazy(
+        "Thank you for your work. This study continues with some annotators only, and your place"
+        " goes to somebody else. This is no judgement of you, and you are paid for the time that"
+        " you worked."
+    ),
+}
+
+NOT_COMPREHENDED = gettext_lazy(
+    "The questions about the instructions were not all right in the attempts that this study"
+    " allows, so you cannot continue. You are paid for the time that you worked."
+)
+
+# First and last answers of the training step that the end page compares.
+TEN, FEWEST_TO_COMPARE = 10, 3
+
+
+def page_outside_turns(participation: Participation) -> dict:
+    """Return the context of pages before the first and after the last turn, with `stage`."""
+    token, study = participation.token, participation.study
+    if participation.status == Status.ARRIVED:
+        return {
+            "stage": "consent",
+            "consent_html": as_html(study.consent_text),
+            "consent_url": reverse("consent", args=[token]),
+        }
+    if participation.status == Status.WORKING:
+        if questions := own_questions.asked(participation, OwnAnswer.Moment.BEFORE):
+            return {
+                "stage": "own_questions",
+                "own_form": OwnForm(questions),
+                "own_url": reverse("own_questions", args=[token]),
+            }
+        return _instructions(participation)
+    if participation.status == Status.WAITING:
+        return {
+            "stage": "waiting",
+            "until": qualification.end_of_wait(participation),
+            "minutes": study.decision_minutes,
+            "screened": not participation.scenario.shots,
+            "wait_url": reverse("wait", args=[token]),
+        }
+    if participation.status == Status.BETWEEN:
+        return {"stage": "between", "exit": current_exit(participation)}
+    if is_rejected(participation):
+        return {"stage": "gone", "reason": ENDED_MESSAGES[Status.REJECTED]}
+    earned = {"pay": earned_in_words(participation)}
+    if participation.status == Status.COMPLETED:
+        return earned | _finished(participation)
+    gone = {
+        "stage": "gone",
+        "reason": _why_it_ended(participation),
+        "may_come_back": participation.status in MAY_RESUME,
+        "exit": current_exit(participation),
+    }
+    return earned | gone
+
+
+def _why_it_ended(participation: Participation) -> str:
+    """Return a sentence for the annotator."""
+    is_screened_out = participation.status == Status.SCREENED_OUT
+    if is_screened_out and comprehension.is_open(participation):
+        return str(NOT_COMPREHENDED)
+    return str(ENDED_MESSAGES[Status(participation.status)])
+
+
+def _instructions(participation: Participation) -> dict:
+    token, study = participation.token, participation.study
+    card = upstream_step.first_card(participation)
+    page = instructions_of(participation.scenario, card) | {
+        "stage": "instructions",
+        "begin_url": reverse("begin", args=[token]),
+    }
+    page["training_total"] += cross_task.length(study, participation.scenario.arm)
+    if study.try_the_tool:
+        page["try_url"] = reverse("try_tool", args=[token, 1])
+    if comprehension.is_open(participation):
+        left = study.comprehension_attempts - participation.comprehension_attempts_used
+        page["questions_form"] = ComprehensionForm(study)
+        page["attempts_left"] = left
+        page["comprehend_url"] = reverse("comprehend", args=[token])
+    page["comprehended"] = participation.comprehended_at is not None
+    return page
+
+
+def next_instructions(participation: Participation, card: Card) -> dict:
+    """Return the next task's instructions, between two tasks of a cross-task study."""
+    page = instructions_of(participation.scenario, card)
+    return page | {
+        "stage": "instructions",
+        "begin_url": reverse("continue", args=[participation.token]),
+        "leaving": "instructions",
+        "training_total": page["training_total"] + len(participation.upstream_order),
+    }
+
+
+def card_of_visit(participation: Participation) -> Card:
+    """Return the card for pages outside turns: before the end never that of an unseen task."""
+    if participation.status == Status.COMPLETED:
+        return participation.scenario.task.card
+    return upstream_step.first_card(participation)
+
+
+def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
+    """Return the context of participation/_instructions.html for a scenario, or for that card."""
+    card = card or scenario.task.card
+    return {
+        "card": card,
+        "instructions": paragraphs(card.instructions),
+        "help_windows": card.help_windows,
+        "show_examples": scenario.shows_help_examples,
+        "shots": scenario.shots,
+        "training_total": scenario.training_examples,
+        "screening_total": scenario.screening_examples,
+        "test_total": scenario.task.test_split.examples.count(),
+    }
+
+
+def _finished(participation: Participation) -> dict:
+    token = participation.token
+    worked = timedelta(seconds=participation.worked_seconds or 0)
+    return {
+        "stage": "finished",
+        "answered": Answer.objects.filter(turn__participation=participation).count(),
+        "learned": _learned(participation),
+        "exit": current_exit(participation),
+        "worked": in_words(worked),
+        "next_task": refusals.next_task_is_offered(participation),
+        "next_task_url": reverse("next_task", args=[token]),
+        "exit_form": exit_form(participation),
+        "questionnaire_url": reverse("questionnaire", args=[token]),
+    }
+
+
+def exit_form(participation: Participation, *sent: Any) -> ExitForm | None:
+    """Return the questions at the end that this worker has not answered, or None."""
+    asks = participation.study.exit_questionnaire
+    asks = asks and not ExitAnswers.objects.filter(participation=participation).exists()
+    own = own_questions.asked(participation, OwnAnswer.Moment.AFTER)
+    return ExitForm(asks, own, *sent) if asks or own else None
+
+
+def _learned(participation: Participation) -> dict[str, Any]:
+    """Return the training answers in order, right or not; {} without a training step.
+
+    They were revealed before. Results of the annotation step are never shown.
+    """
+    answers = Answer.objects.filter(turn__participation=participation, turn__step=Step.TRAINING)
+    ticks = [s1 == 1 for s1 in answers.order_by("turn").values_list("s1", flat=True)]
+    if not ticks or not participation.scenario.task.card.is_judged:
+        return {}
+    half = min(len(ticks) // 2, TEN)
+    learned = {"ticks": ticks, "all": _of(ticks)}
+    if half >= FEWEST_TO_COMPARE and sum(ticks[-half:]) > sum(ticks[:half]):
+        learned["first"] = _of(ticks[:half])
+        learned["last"] = _of(ticks[-half:])
+    return learned
+
+
+def _of(ticks: list[bool]) -> str:
+    return gettext("%(right)s of %(number)s") % {"right": sum(ticks), "number": len(ticks)}
+
+
+def earned_in_words(participation: Participation) -> str:
+    """Return the earnings in the ledger, such as 12.34 USD; "" for none."""
+    total = sum(entry.cents for entry in participation.ledger.all())
+    return money(ledger.in_currency(total), participation.study.currency) if total else ""
+
+
+def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPage:
+    """Return the page of a turn: its question, or (training step, answered) its reveal."""
+    scenario = participation.scenario
+    turn.participation = participation
+    card, revealed = turn.card, None
+    # Annotators see one training step: the upstream examples, then those of the task.
+    before = len(participation.upstream_order)
+    training = before + len(participation.training_order)
+    review = training_review.shown_after(participation, turn)
+    if turn.is_revealed and turn.given is not None and not review:
+        given, comparison = turn.answer.as_given(), training_step.reveal(turn)
+        revealed = reveal_page(
+            card, turn.example, given, comparison, training_step.other_kinds(turn)
+        )
+    worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
+    draft, draft_age = active_time.draft_of(turn) or ("", 0.0)
+    rate, currency, max_hours = scenario.promise
+    return TurnPage(
+        card=card,
+        example=turn.example,
+        step=Step.TRAINING if turn.is_revealed else turn.step,
+        number=turn.position + 1 + (before if turn.step == Step.TRAINING else 0),
+        total=training if turn.is_revealed else len(participation.order_of(turn.step)),
+        key=str(turn.pk),
+        answer_url=reverse("answer", args=[participation.token]),
+        continue_url=reverse("continue", args=[participation.token]),
+        ping_url=reverse("ping", args=[participation.token]),
+        cutoff_seconds=int(scenario.idle_cutoff.total_seconds()),
+        shows_examples=scenario.shows_help_examples,
+        training_total=training,
+        screening_total=len(participation.screening_order),
+        test_total=len(participation.order_of(Step.ANNOTATION)),
+        worked_seconds=int(worked.total_seconds()),
+        hourly_rate=rate,
+        currency=currency,
+        max_paid_seconds=None if max_hours is None else int(max_hours * 3600),
+        reveal=revealed,
+        review=review,
+        tally=(
+            training_step.tally(participation, turn.step)
+            if (revealed or review) and card.is_judged
+            else ()
+        ),
+        refuses_pastes=scenario.refuses_pastes,
+        advances=scenario.auto_advance and not turn.is_revealed and bool(card.labels),
+        draft_url=reverse("draft", args=[participation.token]),
+        draft=draft,
+        draft_age=draft_age,
+        ahead=_ahead(participation, turn, worked),
+        **shown,
+    )
+
+
+def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
+    """Return the page of a preview or try-out after an answer, with its HTTP status.
+
+    The answer is validated as in the real step: a reveal, or the errors (422). Stores nothing.
+    """
+    card, example = page.card, page.example
+    try:
+        given = answers.read(card, example, fields)
+    except AnswerError as problem:
+        return replace(page, error=translated(problem.sentence), sent=dict(fields.items())), 422
+    comparison = compare_answer(card, example, given, example.gold)
+    return replace(page, reveal=reveal_page(card, example, given, comparison)), 200
+
+
+def _ahead(participation: Participation, turn: Turn, worked: timedelta) -> Way:
+    """Return the progress of this participation at that turn, its latest, and its pace."""
+    rate, _currency, max_hours = participation.scenario.promise
+    upstream = len(participation.upstream_order)
+    judged = upstream + len(participation.judged_order)
+    begins = {Step.UPSTREAM.value: 0} | {step.value: upstream for step in JUDGED_STEPS}
+    before = begins.get(turn.step, judged)
+    return Way(
+        answered=before + turn.position + (turn.given is not None),
+        total=judged + len(participation.annotation_order),
+        worked=worked.total_seconds(),
+        # The example on the page counts once it is answered: its time is still growing.
+        on_examples=(
+            (worked if turn.given else turn.worked_before) - turn.first_worked_before
+        ).total_seconds(),
+        estimated=60 * participation.scenario.estimated_minutes,
+        hourly_rate=rate,
+        max_paid_seconds=None if max_hours is None else int(max_hours * 3600),
+    )
+
+
+def own_data_file(participation: Participation, rights: Collection[str] = WHOLE) -> JsonResponse:
+    """Return JSON to download, named by the pseudonym, limited to those `rights`."""
+    way_out = current_exit(participation)
+    name = f"{participation.pseudonym}.json"
+    return JsonResponse(
+        personal_data(participation, way_out.code if way_out else None, rights),
+        json_dumps_params={"indent": 1, "ensure_ascii": False},
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )

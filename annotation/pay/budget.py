@@ -1,0 +1,350 @@
+"""The budget of a study: its balance, who may spend, and automatic pauses.
+
+A seat is assigned only if earnings so far, what those at work can still earn (each up to the cap)
+and the newcomer's cap fit into the budget; seats are assigned under the study's lock, which
+prevents overspending. People with a seat may finish and are paid. Platform fees are extra.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from functools import partial
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Count, Exists, Max, OuterRef, Q, Subquery, Sum
+
+from annotation.models import (
+    LIVE,
+    Answer,
+    AuditEntry,
+    Decision,
+    Kind,
+    LedgerEntry,
+    Participation,
+    Qualification,
+    Study,
+    StudyStatus,
+    Topic,
+    Turn,
+)
+from annotation.models.participation import ORDERS, ParticipationQuerySet
+from annotation.pay import ledger
+from tasks.clock import database_now
+
+PERMISSION = "annotation.spend"
+# Audit entries when a study begins to assign seats (lifecycle.TRANSITIONS), and when it pauses
+# automatically.
+OPENINGS = ("opened", "reopened")
+PAUSED = "Paused automatically: "
+BUDGET_REACHED = "the budget is reached"
+
+
+class BudgetError(ValueError):
+    """Why an amount cannot be spent; the text is for people."""
+
+
+# Who may spend --------------------------------------------------------------------------------
+
+
+def check_may_spend(user: User | None) -> None:
+    """Raise PermissionDenied for an account that may not spend; None is the command line."""
+    if user is not None and not user.has_perm(PERMISSION):
+        raise PermissionDenied(
+            "Your account may not spend money. An administrator of this server can grant it the"
+            " permission “May spend”."
+        )
+
+
+def check_limit(study: Study, user: User | None) -> None:
+    """Raise PermissionDenied if this account may not set so high a budget."""
+    limit = settings.STUDY_BUDGET_LIMIT
+    above = study.budget is not None and study.budget > limit
+    if above and user is not None and not user.has_perm(PERMISSION):
+        raise PermissionDenied(
+            f"The budget, {study.budget} {study.currency}, is above {limit} {study.currency}, the"
+            " limit of a study. Somebody with the permission “May spend” has to open the study or"
+            " raise its budget."
+        )
+
+
+# How much is left -----------------------------------------------------------------------------
+
+
+def _people(study: Study) -> ParticipationQuerySet:
+    return study.participations.filter(kind=Kind.PERSON)
+
+
+def _idle(study: Study, now: datetime | None) -> list[int]:
+    """Return idle participations: the next arrival frees their seats, so nothing is reserved."""
+    return [
+        participation.pk
+        for participation in study.participations.idle(now or database_now(), study)
+    ]
+
+
+def _left_unsettled(study: Study, idle: Iterable[int] = ()) -> ParticipationQuerySet:
+    """Return people who left after the first example and are not settled."""
+    left = Q(worked_seconds=None) & ~Q(status__in=LIVE)
+    begun = Exists(Turn.objects.filter(participation=OuterRef("pk")))
+    return _people(study).filter(begun, left | Q(pk__in=idle))
+
+
+def settle_left(study: Study) -> None:
+    """Settle those who expired or returned, so that their earnings are in the ledger.
+
+    The caller holds the study's lock. People who return can still continue.
+    """
+    for participation in _left_unsettled(study).order_by("pk"):
+        ledger.settle(Participation.objects.select_for_update(no_key=True).get(pk=participation.pk))
+
+
+def settle_left_in_turn(study: Study) -> None:
+    """Do the same with one transaction each, so that others need not wait for all of them."""
+    for pk in _left_unsettled(study).order_by("pk").values_list("pk", flat=True):
+        with transaction.atomic():
+            Study.objects.locked().get(pk=study.pk)
+            ledger.settle(Participation.objects.select_for_update(no_key=True).get(pk=pk))
+
+
+def spent(study: Study, returning: Participation | None = None, now: datetime | None = None) -> int:
+    """Return what people have earned so far with bonuses, in cents, paid or not.
+
+    For the `returning` participation only entries in the ledger count: the rest is reserved.
+    """
+    entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
+    entered = entries.aggregate(total=Sum("cents", default=0))["total"]
+    left = _left_unsettled(study, _idle(study, now))
+    if returning is not None:
+        left = left.exclude(pk=returning.pk)
+    return entered + _still_due(left)
+
+
+def reserved(
+    study: Study, returning: Participation | None = None, now: datetime | None = None
+) -> int:
+    """Return what seat holders can still earn, each up to the cap, in cents."""
+    most = ledger.cap(study)
+    if most is None:
+        return 0
+    live = Q(status__in=LIVE) & ~Q(pk__in=_idle(study, now))
+    seated = _people(study).filter(live | Q(pk=returning.pk if returning else None))
+    entered = Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
+    sums = seated.annotate(entered=entered).values_list("entered", flat=True)
+    return sum(max(most - earned, 0) for earned in sums)
+
+
+def _still_due(left: ParticipationQuerySet) -> int:
+    """Return what will be entered for those who left, without bonuses; two queries."""
+    entered = Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
+    unpaid = left.filter(is_paid=True).defer(*ORDERS).annotate(entered=entered)
+    last = {turn.participation_id: turn for turn in Turn.objects.latest_of(left)}
+    due = 0
+    for participation in unpaid:
+        worked = ledger.active_time_to(participation, last.get(participation.pk))
+        whole = ledger.amount_due(participation, worked, has_begun=True)
+        whole += ledger.for_waiting(participation, whole)
+        due += max(whole - participation.entered, 0)
+    return due
+
+
+def has_room(
+    study: Study,
+    kind: str,
+    returning: Participation | None = None,
+    now: datetime | None = None,
+) -> bool:
+    """Does the budget allow one more person, or the `returning` one, at that moment?
+
+    Binding only under the study's lock. Simulated annotators and models cost nothing.
+    """
+    most = ledger.cap(study)
+    if study.budget is None or not most or kind != Kind.PERSON:
+        return True
+    newcomer = 0 if returning else most
+    limit = ledger.cents(study.budget) - newcomer
+    if _at_most_taken(study, most, returning) <= limit:
+        return True
+    return spent(study, returning, now) + reserved(study, returning, now) <= limit
+
+
+def _at_most_taken(study: Study, most: int, returning: Participation | None) -> int:
+    """Return an upper bound of earned and reserved cents, in one query.
+
+    It assumes that everyone at work, or gone but not settled, earns up to the cap.
+    """
+    live = Q(status__in=LIVE) | Q(pk=returning.pk if returning else None)
+    unsettled = Q(pk__in=_left_unsettled(study).order_by().values("pk"))
+    entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
+    total = entries.order_by().values("participation__study").annotate(total=Sum("cents"))
+    sums = _people(study).aggregate(
+        earned=Max(Subquery(total.values("total")), default=0),
+        open_yet=Count("pk", filter=live | unsettled),
+    )
+    return sums["earned"] + most * sums["open_yet"]
+
+
+def room(study: Study, taken: int | None = None) -> int | None:
+    """Return how many more people the budget allows now; None without a limit.
+
+    `taken` is what is spent and reserved in cents, if already known.
+    """
+    most = ledger.cap(study)
+    if study.budget is None or not most:
+        return None
+    taken = spent(study) + reserved(study) if taken is None else taken
+    return max((ledger.cents(study.budget) - taken) // most, 0)
+
+
+def give_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
+    """Enter a bonus of that many cents, if the study's budget allows it.
+
+    Raises BudgetError if it does not, and ValueError as ledger.add_bonus does.
+    """
+    with transaction.atomic():
+        study = Study.objects.locked().get(pk=participation.study_id)
+        entry = ledger.add_bonus(participation, amount, reason, by)
+        if study.budget is not None:
+            left = ledger.cents(study.budget) - spent(study) - reserved(study)
+            if left < 0:
+                raise BudgetError(
+                    "The study's budget cannot cover this bonus in addition to what annotators at"
+                    f" work may still earn: it is short of {ledger.in_currency(-left)}"
+                    f" {study.currency}. Raise the budget first (Access rules)."
+                )
+        AuditEntry.objects.record(
+            "bonus", Topic.PAY, study=study, about=participation.pseudonym,
+            after={"cents": amount}, by=by,
+        )  # fmt: skip
+        watch(study.pk)
+        return entry
+
+
+def _promised(study: Study) -> int:
+    """Return the rewards of all places on Prolific, drafted or published, in cents."""
+    rows = study.prolific_studies.values_list("reward_cents", "places")
+    return sum(reward * places for reward, places in rows)
+
+
+def within(study: Study, reward: int, places: int) -> int:
+    """Return how many of these places at that reward (cents) the remaining budget covers."""
+    if study.budget is None or not reward:
+        return places
+    return min(places, max(ledger.cents(study.budget) - _promised(study), 0) // reward)
+
+
+def check_publication(study: Study, rewards: int) -> None:
+    """Raise BudgetError for rewards on a platform above the cap or the budget.
+
+    `rewards` is what the platform pays for one whole participation, in cents. The budget must cover
+    all studies there before any of them is published.
+    """
+    most = ledger.cap(study)
+    if most is not None and rewards > most:
+        raise BudgetError(
+            f"The reward, {ledger.in_currency(rewards)} {study.currency}, is above the maximum"
+            f" that the study pays one person, {ledger.in_currency(most)} {study.currency}."
+        )
+    promised = _promised(study)
+    if study.budget is not None and promised > ledger.cents(study.budget):
+        raise BudgetError(
+            f"The places of this study on Prolific amount to {ledger.in_currency(promised)}"
+            f" {study.currency} in rewards, above the study's budget, {study.budget}"
+            f" {study.currency}: ask for fewer places in its drafts, or raise the budget first"
+            " (Access rules)."
+        )
+
+
+# Automatic pauses -----------------------------------------------------------------------------
+
+
+def watch(study_id: int) -> None:
+    """Pause the study if necessary, after this transaction is committed.
+
+    The study's lock comes before that of a participation, which is held here.
+    """
+    transaction.on_commit(partial(pause_if_due, study_id), robust=True)
+
+
+def pause_if_due(study_id: int) -> None:
+    """Pause an open study at its budget, or after its number of consecutive screen-outs."""
+    with transaction.atomic():
+        study = Study.objects.locked().get(pk=study_id)
+        if study.status != StudyStatus.OPEN:
+            return
+        sums = is_reached(study)
+        reason = BUDGET_REACHED if sums else _screened_out_in_a_row(study)
+        if reason:
+            study.status = StudyStatus.PAUSED
+            study.save(update_fields=["status"])
+            if sums:  # owners and payers see amounts, the whole team the pause
+                study.events.record(f"Budget reached: {sums}", Topic.PAY, study=study)
+            study.events.create(what=PAUSED + reason, by=None)
+
+
+def is_reached(study: Study) -> str:
+    """Return a sentence if the budget allows no further seat in any case; else ""."""
+    most = ledger.cap(study)
+    if study.budget is None or not most or not _has_free_seat(study):
+        return ""
+    earned = spent(study)
+    if earned + most <= ledger.cents(study.budget):
+        return ""
+    return (
+        f"of the budget of {study.budget} {study.currency}, {ledger.in_currency(earned)} is earned,"
+        f" and one more person may earn {ledger.in_currency(most)}"
+    )
+
+
+def _has_free_seat(study: Study) -> bool:
+    seats = study.scenarios.aggregate(n=Sum("seats", default=0))["n"]
+    return _people(study).seated().count() < seats
+
+
+# Screen-outs before any answer, by a link or panel where one client can arrive as many people: if
+# they counted, a stranger could pause a study in seconds by failing the comprehension questions.
+_COSTS_NOTHING = (
+    (
+        Q(participation__worker__platform="link")
+        | Q(participation__worker__platform__startswith="panel:")
+    )
+    & Q(outcome=False)
+    & ~Exists(Answer.objects.filter(turn__participation=OuterRef("participation")))
+)
+
+
+def _screened_out_in_a_row(study: Study) -> str:
+    """Return a sentence if the design's number of consecutive people were screened out.
+
+    Counted from the latest opening, so that reopening restarts the count. By an open link or a
+    panel, people count only after they answered an example.
+    """
+    number = study.max_screen_outs_in_a_row
+    if number is None:
+        return ""
+    opening = study.events.filter(what__in=OPENINGS).order_by("-pk").first()
+    verdicts = Decision.objects.filter(
+        participation__study=study,
+        participation__kind=Kind.PERSON,
+        about=Decision.About.QUALIFICATION,
+        at__gte=opening.at if opening else study.created_at,
+    ).exclude(_COSTS_NOTHING)
+    latest = list(verdicts.order_by("-pk").values_list("outcome", "at")[:number])
+    if len(latest) < number or any(passed for passed, _at in latest):
+        return ""
+    if study.qualification == Qualification.NONE:
+        # Here only the comprehension questions screen out, and passing them leaves no verdict.
+        since = latest[-1][1]
+        if _people(study).filter(comprehended_at__gte=since).exists():
+            return ""
+    return f"{number} people in a row were screened out"
+
+
+def notice(study: Study) -> str:
+    """Return why the study is paused automatically now; else ""."""
+    if study.status != StudyStatus.PAUSED:
+        return ""
+    latest = study.events.filter(Q(what__startswith=PAUSED) | Q(what__in=[*OPENINGS, "paused"]))
+    last = latest.order_by("-pk").first()
+    return last.what if last and last.what.startswith(PAUSED) else ""

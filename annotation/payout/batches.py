@@ -1,0 +1,160 @@
+"""Batches of due ledger entries, by payment method; each entry is in at most one batch.
+
+Nothing is paid here (money/payout.py), but what Prolific paid for an exit is entered as paid.
+"""
+
+from collections import defaultdict
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Sum
+
+from annotation.models import (
+    AuditEntry,
+    LedgerEntry,
+    Payment,
+    PaymentBatch,
+    Study,
+    Submission,
+    Topic,
+)
+from annotation.pay import holds, ledger
+from annotation.recruitment import identities
+from tasks.clock import database_now
+
+Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
+APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
+MAX_BONUSES = 200  # lines in a batch, as Prolific recommends
+
+
+class PaymentError(Exception):
+    """Why a payment is impossible now; the text is for people."""
+
+
+def unpaid(study: Study) -> list[LedgerEntry]:
+    """Return entries of people that are in no batch, oldest first."""
+    entries = LedgerEntry.objects.filter(participation__study=study, payment__isnull=True)
+    return list(
+        entries.filter(participation__kind="person")
+        .select_related("participation__worker", "submission__prolific_study")
+        .order_by("pk")
+    )
+
+
+def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:
+    """Return method and key of the study on Prolific for an entry; "" for not now."""
+    own = entry.submission
+    if not entry.participation.is_paid:
+        return "", None
+    came_by = own or entry.participation.latest_submission()
+    if came_by is not None and came_by.prolific_study_id is not None:
+        if came_by.verified is None and came_by.reference:
+            return "", None  # not yet confirmed by Prolific
+        if not came_by.verified or not came_by.person:
+            return Method.HAND, None  # Prolific cannot pay unknown people
+    if entry.kind == Kind.SCREEN_OUT and own is not None:
+        if own.status == "SCREENED_OUT":
+            return Method.EXIT, own.prolific_study_id
+        # Left without entering the code: a bonus pays the amount once the place is returned.
+        gone = own.status in ("RETURNED", "TIMED_OUT")
+        return _by_bonus(own) if gone else ("", own.prolific_study_id)
+    if entry.kind == Kind.BASE and own is not None and own.status in APPROVABLE:
+        return Method.APPROVAL, own.prolific_study_id
+    if came_by is not None and came_by.prolific_study_id is not None:
+        return _by_bonus(came_by)
+    return Method.HAND, None
+
+
+def _by_bonus(submission: Submission) -> tuple[str, int | None]:
+    """Return a bonus on Prolific, or manual payment if the id is no longer known."""
+    if identities.is_lost(submission.person):
+        return Method.HAND, None
+    return Method.BONUS, submission.prolific_study_id
+
+
+def payable(study: Study) -> list[LedgerEntry]:
+    """Return unpaid entries except held ones (annotation/pay/holds.py)."""
+    held = {entry.pk for hold in holds.holds(study) for entry in hold.entries}
+    return [entry for entry in unpaid(study) if entry.pk not in held]
+
+
+def prepared_in_words(number: int) -> str:
+    """Return a sentence on the prepared batches."""
+    if not number:
+        return "Nothing new is due."
+    return "1 batch was prepared." if number == 1 else f"{number} batches were prepared."
+
+
+def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
+    """Settle all ended participations and put entries without a batch into batches.
+
+    What Prolific paid for an exit is entered as paid. Nothing else is paid here; held entries are
+    left out.
+    """
+    ledger.settle_ended(study)
+    with transaction.atomic():
+        # Of two clicks, the second finds nothing left.
+        Study.objects.locked().get(pk=study.pk)
+        groups: dict[tuple[str, int | None], list[LedgerEntry]] = defaultdict(list)
+        for entry in payable(study):
+            groups[payout_route(entry)].append(entry)
+        batches = []
+        for (method, prolific_study), due in sorted(groups.items(), key=str):
+            if not method:
+                continue
+            by_exit = method == Method.EXIT
+            for entries in _portions(due) if method == Method.BONUS else [due]:
+                batch = PaymentBatch.objects.create(
+                    study=study,
+                    method=method,
+                    prolific_study_id=prolific_study,
+                    made_by=by,
+                    state=State.PAID if by_exit else State.PREPARED,
+                    paid_at=database_now() if by_exit else None,
+                )
+                Payment.objects.bulk_create(Payment(batch=batch, entry=entry) for entry in entries)
+                batches.append(batch)
+                cents = sum(entry.cents for entry in entries)
+                log(batch, "pay batch prepared", None, cents=cents, by=by)
+    return batches
+
+
+def log(
+    batch: PaymentBatch, what: str, before: str | None, by: User | None = None, **more: Any
+) -> None:
+    """Log the new state of a batch in the audit log; `before` is its previous state."""
+    AuditEntry.objects.record(
+        f"{what} ({batch.get_method_display()})", Topic.PAY, study=batch.study,
+        about=f"batch {batch.pk}", by=by,
+        before={"state": before} if before else None, after={"state": batch.state, **more},
+    )  # fmt: skip
+
+
+def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
+    """Split entries into portions of at most MAX_BONUSES people, each person in one portion."""
+    by_worker: dict[int, list[LedgerEntry]] = defaultdict(list)
+    for entry in entries:
+        by_worker[entry.participation.worker_id].append(entry)
+    people = list(by_worker.values())
+    return [
+        [entry for theirs in people[first : first + MAX_BONUSES] for entry in theirs]
+        for first in range(0, len(people), MAX_BONUSES)
+    ]
+
+
+def cancel(batch: PaymentBatch) -> None:
+    """Release the entries of a prepared batch. Raises PaymentError."""
+    with transaction.atomic():
+        batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
+        if batch.state != State.PREPARED:
+            raise PaymentError(f"This batch is {batch.state}: it cannot be cancelled.")
+        batch.payments.all().delete()
+        batch.state = State.CANCELLED
+        batch.save(update_fields=["state"])
+        log(batch, "pay batch cancelled", State.PREPARED)
+
+
+def total(batch: PaymentBatch) -> int:
+    """Return the sum of a batch in cents."""
+    return batch.payments.aggregate(cents=Sum("entry__cents", default=0))["cents"]

@@ -1,0 +1,199 @@
+"""The researcher's page of money: earnings, payments, and what is due."""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models import Sum
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from annotation.models import PaymentBatch, Study
+from annotation.monitoring.decisions import NO_REASON
+from annotation.pay import budget, holds, ledger
+from annotation.payout import batches
+from annotation.payout import payments as payout
+from annotation.prolific.errors import ProlificError
+from annotation.prolific.sync import sync
+from annotation.recruitment.registry import current_exit
+from annotation.web.access import ResearcherRequest, signed_in, study_of
+from annotation.web.fields import PageForm, RowField, row_field
+from annotation.web.rights import right_to
+from annotation.web.wording import in_words
+from tasks.downloads import download
+
+
+class ReleaseForm(PageForm):
+    """The reason for releasing an annotator's held pay."""
+
+    key = "release"
+    annotator = forms.CharField(widget=forms.HiddenInput)
+    reason = forms.CharField(
+        widget=forms.TextInput({"placeholder": "Reason"}), error_messages={"required": NO_REASON}
+    )
+
+    def in_row(self, pseudonym: str) -> "ReleaseForm":
+        """Return the form for that annotator's row."""
+        self.auto_id, self.initial = f"release-{pseudonym}-%s", {"annotator": pseudonym}
+        self.fields["reason"].widget.attrs["aria-label"] = f"Reason to release {pseudonym}"
+        return self
+
+
+class BatchForm(PageForm):
+    """The batch whose button was pressed."""
+
+    key = "batch"
+    batch = RowField(PaymentBatch.objects.none(), widget=forms.HiddenInput)
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        row_field(self, "batch").queryset = study.payment_batches.all()
+
+
+@signed_in("GET", "POST")
+def pay_page(request: ResearcherRequest, name: str) -> HttpResponse:
+    """GET shows wages and batches; POST prepares, pays, cancels, or marks as paid."""
+    study = study_of(request, name, right_to("pay"))
+    if request.method == "GET":
+        return _page(request, study)
+    action = request.POST.get("action", "")
+    if action == "release":
+        return _release(request, study)
+    try:
+        done = _prepare(request, study) if action == "prepare" else _batch(request, study, action)
+    except (batches.PaymentError, ProlificError) as error:
+        return _page(request, study, problem=str(error), status=409)
+    messages.success(request, done)
+    return redirect("pay", study.name)
+
+
+def _prepare(request: ResearcherRequest, study: Study) -> str:
+    """Put due entries into batches; return a sentence with the result."""
+    if study.prolific_studies.exclude(external_id=None).exists():
+        for problem in sync(study).problems[:10]:
+            messages.warning(request, f"Sync with Prolific failed: {problem}")
+    prepared = batches.prepare(study, request.user)
+    return batches.prepared_in_words(len(prepared))
+
+
+def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
+    """Pay a batch, mark it as paid, or cancel it; return a sentence with the result.
+
+    404 for a batch of another study. Raises PaymentError, ProlificError.
+    """
+    form = BatchForm(study, request.POST)
+    if not form.is_valid():
+        raise Http404
+    batch = form.cleaned_data["batch"]
+    match action:
+        case "pay":
+            budget.check_may_spend(request.user)
+            payout.pay_batch(batch)
+            return f"Batch {batch.pk} is paid."
+        case "mark":
+            payout.mark_paid(batch)
+            return f"Batch {batch.pk} is marked as paid."
+        case "cancel":
+            batches.cancel(batch)
+            return f"Batch {batch.pk} is cancelled."
+    raise batches.PaymentError("This action does not exist.")
+
+
+def _release(request: ResearcherRequest, study: Study) -> HttpResponse:
+    """Release an annotator's held pay for payment."""
+    form = ReleaseForm(request.POST)
+    if not form.is_valid():
+        return _page(request, study, form)
+    sent = form.cleaned_data
+    annotator = get_object_or_404(study.participations, pseudonym=sent["annotator"])
+    holds.release(annotator, sent["reason"], request.user)
+    messages.success(request, f"What {annotator} earned can be paid.")
+    return redirect("pay", study.name)
+
+
+def _page(
+    request: ResearcherRequest,
+    study: Study,
+    sent: ReleaseForm | None = None,
+    problem: str = "",
+    status: int = 422,
+) -> HttpResponse:
+    wages = ledger.wages(ledger.settled(study))
+    median = ledger.median_wage(wages)
+    rate = ledger.cents(study.hourly_rate)
+    context = {
+        "study": study,
+        "problem": problem,
+        "sent": sent,
+        "wages": [_wage_row(wage) for wage in wages],
+        "earned": ledger.in_currency(sum(wage.earned for wage in wages)),
+        "paid": ledger.in_currency(sum(wage.paid for wage in wages)),
+        "median": _hourly(median),
+        "too_low": median is not None and median < rate,
+        "holds": [_hold_row(hold, sent) for hold in holds.holds(study)],
+        "times": holds.TIMES,
+        "batches": [
+            {"batch": batch, "amount": ledger.in_currency(batch.cents)}
+            for batch in study.payment_batches.annotate(
+                cents=Sum("payments__entry__cents", default=0)
+            )
+        ],
+        **_looked_up(study, request.GET.get("code", "").strip()),
+        "due": ledger.in_currency(sum(entry.cents for entry in batches.payable(study))),
+        "states": PaymentBatch.State,
+    }
+    status = status if sent or problem else 200
+    return render(request, "payout/pay.html", context, status=status)
+
+
+def _looked_up(study: Study, code: str) -> dict[str, Any]:
+    """Return the annotator whose page now shows that completion code, for a payer."""
+    owner = study.participations.filter(completion_code__iexact=code).first() if code else None
+    way_out = current_exit(owner) if owner else None
+    is_shown = way_out is not None and way_out.code.casefold() == code.casefold()
+    return {"code": code[:40], "code_owner": owner if is_shown else None}
+
+
+def _wage_row(wage: ledger.Wage) -> dict:
+    """Return the time, earnings and payments of one annotator."""
+    return {
+        "annotator": wage.participation,
+        "worked": in_words(timedelta(seconds=wage.active_seconds)),
+        "earned": ledger.in_currency(wage.earned),
+        "paid": ledger.in_currency(wage.paid),
+        "per_active_hour": _hourly(wage.per_active_hour),
+        "per_elapsed_hour": _hourly(wage.per_elapsed_hour),
+    }
+
+
+def _hold_row(hold: holds.Hold, sent: ReleaseForm | None) -> dict:
+    """Return the held pay of one annotator, with the form that releases it."""
+    pseudonym = hold.participation.pseudonym
+    form = ReleaseForm()
+    if sent is not None and sent.data.get("annotator") == pseudonym:
+        form = sent
+    return {
+        "annotator": hold.participation,
+        "form": form.in_row(pseudonym),
+        "worked": in_words(ledger.active_time(hold.participation)),
+        "earned": ledger.in_currency(hold.earned),
+        "usual": ledger.in_currency(round(hold.usual)),
+        "waiting": ledger.in_currency(hold.waiting),
+    }
+
+
+def _hourly(cents: float | None) -> str:
+    return "" if cents is None else ledger.in_currency(int(cents))
+
+
+@signed_in("GET")
+def batch_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
+    """Download a batch as CSV: for manual payment, or in Prolific's bonus format."""
+    study = study_of(request, name, "pay")
+    batch = get_object_or_404(study.payment_batches, pk=pk)
+    try:
+        text = payout.batch_csv(batch)
+    except batches.PaymentError as error:
+        return _page(request, study, problem=str(error), status=409)
+    return download(text, f"{study.name}-batch-{pk}.csv")

@@ -1,0 +1,400 @@
+"""Payment of ledger entries in batches (money/batches.py), safe against crashes.
+
+Approving a submission pays its reward and may be repeated. Paying a batch of bonuses may not:
+Prolific would pay again. So a batch is stored as "paying" before the request; one in that state
+later (after a crash, or a lost reply) is first looked up: what Prolific shows with the submissions
+says whether the money has arrived. Only an explicit refusal (`ProlificError.refused`) means that no
+money moved.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from annotation.models import PaymentBatch, PersonalLink, Study, Submission
+from annotation.pay import holds, ledger
+from annotation.payout import batches
+from annotation.payout.batches import Method, PaymentError, State, prepare, total
+from annotation.prolific.accounts import client_of
+from annotation.prolific.client import Client
+from annotation.prolific.door import ProlificDoor
+from annotation.prolific.errors import ProlificError, undocumented
+from annotation.prolific.submissions import Row, sync_submission
+from annotation.recruitment import identities
+from annotation.recruitment.arrivals import submission_key
+from tasks.clock import database_now
+from tasks.csv_files import csv_text, no_formula
+
+# Prolific pays bonuses with a delay: only after it does their absence mean anything.
+SETTLING = timedelta(hours=1)
+LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # replaces an id
+SOMEBODY_ELSE = "Somebody else is paying this batch at the moment."
+# Submissions that are or can be approved. Others were returned, rejected or timed out.
+TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
+BATCH_COLUMNS = ["platform", "id", "annotator", "amount", "currency", "kind", "reason", "code"]
+MAX_APPROVALS = 1000  # in a request, as Prolific recommends
+
+
+def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch:
+    """Pay a prepared batch through Prolific, or look up the outcome of a started one.
+
+    Raises PaymentError or ProlificError; the batch stores its progress, and calling again
+    continues.
+    """
+    batch.refresh_from_db()
+    if batch.state == State.PAID:
+        return batch
+    if batch.state == State.CANCELLED or batch.method in (Method.HAND, Method.EXIT):
+        raise PaymentError("This batch is not paid through Prolific.")
+    client = client or client_of(batch.prolific_study)
+    client.has_acted |= batch.state == State.PAYING
+    if batch.method == Method.APPROVAL:
+        _claim(batch, State.PREPARED, State.PAYING)
+        return _approve(batch, client)
+    return _pay_bonuses(batch, client)
+
+
+def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
+    """Approve every submission; those that cannot be approved leave the batch and stay due.
+
+    Prolific approves many submissions with a delay: the status that it shows of each one decides.
+    """
+    submissions = {submission.pk: submission for submission in _submissions(batch)}
+    references = _references(list(submissions.values()), batch, client)
+    waiting = {reference: submissions[pk] for pk, reference in references.items()}
+    lost = [submissions[pk] for pk in submissions if pk not in references]
+    shown = _statuses(batch, client)
+    due = [reference for reference in waiting if shown.get(reference, "ACTIVE") in TO_APPROVE]
+    refused: dict[str, str] = {}
+    for first in range(0, len(due), MAX_APPROVALS):
+        refused |= _ask_for(due[first : first + MAX_APPROVALS], client)
+    shown = _statuses(batch, client) if due else shown
+    gone = []
+    for reference, submission in list(waiting.items()):
+        status = shown.get(reference, "")
+        if status == "APPROVED":
+            Submission.objects.filter(pk=submission.pk).update(status=status)
+        elif reference in refused or (status and status not in TO_APPROVE):
+            # Returned, timed out or refused: no money moved.
+            batch.payments.filter(entry__submission=submission).delete()
+            why = refused.get(reference) or status.lower().replace("_", " ")
+            gone.append(f"{submission.participation} ({why})")
+            with suppress(ProlificError):  # the next run then syncs the outcome
+                sync_submission(reference, client)
+        else:
+            continue
+        del waiting[reference]
+    if not batch.payments.exists():
+        batch.state = State.CANCELLED
+        batch.save(update_fields=["state"])
+    elif not waiting and not lost:
+        _paid(batch)
+    _tell(gone, list(waiting.values()), lost)
+    return batch
+
+
+def _tell(gone: list[str], waiting: list[Submission], lost: list[Submission]) -> None:
+    """Raise PaymentError if a batch of approvals is incomplete."""
+    sentences = []
+    if gone:
+        sentences.append(
+            f"Some submissions were not approved: {'; '.join(gone)}. Prepare a payment again for"
+            " these."
+        )
+    if waiting:
+        names = ", ".join(str(submission.participation) for submission in waiting[:10])
+        sentences.append(
+            f"Prolific has not yet approved {len(waiting)} ({names}): ask again in a minute. Nobody"
+            " is paid twice."
+        )
+    if lost:
+        sentences.append(_cannot_be_found(lost))
+    if sentences:
+        raise PaymentError(f"{' '.join(sentences)} The others are paid.")
+
+
+def _ask_for(references: list[str], client: Client) -> dict[str, str]:
+    """Request these approvals; return the refused ones with Prolific's reasons.
+
+    All together or, if Prolific refuses that, one by one, so that one refusal blocks no other.
+    """
+    refused = {}
+    try:
+        client.approve_all(references)
+    except ProlificError as error:
+        if not error.refused:
+            raise
+        for reference in references:
+            try:
+                client.approve(reference)
+            except ProlificError as own:
+                if own.unreachable:
+                    raise
+                if own.refused:
+                    refused[reference] = str(own)
+    return refused
+
+
+def _references(
+    submissions: list[Submission], batch: PaymentBatch, client: Client
+) -> dict[int, str]:
+    """Return primary key of each submission -> its id on Prolific.
+
+    An id lost with IDENTITY_KEY is found by its hash in Prolific's list, or left out.
+    """
+    references, lost = {}, []
+    for submission in submissions:
+        try:
+            references[submission.pk] = identities.decrypt(submission.reference)
+        except identities.LostKey:
+            lost.append(submission)
+    if lost:
+        listed = {
+            submission_key(ProlificDoor.platform, shown): shown
+            for shown in _statuses(batch, client)
+        }
+        references |= {
+            submission.pk: listed[submission.key] for submission in lost if submission.key in listed
+        }
+    return references
+
+
+def _cannot_be_found(lost: list[Submission]) -> str:
+    names = ", ".join(str(submission.participation) for submission in lost[:10])
+    return (
+        f"{len(lost)} ({names}) cannot be found on Prolific: IDENTITY_KEY is not the one with"
+        " which their ids were stored. Look for them on Prolific itself."
+    )
+
+
+def _study_there(batch: PaymentBatch) -> str:
+    """Return Prolific's id of the study that the batch is paid through."""
+    assert batch.prolific_study is not None
+    return batch.prolific_study.id_there
+
+
+def _statuses(batch: PaymentBatch, client: Client) -> dict[str, str]:
+    """Return Prolific's status of each submission of the batch's study; skips malformed rows."""
+    shown = {}
+    for told in client.submissions(_study_there(batch)):
+        with suppress(ProlificError):
+            row = Row.read(told)
+            shown[row.session] = row.status
+    return shown
+
+
+def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
+    if batch.state == State.PAYING:
+        return _look_up(batch, client)
+    if not batch.external_id:
+        # Setting bonuses up pays nothing: if this is lost, another one is set up.
+        batch.external_id = client.prepare_bonuses(_study_there(batch), bonus_lines(batch))
+        batch.save(update_fields=["external_id"])
+    if not _claim(batch, State.PREPARED, State.PAYING):
+        raise PaymentError(SOMEBODY_ELSE)
+    # From here on it may have been paid: look it up before another request.
+    try:
+        client.pay_bonuses(batch.external_id)
+    except ProlificError as error:
+        if error.refused:  # such as missing funds
+            _claim(batch, State.PAYING, State.PREPARED)
+        raise
+    return _paid(batch)
+
+
+def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
+    """Move the batch on if it is still in that state; of two processes only one can."""
+    with transaction.atomic():
+        moved = PaymentBatch.objects.filter(pk=batch.pk, state=source).update(
+            state=target, paying_since=database_now()
+        )
+        batch.refresh_from_db()
+        if moved:
+            batches.log(batch, "pay batch: payment begun", source)
+    return bool(moved)
+
+
+def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
+    """Check requested bonuses: all arrived, or none after a long time."""
+    due = _by_submission(batch)
+    references = _references([submission for submission, _cents in due], batch, client)
+    if lost := [submission for submission, _cents in due if submission.pk not in references]:
+        raise PaymentError(f"Batch {batch.pk} was being paid: {_cannot_be_found(lost)}")
+    arrived = [
+        _has_arrived(submission, references[submission.pk], cents, batch, client)
+        for submission, cents in due
+    ]
+    if all(arrived):
+        return _paid(batch)
+    if any(arrived):
+        raise PaymentError(
+            f"Only {sum(arrived)} of {len(arrived)} bonuses of batch {batch.pk} have arrived at"
+            " Prolific so far: ask again later."
+        )
+    assert batch.paying_since is not None  # set with the state
+    if database_now() - batch.paying_since < SETTLING:
+        raise PaymentError(
+            f"Batch {batch.pk} was being paid when the connection broke. Prolific shows none of its"
+            " bonuses yet; it may take a while. Ask again in an hour: nobody is paid twice."
+        )
+    # Nothing arrived in all that time: the request was lost. Set it up again under a new id, but
+    # only if no other process has done so meanwhile, which then pays it.
+    same = PaymentBatch.objects.filter(
+        pk=batch.pk, state=State.PAYING, paying_since=batch.paying_since
+    )
+    if not same.update(external_id="", state=State.PREPARED):
+        raise PaymentError(SOMEBODY_ELSE)
+    batch.refresh_from_db()
+    return _pay_bonuses(batch, client)
+
+
+def _has_arrived(
+    submission: Submission, reference: str, cents: int, batch: PaymentBatch, client: Client
+) -> bool:
+    """Does Prolific show this bonus in addition to those paid before?"""
+    shown = client.submission(reference).get("bonus_payments") or []
+    if not isinstance(shown, list) or not all(isinstance(each, int | float) for each in shown):
+        raise undocumented(f"list of the bonuses of {submission}", shown)
+    earlier = PaymentBatch.objects.filter(
+        study=batch.study, method=Method.BONUS, state=State.PAID,
+        prolific_study=batch.prolific_study,
+    )  # fmt: skip
+    before = sum(
+        amount
+        for other in earlier
+        for paid, amount in _by_submission(other)
+        if paid.pk == submission.pk
+    )
+    return sum(shown) >= before + cents
+
+
+def _paid(batch: PaymentBatch) -> PaymentBatch:
+    before, batch.state, batch.paid_at = batch.state, State.PAID, database_now()
+    with transaction.atomic():
+        batch.save(update_fields=["state", "paid_at"])
+        batches.log(batch, "pay batch paid", before)
+    return batch
+
+
+def mark_paid(batch: PaymentBatch) -> None:
+    """Record that a batch was paid manually. Raises PaymentError."""
+    with transaction.atomic():
+        batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
+        if batch.method != Method.HAND:
+            raise PaymentError("Only a batch that is paid by hand can be marked as paid.")
+        if batch.state != State.PREPARED:
+            raise PaymentError(f"This batch is {batch.state}.")
+        _paid(batch)
+
+
+def _submissions(batch: PaymentBatch) -> list[Submission]:
+    return [submission for submission, _cents in _by_submission(batch)]
+
+
+def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
+    """Return the submissions that a batch pays, each with its sum in cents."""
+    sums: dict[int, int] = defaultdict(int)
+    submissions: dict[int, Submission] = {}
+    payments = batch.payments.select_related("entry__submission", "entry__participation__worker")
+    for payment in payments.order_by("pk"):
+        entry = payment.entry
+        submission = entry.submission
+        if submission is None or submission.prolific_study_id != batch.prolific_study_id:
+            submission = (
+                entry.participation.worker.submissions.filter(prolific_study=batch.prolific_study)
+                .order_by("-pk")
+                .first()
+            )
+        if submission is None or not submission.person:
+            raise PaymentError(
+                f"{entry.participation} cannot be paid: the identity was deleted or is unknown."
+            )
+        submissions[submission.pk] = submission
+        sums[submission.pk] += entry.cents
+    return [(submissions[pk], cents) for pk, cents in sums.items()]
+
+
+def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
+    """Return (participant, amount in currency), one line each, as Prolific takes bonuses.
+
+    Raises PaymentError if a participant's id is not available.
+    """
+    sums: dict[str, int] = defaultdict(int)
+    for submission, cents in _by_submission(batch):
+        try:
+            sums[identities.decrypt(submission.person)] += cents
+        except identities.LostKey as error:
+            raise PaymentError(
+                f"{submission.participation} cannot be paid on Prolific. {error} Cancel this batch"
+                " and prepare a payment again: theirs will then be paid by hand."
+            ) from None
+    return [(person, ledger.in_currency(cents)) for person, cents in sums.items()]
+
+
+def batch_csv(batch: PaymentBatch) -> str:
+    """Return a batch as CSV for manual payment.
+
+    Bonuses of Prolific have its format (participant,amount, no header); all others have a header
+    (BATCH_COLUMNS). Cells that spreadsheets would read as formulas are escaped. A lost id is marked
+    in its cell. Raises PaymentError for a bonus without an id.
+    """
+    header = [] if batch.method == Method.BONUS else BATCH_COLUMNS
+    rows = bonus_lines(batch) if batch.method == Method.BONUS else _batch_rows(batch)
+    return csv_text(header, (map(no_formula, row) for row in rows))
+
+
+def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
+    """Yield one row per payment (BATCH_COLUMNS)."""
+    names = _link_names(batch.study)
+    payments = batch.payments.select_related("entry__participation__worker").order_by("pk")
+    for payment in payments:
+        entry, worker = payment.entry, payment.entry.participation.worker
+        latest = entry.participation.latest_submission()
+        person = names.get(worker.key, "")
+        if latest:
+            person = (
+                LOST if identities.is_lost(latest.person) else identities.decrypt(latest.person)
+            )
+        yield [
+            worker.platform, person, entry.participation.pseudonym, entry.amount,
+            entry.currency, entry.get_kind_display(), entry.reason,
+            entry.participation.completion_code,
+        ]  # fmt: skip
+
+
+def _link_names(study: Study) -> dict[str, str]:
+    """Return key of the worker of each personal link -> its name."""
+    links: Iterable[PersonalLink] = study.personal_links.all()
+    return {identities.worker_key("personal", link.code): link.name for link in links}
+
+
+def pay_all(study: Study, by: User | None, client: Client | None = None) -> list[str]:
+    """Prepare and pay all that goes through Prolific; return sentences on the results.
+
+    A failed batch does not prevent the payment of others.
+    """
+    prepare(study, by)
+    sentences = []
+    through = study.payment_batches.filter(
+        method__in=[Method.APPROVAL, Method.BONUS], state__in=[State.PREPARED, State.PAYING]
+    )
+    for batch in through:
+        amount = f"{ledger.in_currency(total(batch))} {study.currency}"
+        words = f"batch {batch.pk}, {batch.get_method_display()}, {amount}"
+        try:
+            pay_batch(batch, client)
+        except (PaymentError, ProlificError) as error:
+            sentences.append(f"{words}: NOT PAID. {error}")
+        else:
+            sentences.append(f"{words}: paid")
+    for hold in holds.holds(study):
+        amount = f"{ledger.in_currency(hold.waiting)} {study.currency}"
+        sentences.append(
+            f"{amount} of {hold.participation}: HELD, NOT PAID. It is unusually high: review it on"
+            " the page Pay."
+        )
+    return sentences

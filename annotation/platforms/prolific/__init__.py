@@ -1,4 +1,0 @@
-"""Prolific: its arrivals, its API, its studies and submissions.
-
-Begin with client.py and sync.py. An annotator's request never waits for Prolific.
-"""

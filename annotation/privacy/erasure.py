@@ -1,0 +1,149 @@
+"""Deletion of a study with its answers and identities; a tombstone records the counts.
+
+Answers are erased as by a withdrawal, one participation at a time (steps/withdrawal.py), so that
+the database guards allow it; participations without an answer are included, since reasons may have
+been written about them. KEPT names what remains: insert-only rows without answers (the ledger, the
+audit log, comments), and accounting data. The study is then no longer accessible
+(StudyQuerySet.visible_to).
+"""
+
+from datetime import date
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count, Sum
+
+from annotation.models import (
+    LIVE,
+    Answer,
+    AuditEntry,
+    Decision,
+    LedgerEntry,
+    Study,
+    StudyStatus,
+    StudyTombstone,
+    Turn,
+)
+from annotation.privacy.withdrawal import REASON, withdraw
+from annotation.recruitment import identities
+from tasks import jobs
+from tasks.clock import database_now
+from tasks.models import Job
+
+KEPT = (
+    "the name and the frozen design with its hash, its team, platforms and lists, counts, what was"
+    " earned and paid with the reasons of bonuses (for the books), decisions without their reasons,"
+    " the audit log, what researchers commented on examples, and keyed hashes that keep people from"
+    " doing a task twice"
+)
+
+
+class ErasureError(ValueError):
+    """Why a study is not deleted; the text is for people."""
+
+
+def erase(study: Study, typed: str, by: User) -> StudyTombstone:
+    """Delete the answers and identities of a study permanently; `typed` must be its name.
+
+    All or nothing. Raises ErasureError while it runs, for a draft, and if the name differs;
+    identities.PurgeError while money is owed.
+    """
+    if typed.strip() != study.name:
+        raise ErasureError(f"Type the name of the study, {study.name}, to delete it.")
+    return _erase(study, by, "deleted, with all answers")
+
+
+def _erase(study: Study, by: User | None, words: str) -> StudyTombstone:
+    """Do the same, also for a date of deletion (without a user, `by` None)."""
+    with transaction.atomic():
+        study = Study.objects.locked().get(pk=study.pk)
+        if StudyTombstone.objects.filter(study=study).exists():
+            raise ErasureError("This study was deleted already.")
+        if study.status != StudyStatus.CLOSED:
+            raise ErasureError("Close the study first: only a closed study is deleted here.")
+        if study.participations.filter(status__in=LIVE).exists():
+            raise ErasureError("Somebody is still working: wait until they have ended.")
+        tombstone = _tombstone(study, by or study.owner)
+        tombstone.identities_purged = identities.purge(study)
+        for token in list(study.participations.values_list("token", flat=True)):
+            withdraw(token)
+        _erase_the_rest(study)
+        tombstone.save()
+        AuditEntry.objects.record(words, study=study, by=by)
+    return tombstone
+
+
+def _tombstone(study: Study, by: User) -> StudyTombstone:
+    """Return the study's tombstone, unsaved, with the counts before the deletion."""
+    people = study.participations.order_by()
+    statuses = dict(people.values_list("status").annotate(n=Count("pk")))
+    entries = LedgerEntry.objects.filter(participation__study=study, participation__is_paid=True)
+    return StudyTombstone(
+        study=study,
+        manifest_hash=study.manifest_hash,
+        by=by,
+        participations=statuses,
+        turns_erased=Turn.objects.filter(participation__study=study).count(),
+        answers_erased=Answer.objects.filter(turn__participation__study=study).count(),
+        cents_earned=entries.aggregate(total=Sum("cents"))["total"] or 0,
+    )
+
+
+def _erase_the_rest(study: Study) -> None:
+    """Delete other personal data and access: links, tokens, notices, report, job files."""
+    # Reasons may have been written after earlier withdrawals.
+    Decision.objects.filter(participation__study=study).exclude(reason=REASON).update(reason=REASON)
+    study.notices.all().delete()
+    study.notice_switches.all().delete()
+    study.report_answers.all().delete()
+    study.invitations.all().delete()
+    study.webhooks.all().delete()
+    study.api_tokens.all().delete()
+    Study.objects.filter(pk=study.pk).update(
+        open_link_on=False, identities_until=None, answers_until=None, deleted_at=database_now()
+    )
+    jobs.drop(Job.objects.filter(parameters__study=study.pk))
+
+
+def keep_until(study: Study, identities: date | None, answers: date | None, by: User) -> None:
+    """Set and log the days after which identities, or the whole study, are deleted.
+
+    None: only manually.
+    """
+    with transaction.atomic():
+        locked = Study.objects.locked().get(pk=study.pk)
+        if locked.identities_until != identities:
+            words = f"deleted after {identities}" if identities else "kept"
+            AuditEntry.objects.record(f"identities are {words}", study=locked, by=by)
+        if locked.answers_until != answers:
+            words = f"deleted after {answers}" if answers else "kept"
+            AuditEntry.objects.record(f"the study is {words}", study=locked, by=by)
+        locked.identities_until, locked.answers_until = identities, answers
+        locked.save(update_fields=["identities_until", "answers_until"])
+
+
+def delete_due(today: date | None = None) -> list[tuple[str, str]]:
+    """Delete data whose day has passed; return each study's name with the result.
+
+    First the identities, then whole studies. For `manage.py tick`, and `purge_identities --due`;
+    `today` is that of the database (UTC). Studies with people at work, money owed, or that are not
+    closed, wait; the result says so.
+    """
+    today, done = today or database_now().date(), []
+    for study in Study.objects.filter(identities_until__lt=today).order_by("pk"):
+        try:
+            with transaction.atomic():
+                count = identities.purge(study)
+                Study.objects.filter(pk=study.pk).update(identities_until=None)
+                what = f"{count} identities deleted, as the date of deletion was over"
+                AuditEntry.objects.record(what, study=study)
+            done.append((study.name, f"{count} identities deleted"))
+        except identities.PurgeError as error:
+            done.append((study.name, f"waits: {error}"))
+    for study in Study.objects.filter(answers_until__lt=today).order_by("pk"):
+        try:
+            tombstone = _erase(study, None, "deleted, with all answers, as its day was over")
+            done.append((study.name, f"deleted, with {tombstone.answers_erased} answers"))
+        except (ErasureError, identities.PurgeError) as error:
+            done.append((study.name, f"waits: {error}"))
+    return done

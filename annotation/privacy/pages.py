@@ -1,0 +1,133 @@
+"""Retention of identities, and deletion of studies, by page and API; the list of deleted ones."""
+
+from datetime import date
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+
+from annotation.models import Study, StudyTombstone
+from annotation.pay.ledger import in_currency
+from annotation.privacy import erasure
+from annotation.recruitment import identities
+from annotation.web.access import ResearcherRequest, signed_in, study_of
+from annotation.web.fields import OnPage, PageForm, by_key
+from annotation.web.posts import StudyPost, page
+from annotation.web.rights import right_to
+from tasks.clock import database_now
+
+
+class RetentionForm(PageForm):
+    """The days after which identities, or the study with all answers, are deleted."""
+
+    key = "retention"
+    until = forms.DateField(
+        label="Delete identities after",
+        required=False,
+        widget=forms.DateInput({"type": "date"}),
+        error_messages={"invalid": "Write a day, such as 2027-03-31, or leave it empty."},
+        help_text="Empty: they are deleted by hand alone.",
+    )
+    answers_until = forms.DateField(
+        label="Delete the study after",
+        required=False,
+        widget=forms.DateInput({"type": "date"}),
+        error_messages={"invalid": "Write a day, such as 2037-03-31, or leave it empty."},
+        help_text="With all answers, as described below. Empty: by hand alone.",
+    )
+
+    @classmethod
+    def of(cls, study: Study, sent: Any = None) -> "RetentionForm":
+        """Return the form with the stored days."""
+        days = {"until": study.identities_until, "answers_until": study.answers_until}
+        return cls(sent, initial=days)
+
+    def clean_answers_until(self) -> date | None:
+        """Refuse a past day: a mistyped year would delete everything within the hour.
+
+        A stored day that has passed may stay: the study is deleted once nothing prevents it.
+        """
+        day = self.cleaned_data["answers_until"]
+        is_set = day == self.initial.get("answers_until")
+        if day is not None and not is_set and day <= database_now().date():
+            raise forms.ValidationError(
+                "Choose a day to come, or delete the study below, at once.", code="past"
+            )
+        return day
+
+
+class Retention(StudyPost):
+    """Set the days of deletion; past days are refused."""
+
+    row = "retention"
+    form_class = RetentionForm
+    summary = "The days after which identities, and the study, are deleted; empty: by hand alone"
+    tells = True
+
+    def form(self, about: Study, sent: Any, files: Any = None) -> RetentionForm:
+        return RetentionForm.of(about, sent)
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        erasure.keep_until(about, sent["until"], sent["answers_until"], by)
+        return (
+            f"Identities are deleted after {sent['until'] or 'no day'}, the study after"
+            f" {sent['answers_until'] or 'no day'}."
+        )
+
+
+class EraseForm(PageForm):
+    """The study's name, typed to confirm its deletion."""
+
+    key = "erase"
+    typed = forms.CharField(
+        label="Name of the study",
+        max_length=200,
+        widget=forms.TextInput({"autocomplete": "off", "autocapitalize": "none"}),
+        error_messages={"required": "Type the name of the study to delete it."},
+    )
+
+
+class Erase(StudyPost):
+    """Delete a study permanently; a tombstone remains."""
+
+    row = "study_erase"
+    form_class = EraseForm
+    summary = "Delete a closed study: `typed` is its name once more"
+    faults: ClassVar = {erasure.ErasureError: "typed", identities.PurgeError: "typed"}
+    tells = True
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        tombstone = erasure.erase(about, sent["typed"], by)
+        return f"{about.name} was deleted, with {tombstone.answers_erased} answers."
+
+
+@signed_in("GET")
+def deleted(request: ResearcherRequest) -> HttpResponse:
+    """List the remaining data of studies that this researcher owned or deleted."""
+    owned = StudyTombstone.objects.filter(study__owner=request.user)
+    own = owned | StudyTombstone.objects.filter(by=request.user)
+    rows = [
+        (stone, in_currency(stone.cents_earned), sum(stone.participations.values()))
+        for stone in own.select_related("study", "by")
+    ]
+    return render(request, "privacy/deleted_studies.html", {"rows": rows})
+
+
+def _page(request: ResearcherRequest, study: Study, sent: OnPage | None = None) -> HttpResponse:
+    blank = (RetentionForm.of(study), EraseForm())
+    context = {"study": study, "sent": sent, "kept": erasure.KEPT} | by_key(*blank, sent=sent)
+    return render(request, "privacy/retention.html", context, status=422 if sent else 200)
+
+
+def _shown(request: ResearcherRequest, name: str) -> HttpResponse:
+    return _page(request, study_of(request, name, right_to("retention")))
+
+
+def _to_deleted(request: ResearcherRequest, done: str, name: str) -> HttpResponse:
+    return redirect("deleted_studies")
+
+
+retention = page(Retention, _page, to="retention", get=_shown)
+erase = page(Erase, _page, to=_to_deleted)

@@ -1,0 +1,126 @@
+"""Withdrawal: the answers are erased, the seat is free again, a tombstone preserves the counts.
+
+The only function that deletes answers (docs/protocol.md#invariants): the database guards allow it
+only for a participation with a tombstone. Scores are deleted too: reasons of decisions contain
+some, and so do the results of jobs. That this worker has seen the task stays stored as a keyed
+hash, so that examples are never repeated; earnings and decisions remain as well.
+"""
+
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from annotation.models import (
+    Answer,
+    AnswerSpan,
+    AuditEntry,
+    ExitAnswers,
+    ModelRun,
+    OwnAnswer,
+    Participation,
+    Status,
+    Tombstone,
+    Topic,
+)
+from annotation.pay import budget, ledger
+from annotation.protocol.locking import lock
+from annotation.recruitment import expiry, seats
+from tasks import jobs
+from tasks.clock import database_now
+from tasks.models import Job
+
+REASON = "withdrawn"  # replaces every reason written about a participation
+
+
+def withdraw(token: str) -> Participation:
+    """Erase the answers of that participation. A second call changes nothing.
+
+    Raises Participation.DoesNotExist.
+    """
+    with transaction.atomic():
+        participation = lock(token)
+        if participation.status == Status.WITHDRAWN:
+            return participation
+        # Earnings remain; without the answers they could not be computed.
+        participation.worked_seconds = ledger.active_time(participation).total_seconds()
+        now = database_now()
+        _erase_answers(participation, now)
+        _erase_reasons(participation)
+        participation.status = Status.WITHDRAWN
+        participation.seat_number = None
+        participation.in_analysis = False
+        participation.signs = None
+        participation.qualified = None
+        participation.comprehension_attempts_used = 0
+        # It links this participation to others of the same browser.
+        participation.browser = ""
+        participation.upstream_order = participation.training_order = []
+        participation.screening_order = []
+        participation.annotation_order = participation.checks = []
+        participation.finished_at = participation.finished_at or now
+        participation.save(
+            update_fields=[
+                "status", "seat_number", "in_analysis", "upstream_order", "training_order",
+                "screening_order", "annotation_order", "checks", "worked_seconds", "finished_at",
+                "signs", "qualified", "comprehension_attempts_used", "browser",
+            ]
+        )  # fmt: skip
+        jobs.drop(Job.objects.filter(pk__in=_jobs_that_hold(participation)))
+        seats.note_outcome(participation, "withdrawn")
+        ledger.settle(participation)
+        budget.watch(participation.study_id)
+        return participation
+
+
+def withdraw_on_request(participation: Participation, reason: str, by: User) -> None:
+    """Withdraw a participant at their request to the researchers; logged with the reason.
+
+    The answers are erased as by the participant. Raises ValueError without a reason, and for a
+    participation that has been withdrawn already.
+    """
+    reason = reason.strip()
+    if not reason:
+        raise ValueError("Give a reason: it is stored in the log.")
+    with transaction.atomic():
+        if lock(participation.token).status == Status.WITHDRAWN:
+            raise ValueError("This participant has already been withdrawn.")
+        study = withdraw(participation.token).study
+        AuditEntry.objects.record(
+            "withdrawn on request", Topic.PEOPLE, study=study, about=participation.pseudonym,
+            by=by, after={"reason": reason},
+        )  # fmt: skip
+
+
+def _erase_answers(participation: Participation, now: datetime) -> None:
+    """Delete turns and answers; the guards require the tombstone first."""
+    turns = participation.turns.all()
+    Tombstone.objects.create(participation=participation, turns_erased=turns.count(), erased_at=now)
+    AnswerSpan.objects.filter(answer__turn__participation=participation).delete()
+    Answer.objects.filter(turn__participation=participation).delete()
+    turns.delete()
+    ExitAnswers.objects.filter(participation=participation).delete()
+    OwnAnswer.objects.filter(participation=participation).delete()
+    ModelRun.objects.filter(participation=participation).delete()
+
+
+def _erase_reasons(participation: Participation) -> None:
+    """Replace the reasons written about the participation: some contain scores."""
+    participation.decisions.update(reason=REASON)
+    freed = expiry.freed(participation)
+    logged = participation.study.events.filter(what__startswith=freed)
+    logged.update(what=f"{freed}{REASON}")
+
+
+def _jobs_that_hold(participation: Participation) -> list[int]:
+    """Return jobs, done or not, whose files or results include these answers.
+
+    A release bundle covers the whole study; a job of the analysis page names in its `cells` the
+    tasks and shots that it covers.
+    """
+    return [
+        job.pk
+        for job in Job.objects.filter(parameters__study=participation.study_id).defer("result")
+        if job.kind == "release"
+        or any(participation.pk in people for *_, people in job.parameters.get("cells", ()))
+    ]

@@ -1,0 +1,107 @@
+"""The API token used on Prolific: of the account that drafted a study, or the server's.
+
+`client_of` returns the client for a study; only this module reads stored tokens.
+"""
+
+from typing import NamedTuple
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.views.decorators.debug import sensitive_variables
+
+from annotation.models import AuditEntry, ProlificAccount, ProlificStudy, Topic
+from annotation.prolific.client import Access, Client
+from annotation.prolific.errors import ProlificError
+from annotation.recruitment import identities
+from tasks.clock import database_now
+
+FINISH_THERE = "Finish the studies on Prolific itself"
+
+
+def client_of(there: ProlificStudy | None, patient: bool = False) -> Client:
+    """Return the client for a study on Prolific; None means the environment's.
+
+    Raises ProlificError if the token was removed.
+    """
+    return client_of_account(there.account if there else None, patient)
+
+
+def client_of_account(account: ProlificAccount | None, patient: bool = False) -> Client:
+    """Return the same for drafts of this account."""
+    return Client(_access(account) if account else None, patient)
+
+
+def account_of(user: User) -> ProlificAccount | None:
+    """Return the account for this user's drafts: that with the newest token, if any."""
+    return ProlificAccount.objects.filter(owner=user).exclude(token="").first()
+
+
+class Token(NamedTuple):
+    """The token in use, or the problem with it."""
+
+    words: str
+    problem: str
+
+
+def token_of(account: ProlificAccount | None) -> Token:
+    """Return the token of an account, or of the environment, in words."""
+    try:
+        client_of_account(account)
+    except ProlificError as error:
+        return Token("", str(error))
+    if account is None:
+        return Token("the token of the server", "")
+    return Token(f"the token of {account.owner} ending {account.last_characters}", "")
+
+
+@sensitive_variables("token")
+def set_token(owner: User, token: str, workspace: str, project: str) -> ProlificAccount:
+    """Store a token that Prolific accepts, with its workspace and project.
+
+    Another account on Prolific gets a new row: earlier studies keep theirs. Raises ProlificError,
+    and stores nothing then.
+    """
+    client = Client(Access(token, workspace, project))
+    external_id = client.me()[:40]
+    workspace = client.workspace()
+    project = client.project(workspace)
+    with transaction.atomic():
+        # Serialised with closing the user's account: one of the two sees the other.
+        if not User.objects.select_for_update(no_key=True).filter(pk=owner.pk, is_active=True):
+            raise ProlificError("Your account was closed: the token was not stored.")
+        account, _created = ProlificAccount.objects.update_or_create(
+            owner=owner,
+            external_id=external_id,
+            defaults={
+                "token": identities.encrypt(token),
+                "last_characters": token[-4:],
+                "workspace": workspace,
+                "project": project,
+                "set_at": database_now(),
+            },
+        )
+        what = f"set Prolific token ending {account.last_characters}"
+        AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(owner), by=owner)
+    return account
+
+
+def _access(account: ProlificAccount) -> Access:
+    """Return the access of the stored token. Raises ProlificError."""
+    owner, gone = account.owner, "The API token of these studies on Prolific was removed"
+    if not account.external_id:
+        raise ProlificError(f"{gone} with the account of its owner. {FINISH_THERE}.")
+    if not owner.is_active:
+        raise ProlificError(
+            f"{gone}, as the account {owner} was closed. {FINISH_THERE}, or ask an administrator to"
+            " open the account, so that its owner can set the token again."
+        )
+    if not account.token:
+        raise ProlificError(f"{gone}. {owner} can set it again, on the page Prolific token.")
+    try:
+        token = identities.decrypt(account.token)
+    except identities.LostKey:
+        raise ProlificError(
+            "The API token of these studies on Prolific cannot be decrypted: IDENTITY_KEY was"
+            f" lost. {owner} can set it again, on the page Prolific token."
+        ) from None
+    return Access(token, account.workspace, account.project)

@@ -1,0 +1,207 @@
+"""Recruitment platforms in the API: panels, and studies on Prolific."""
+
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.models import Panel, ProlificStudy, Study
+from annotation.pay import budget, ledger
+from annotation.prolific import drafts, studies
+from annotation.prolific import pages as platforms
+from annotation.prolific.errors import ProlificError
+from annotation.prolific.pages import DraftForm
+from annotation.prolific.places import start_by_hand
+from annotation.prolific.sync import sync
+from annotation.web import form_bodies
+from annotation.web.access import study_of
+from annotation.web.paging import page_of, small_list
+from annotation.web.problems import Conflict, Unprocessable
+from annotation.web.views import ApiView, PostTwin, StudyTwin
+
+
+class PanelShape(serializers.Serializer):
+    name = serializers.CharField()
+    link = serializers.CharField(help_text="address for the panel")
+
+
+class Panels(PostTwin):
+    """Other platforms, each with a separate address."""
+
+    step = platforms.NewPanel
+    reply = PanelShape
+
+    @extend_schema(
+        summary="The other platforms of a study",
+        operation_id="panels_list",
+        responses=page_of("Panels", PanelShape().get_fields()),
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "own")
+        return small_list(self._row(request, panel) for panel in study.panels.all())
+
+    def told(self, about: Study, done: Panel) -> dict[str, str]:
+        return self._row(self.request, done)
+
+    def _row(self, request: Request, panel: Panel) -> dict[str, str]:
+        link = request.build_absolute_uri(reverse("landing", args=[panel.code]))
+        return {"name": panel.name, "link": link}
+
+
+class ThereShape(serializers.Serializer):
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    status = serializers.CharField(allow_blank=True)
+    external_id = serializers.CharField(allow_null=True)
+    reward = serializers.CharField()
+    places = serializers.IntegerField()
+    scenarios = serializers.ListField(child=serializers.CharField())
+    minutes = serializers.IntegerField()
+    max_minutes = serializers.IntegerField()
+
+
+class CostShape(serializers.Serializer):
+    """Amounts in the study's currency; Prolific's fees are extra."""
+
+    choice = serializers.CharField(help_text="shortest, longest, or drafted: as it is stored")
+    what = serializers.CharField(help_text="the choice in words")
+    reward = serializers.CharField(help_text="of one participant, of all parts together")
+    rewards = serializers.CharField(help_text="of all seats")
+    bonuses = serializers.CharField(help_text="if all seats are filled in the time announced")
+    total = serializers.CharField()
+
+
+class AskedShape(serializers.Serializer):
+    """What Prolific returns for a draft."""
+
+    id = serializers.IntegerField(help_text="of the draft")
+    eligible = serializers.IntegerField(help_text="people who fit; 0: fewer than 25")
+    cost = serializers.CharField(help_text="of its places, with fees and VAT")
+
+
+class ProlificCosts(ApiView):
+    """The costs of the drafts, by our estimate and by Prolific."""
+
+    parameters = frozenset({"ask"})
+
+    class Costs(serializers.Serializer):
+        costs = CostShape(many=True)
+        asked = AskedShape(many=True, help_text="with ?ask=prolific: what Prolific itself says")
+
+    @extend_schema(
+        summary="What the studies on Prolific cost, by either choice of the reward",
+        parameters=[OpenApiParameter("ask", str, enum=["prolific"])],
+        responses={200: Costs, 409: OpenApiTypes.OBJECT},
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "own")
+        asked = []
+        if request.query_params.get("ask") == "prolific":
+            try:
+                asked = studies.ask(study)
+            except (drafts.PlanError, ProlificError) as error:
+                raise Conflict(str(error)) from None
+        costs = [asdict(cost) for cost in drafts.costs(study)]
+        told = [
+            {"id": each.draft.pk, "eligible": each.eligible, "cost": each.cost_in_words}
+            for each in asked
+        ]
+        return Response({"costs": costs, "asked": told})
+
+
+def _row(there: ProlificStudy) -> dict[str, Any]:
+    return {
+        "id": there.pk,
+        "name": there.name,
+        "status": there.status or "",
+        "external_id": there.external_id,
+        "reward": ledger.in_currency(there.reward_cents),
+        "places": there.places,
+        "scenarios": [str(scenario) for scenario in there.scenarios.select_related("task")],
+        "minutes": there.minutes,
+        "max_minutes": there.max_minutes,
+    }
+
+
+class Prolific(PostTwin):
+    """The studies on Prolific, drafted from the design."""
+
+    step = platforms.Plan
+    reply = ThereShape(many=True)
+
+    @extend_schema(
+        summary="The studies on Prolific",
+        operation_id="prolific_list",
+        responses=page_of("Prolific", ThereShape().get_fields()),
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "own")
+        return small_list(map(_row, study.prolific_studies.all()))
+
+    def told(self, about: Study, done: None) -> list[dict[str, Any]]:
+        return [_row(there) for there in about.prolific_studies.all()]
+
+
+class OneProlificStudy(StudyTwin):
+    """A draft on Prolific: change, publish or restart it."""
+
+    page, form_class = "prolific_study", DraftForm
+    more_fields: ClassVar = {
+        name: serializers.CharField(required=False)
+        for name in ("name", "reward", "screen_out", "minutes", "max_minutes", "places")
+    } | {
+        "action": serializers.ChoiceField(["change", "publish", "start"]),
+        "signed": serializers.BooleanField(required=False),
+    }
+    operation_id = "prolific_study_change"
+    summary = "Change a draft, publish it on Prolific, or start it again there"
+    reply = ThereShape
+    conflicts = (budget.BudgetError, ProlificError)
+
+    def form(self, about: Study, sent: dict[str, Any]) -> Any:
+        self.draft = get_object_or_404(about.prolific_studies, pk=self.kwargs["pk"])
+        self.action = sent.get("action")
+        fields = {k: v for k, v in sent.items() if k != "action"}
+        if self.action == "change":
+            blank = DraftForm(self.draft)
+            before = {name: blank.initial[name] for name in blank.fields}
+            return DraftForm(self.draft, form_bodies.as_form_data(before | fields))
+        if self.action not in ("publish", "start"):
+            raise Unprocessable({"action": ["Write change, publish or start."]})
+        form_bodies.check_known(fields, ())
+        return None
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, Any]:
+        try:
+            if self.action == "change":
+                form = DraftForm(self.draft)
+                form.cleaned_data = sent
+                drafts.change(self.draft, form.values())
+            elif self.action == "publish":
+                budget.check_may_spend(request.user)
+                budget.check_publication(about, studies.rewards(self.draft))
+                studies.create(self.draft, request.build_absolute_uri("/"))
+            else:
+                start_by_hand(self.draft)
+        except drafts.PlanError as error:
+            if self.draft.external_id or self.action != "change":
+                raise Conflict(str(error)) from None
+            raise Unprocessable({error.field or "body": [str(error)]}) from None
+        self.draft.refresh_from_db()
+        return _row(self.draft)
+
+
+class SyncProlific(StudyTwin):
+    page = "prolific_sync"
+    summary = "Sync with Prolific"
+    conflicts = (ProlificError,)
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        done = sync(about)
+        return {"done": " ".join([f"{done}.", *(f"Not synced: {p}" for p in done.problems[:10])])}

@@ -1,0 +1,392 @@
+"""Client of Prolific's API, the only module that knows its addresses.
+
+Documented facts: docs/prolific.md#what-prolific-documents.
+
+Units: a reward is in cents, the amounts of a bonus CSV are in currency. Prolific spells statuses in
+several forms, this module in one: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
+"""
+
+import logging
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from django.conf import settings
+from requests.adapters import HTTPAdapter
+from urllib3.util.retry import Retry
+
+from annotation.prolific.errors import (
+    NO_TOKEN,
+    NOT_REACHED,
+    REPLY_LOST,
+    ProlificError,
+    complaint,
+    undocumented,
+    was_not_sent,
+)
+
+logger = logging.getLogger(__name__)
+
+# Timeouts in seconds: to connect, and between two parts of a reply.
+HURRIED = (3, 10)  # a user waits for a page
+PATIENT = (10, 30)  # a command of the server
+PAGE_SIZE = 100
+MAX_STATUS = 20  # characters; the longest documented one has 18
+# POST requests without effects.
+READ_ONLY = {"eligibility-count/", "study-cost-calculator/"}
+# One call at a time: a slow Prolific blocks one thread of this process, not all of them.
+_TURN = threading.Lock()
+
+Json = dict[str, Any]
+
+
+def status_of(text: object) -> str:
+    """Return a uniform, length-checked spelling of a status. Raises ProlificError."""
+    if not isinstance(text, str) or not text.strip():
+        raise undocumented("status", text)
+    return text.strip().upper().replace(" ", "_").replace("-", "_")[:MAX_STATUS]
+
+
+@dataclass(frozen=True)
+class Access:
+    """An API token with its workspace and project ("": the only one)."""
+
+    token: str = field(repr=False)
+    workspace: str = ""
+    project: str = ""
+    names: tuple[str, str] = ("Workspace", "Project")  # names of the settings for people
+
+
+class Client:
+    """The calls with one token. Failed reads are retried, writes are not."""
+
+    def __init__(self, access: Access | None = None, patient: bool = False) -> None:
+        """Use the environment's token without `access`; accounts.py has those of accounts.
+
+        `patient` is for commands; without it a page waits for the reply. Raises ProlificError.
+        """
+        self.access = access or environment()
+        self.root = f"{settings.PROLIFIC_URL}/api/v1"
+        self.timeout = PATIENT if patient else HURRIED
+        # Prolific may have acted for this client, or for an earlier one of the same work.
+        self.has_acted = False
+        self.session = requests.Session()
+        self.session.headers["Authorization"] = f"Token {self.access.token}"
+        again = Retry(
+            total=4 if patient else 1,
+            read=4 if patient else 0,
+            backoff_factor=0.3,
+            status_forcelist=(429, 500, 502, 503, 504),
+            allowed_methods=("GET",),
+            raise_on_status=False,
+        )
+        for scheme in ("http://", "https://"):
+            self.session.mount(scheme, HTTPAdapter(max_retries=again))
+
+    def _call(
+        self, method: str, path: str, json: Any = None, shape: type = dict, **parameters: Any
+    ) -> Any:
+        """Return the JSON of a reply, which must be `shape`. Raises ProlificError otherwise."""
+        reply = self._send(method, path, json, parameters)
+        try:
+            told = reply.json()
+        except (ValueError, RecursionError):
+            raise undocumented(
+                f"answer to {method} {path}", reply.text[:200], reply.status_code
+            ) from None
+        if not isinstance(told, shape):
+            raise undocumented(f"answer to {method} {path}", told, reply.status_code)
+        return told
+
+    def _send(
+        self, method: str, path: str, json: Any = None, parameters: Json | None = None
+    ) -> requests.Response:
+        if not _TURN.acquire(timeout=sum(self.timeout)):
+            raise ProlificError("Prolific is slow at the moment: try again.", unreachable=True)
+        acts = method != "GET" and path not in READ_ONLY
+        root = settings.PROLIFIC_URL if path.startswith(".well-known/") else self.root
+        try:
+            reply = self.session.request(
+                method,
+                f"{root}/{path}",
+                json=json,
+                params=parameters or None,
+                timeout=self.timeout,
+                allow_redirects=False,  # a redirect could repeat the POST, or leak the token
+            )
+        except (requests.RequestException, ValueError) as error:
+            logger.warning("Prolific could not be reached: %s", error)
+            self.has_acted |= acts and not was_not_sent(error)
+            sentence = REPLY_LOST if self.has_acted else NOT_REACHED
+            raise ProlificError(sentence, unreachable=True) from None
+        finally:
+            _TURN.release()
+        self.has_acted |= acts
+        if not 200 <= reply.status_code < 300:
+            raise complaint(reply)
+        return reply
+
+    # Account -------------------------------------------------------------------------------------
+
+    def me(self) -> str:
+        """Return Prolific's id of the token's account."""
+        return _text(self._call("GET", "users/me/"), "id")
+
+    def workspace(self) -> str:
+        """Return the workspace of the access, or the only one. Raises ProlificError."""
+        known = self._listed("workspaces/")
+        return _chosen(self.access.names[0], self.access.workspace, known)
+
+    def project(self, workspace: str) -> str:
+        """Return the project of the access, or the only one. Raises ProlificError."""
+        known = self._listed(f"workspaces/{workspace}/projects/")
+        return _chosen(self.access.names[1], self.access.project, known)
+
+    def _listed(self, path: str) -> dict[str, str]:
+        """Return ids and titles of one of Prolific's lists."""
+        rows = _rows(self._call("GET", path), path)
+        return {str(row["id"]): str(row.get("title", "")) for row in rows if row.get("id")}
+
+    def currency(self, workspace: str) -> str:
+        """Return the currency of payments, such as GBP. Raises ProlificError."""
+        told = self._call("GET", f"workspaces/{workspace}/balance/")
+        return _text(told, "currency_code").upper()
+
+    def minimum_hourly(self, workspace: str, currency: str) -> int | None:
+        """Return Prolific's lowest recommended hourly reward in cents, or None."""
+        told = self._call(
+            "GET",
+            "reward-recommendations/",
+            shape=list,
+            workspace_id=workspace,
+            currency=currency,
+        )
+        for row in told[:1]:  # the first is the newest
+            amount = row.get("min_reward_per_hour") if isinstance(row, dict) else None
+            if isinstance(amount, int) and not isinstance(amount, bool) and amount > 0:
+                return amount
+        return None
+
+    def signing_keys(self) -> Json:
+        """Return the published public keys of signed addresses."""
+        return self._call("GET", ".well-known/study/jwks.json")
+
+    # Audience ------------------------------------------------------------------------------------
+
+    def filters(self, workspace: str) -> list[Json]:
+        """Return every filter with its choices."""
+        path = "filters/"
+        return _rows(self._call("GET", path, workspace_id=workspace), path)
+
+    def eligible(self, filters: list[Json], workspace: str) -> int:
+        """Return how many people pass all filters; fewer than 25 are reported as 0."""
+        body = {"filters": filters, "workspace_id": workspace}
+        return _number(self._call("POST", "eligibility-count/", body), "count")
+
+    def cost(self, reward: int, places: int) -> int:
+        """Return the cost of that many places at that reward, with fees and VAT, in cents."""
+        body = {"reward": reward, "total_available_places": places}
+        return _number(self._call("POST", "study-cost-calculator/", body), "total_cost")
+
+    # Studies -------------------------------------------------------------------------------------
+
+    def create_study(self, study: Json) -> Json:
+        created = self._call("POST", "studies/", study)
+        _text(created, "id")
+        return created
+
+    def study(self, study: str) -> Json:
+        shown = self._call("GET", f"studies/{study}/")
+        status_of(shown.get("status"))
+        return shown
+
+    def delete_study(self, study: str) -> None:
+        """Delete a draft; published studies cannot be deleted."""
+        self._send("DELETE", f"studies/{study}/")
+
+    def transition(self, study: str, action: str) -> Json:
+        """PUBLISH a draft, PAUSE or STOP an active study, START a paused one."""
+        return self._call("POST", f"studies/{study}/transition/", {"action": action})
+
+    def set_places(self, study: str, places: int) -> None:
+        """Set the number of places, which can only grow after publication."""
+        self._send("PATCH", f"studies/{study}/", {"total_available_places": places})
+
+    # Submissions ---------------------------------------------------------------------------------
+
+    def submissions(self, study: str) -> Iterator[Any]:
+        """Yield all submissions of a study; a page past the end is 404 and ends the list.
+
+        Rows are unchecked: callers validate what they use.
+        """
+        parameters: Json = {
+            "study": study, "ordering": "started_at", "page": 1, "page_size": PAGE_SIZE,
+        }  # fmt: skip
+        path, seen = "submissions/", set[str]()
+        while path not in seen:
+            seen.add(path)
+            try:
+                page = self._call("GET", path, **parameters)
+            except ProlificError as error:
+                if error.status == 404 and len(seen) > 1:
+                    return
+                raise
+            results = page.get("results")
+            if not isinstance(results, list):
+                raise undocumented("list of submissions", page)
+            yield from results
+            path, parameters = _next_page(page), {}
+            if not path:
+                return
+        raise ProlificError("Prolific's list of submissions is cyclic.")
+
+    def submission(self, submission: str) -> Json:
+        shown = self._call("GET", f"submissions/{submission}/")
+        status_of(shown.get("status"))
+        return shown
+
+    def approve(self, submission: str) -> None:
+        """Approve and so pay the reward. Repeating has no effect."""
+        self._send("POST", f"submissions/{submission}/transition/", {"action": "APPROVE"})
+
+    def approve_all(self, submissions: list[str]) -> None:
+        """Approve up to 1000 submissions, which takes effect later: check their statuses."""
+        self._send("POST", "submissions/bulk-approve/", {"submission_ids": submissions})
+
+    def ask_to_return(self, submission: str, reason: str) -> None:
+        body = {"request_return_reasons": [reason]}
+        self._send("POST", f"submissions/{submission}/request-return/", body)
+
+    def reject(self, submission: str, message: str, category: str) -> None:
+        """Reject without pay; needs a message of at least 100 characters and a category."""
+        body = {"action": "REJECT", "message": message, "rejection_category": category}
+        self._send("POST", f"submissions/{submission}/transition/", body)
+
+    # Money ---------------------------------------------------------------------------------------
+
+    def prepare_bonuses(self, study: str, lines: Iterable[tuple[str, str]]) -> str:
+        """Set up bonuses of (participant, amount such as "1.50") without paying; return the id."""
+        text = "\n".join(f"{person},{amount}" for person, amount in lines)
+        body = {"study_id": study, "csv_bonuses": text}
+        return _text(self._call("POST", "submissions/bonus-payments/", body), "id")
+
+    def pay_bonuses(self, batch: str) -> None:
+        """Pay bonuses that were set up. NOT safe to repeat: a second call pays again.
+
+        After a ProlificError without `refused` it is unknown whether they are paid.
+        """
+        self._call("POST", f"bulk-bonus-payments/{batch}/pay/", shape=object)
+
+    # Groups and webhooks -------------------------------------------------------------------------
+
+    def create_group(self, name: str, workspace: str) -> str:
+        body = {"name": name, "workspace_id": workspace}
+        return _text(self._call("POST", "participant-groups/", body), "id")
+
+    def add_to_group(self, group: str, people: Iterable[str]) -> None:
+        body = {"participant_ids": list(people)}
+        self._send("POST", f"participant-groups/{group}/participants/", body)
+
+    def group(self, group: str) -> set[str]:
+        path = f"participant-groups/{group}/participants/"
+        return {str(row.get("participant_id")) for row in _rows(self._call("GET", path), path)}
+
+    def secret(self, workspace: str) -> str:
+        """Return the secret that signs the workspace's webhooks; "" if there is none."""
+        path = "hooks/secrets/"
+        for row in _rows(self._call("GET", path, workspace_id=workspace), path):
+            if row.get("workspace_id", workspace) == workspace and row.get("value"):
+                return str(row["value"])
+        return ""
+
+    def replace_secret(self, workspace: str) -> str:
+        """Return a new secret; the old one is deleted for all programs of the workspace."""
+        return _text(self._call("POST", "hooks/secrets/", {"workspace_id": workspace}), "value")
+
+    def is_subscribed(self, workspace: str, event: str, target: str) -> bool:
+        """Is there a subscription that sends these events to that address?"""
+        path = "hooks/subscriptions/"
+        return any(
+            row.get("event_type") == event
+            and row.get("target_url") == target
+            and row.get("is_enabled", True)
+            for row in _rows(self._call("GET", path, workspace_id=workspace), path)
+        )
+
+    def subscribe(self, workspace: str, event: str, target: str) -> None:
+        """Subscribe an address to events, and confirm it."""
+        body = {"workspace_id": workspace, "event_type": event, "target_url": target}
+        reply = self._send("POST", "hooks/subscriptions/", body)
+        try:
+            told = reply.json()
+        except (ValueError, RecursionError):
+            told = None
+        if not isinstance(told, dict):
+            raise undocumented("answer to a subscription", reply.text[:200])
+        confirmation = {"secret": reply.headers.get("X-Hook-Secret", "")}
+        self._send("POST", f"hooks/subscriptions/{_text(told, 'id')}/", confirmation)
+
+
+def environment() -> Access:
+    """Return the access of the server's environment. Raises ProlificError without one."""
+    if not settings.PROLIFIC_TOKEN:
+        raise ProlificError(NO_TOKEN)
+    return Access(
+        settings.PROLIFIC_TOKEN,
+        settings.PROLIFIC_WORKSPACE,
+        settings.PROLIFIC_PROJECT,
+        ("PROLIFIC_WORKSPACE", "PROLIFIC_PROJECT"),
+    )
+
+
+def _rows(page: Json, path: str) -> list[Json]:
+    """Return the rows of a list. Raises ProlificError."""
+    rows = page.get("results")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise undocumented(f"list {path}", page)
+    return rows
+
+
+def _text(told: Json, name: str) -> str:
+    """Return a required text. Raises ProlificError."""
+    value = told.get(name)
+    if not isinstance(value, str) or not value:
+        raise undocumented(f"{name} in its reply", told)
+    return value
+
+
+def _number(told: Json, name: str) -> int:
+    """Return a required number. Raises ProlificError."""
+    value = told.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
+        raise undocumented(f"{name} in its reply", told)
+    return round(value)
+
+
+def _next_page(page: Json) -> str:
+    """Return path and query of the next page, always on our API root; "" for none.
+
+    The token is never sent to another host.
+    """
+    link: Any = page.get("_links")
+    for name in ("next", "href"):
+        link = link.get(name) if isinstance(link, dict) else None
+    if not isinstance(link, str) or not link:
+        return ""
+    address = urlsplit(link)
+    path = address.path.partition("/api/v1/")[2]
+    return f"{path}?{address.query}" if path.startswith("submissions/") else ""
+
+
+def _chosen(setting: str, wanted: str, known: dict[str, str]) -> str:
+    """Return the wanted id if known, or the only known one."""
+    if wanted in known:
+        return wanted
+    if not wanted and len(known) == 1:
+        return next(iter(known))
+    listed = ", ".join(f"{pk} ({title})" for pk, title in known.items()) or "none"
+    fault = f"{setting} is {wanted}, which your token does not see" if wanted else "There are many"
+    raise ProlificError(f"{fault}: set {setting} to one of {listed}.")

@@ -1,0 +1,177 @@
+"""Arrivals from Prolific: the ids in the address, signed or plain, and the exits.
+
+SESSION_ID is Prolific's submission: the same one resumes; with another one the same person finds
+their stored state, since a worker is the keyed hash of PROLIFIC_PID. Plain ids are accepted
+provisionally: `sync.verify` then asks Prolific whether there is such a submission.
+"""
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+import jwt
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.translation import gettext
+
+from annotation.models import ProlificStudy, Submission
+from annotation.prolific.studies import PARAMETERS
+from annotation.recruitment.doors import Door, Exit, Identity, NotAdmitted
+
+ID = re.compile(r"[0-9a-f]{24}")
+ISSUER = "https://www.prolific.com"
+LEEWAY = 30  # seconds that two clocks may differ
+
+
+class ProlificDoor(Door):
+    """The address of one study on Prolific."""
+
+    platform, confirms = "prolific", True
+
+    def __init__(self, prolific_study: ProlificStudy):
+        self.prolific_study, self.study = prolific_study, prolific_study.study
+        self.part = prolific_study.part
+        # Without the platform's signature, visitors can invent ids.
+        self.anonymous = not prolific_study.signed
+
+    @classmethod
+    def at(cls, code: str) -> Door | None:
+        there = ProlificStudy.objects.select_related("study").filter(code=code).first()
+        return cls(there) if there is not None else None
+
+    @classmethod
+    def of(cls, submission: Submission) -> Door | None:
+        there = submission.prolific_study
+        return cls(there) if there is not None else None
+
+    def identity(self, request: HttpRequest) -> Identity | None:
+        # Normalise spellings: another one would make the same person a new worker.
+        ids = {name: request.GET.get(name, "").lower() for name in PARAMETERS}
+        if not all(ID.fullmatch(value) for value in ids.values()) or len({*ids.values()}) < 3:
+            raise NotAdmitted(
+                gettext(
+                    "The address does not contain the ids that Prolific adds. Please open the study"
+                    " from Prolific again."
+                )
+            )
+        if ids["STUDY_ID"] != self.prolific_study.external_id:
+            raise NotAdmitted(
+                gettext(
+                    "The address belongs to another study. Please open the study from Prolific"
+                    " again."
+                )
+            )
+        if self.prolific_study.signed:
+            self._check_signature(request, ids)
+        return Identity(ids["PROLIFIC_PID"], ids["SESSION_ID"], verified=self.prolific_study.signed)
+
+    def _check_signature(self, request: HttpRequest, ids: dict[str, str]) -> None:
+        """Raise NotAdmitted unless Prolific has just signed exactly these ids for this server."""
+        token = request.GET.get("prolific_token", "")
+        claims = verified(token, self.prolific_study.signing_keys, request)
+        claim = claims["prolific"]
+        for name, value in ids.items():
+            # Exactly once by its name: an ambiguous value could create a new person.
+            claimed = [held for key, held in claim.items() if key.upper() == name]
+            if len(claimed) != 1 or str(claimed[0]).lower() != value:
+                raise NotAdmitted(
+                    gettext(
+                        "The signature belongs to another address. Please open the study from"
+                        " Prolific again."
+                    )
+                )
+        if str(claims["sub"]).lower() != ids["SESSION_ID"]:
+            raise NotAdmitted(
+                gettext(
+                    "The signature belongs to another submission. Please open the study from"
+                    " Prolific again."
+                )
+            )
+
+    def is_preview(self, request: HttpRequest) -> bool:
+        # A researcher's preview leaves Prolific's placeholders unchanged.
+        return "{{%" in request.GET.get("PROLIFIC_PID", "")
+
+    def scenarios(self) -> list[int] | None:
+        return list(self.prolific_study.scenarios.values_list("pk", flat=True))
+
+    def submission_fields(self) -> dict[str, Any]:
+        return {"prolific_study": self.prolific_study}
+
+    def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
+        code = self.prolific_study.codes.get(outcome, "")
+        if not code:
+            return None
+        url = f"{settings.PROLIFIC_APP_URL}/submissions/complete?cc={code}"
+        return Exit(code, url, "Prolific")
+
+
+def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str, Any]:
+    """Return the claims of a signed address. Raises NotAdmitted if forged, foreign or stale."""
+    try:
+        claims = jwt.decode(
+            token,
+            signing_key(token, keys),
+            algorithms=["RS256"],
+            issuer=ISSUER,
+            leeway=LEEWAY,
+            # The audience is the whole address of the study: see _is_for.
+            options={"require": ["exp", "aud", "iss", "sub"], "verify_aud": False},
+        )
+    except jwt.ExpiredSignatureError:
+        raise NotAdmitted(
+            gettext("This address is too old. Please open the study from Prolific again.")
+        ) from None
+    except UnknownKey:
+        raise NotAdmitted(
+            gettext(
+                "Prolific's signature cannot be checked at the moment. Please try again in a"
+                " minute."
+            )
+        ) from None
+    except jwt.PyJWTError:
+        raise NotAdmitted(
+            gettext(
+                "The signature of this address is missing or wrong. Please open the study from"
+                " Prolific again."
+            )
+        ) from None
+    if not _is_for(claims["aud"], f"{request.scheme}://{request.get_host()}"):
+        raise NotAdmitted(
+            gettext(
+                "The signature of this address is for another server. Please open the study from"
+                " Prolific again."
+            )
+        )
+    if not isinstance(claims.get("prolific"), dict):
+        raise NotAdmitted(
+            gettext(
+                "The signature of this address is empty. Please open the study from Prolific again."
+            )
+        )
+    return claims
+
+
+def _is_for(audience: object, own: str) -> bool:
+    """Does the audience (an address, or a list of them) name this server?"""
+    for value in audience if isinstance(audience, list) else [audience]:
+        try:
+            address = urlsplit(value) if isinstance(value, str) else None
+        except ValueError:
+            address = None
+        if address and f"{address.scheme}://{address.netloc}".lower() == own.lower():
+            return True
+    return False
+
+
+class UnknownKey(Exception):
+    """The token names a key that was missing when the keys were last fetched."""
+
+
+def signing_key(token: str, published: dict[str, Any]) -> Any:
+    """Return the public key that this token names. Raises jwt.PyJWTError, UnknownKey."""
+    wanted = jwt.get_unverified_header(token).get("kid")
+    for key in published.get("keys", []):
+        if isinstance(key, dict) and key.get("kid") == wanted:
+            return jwt.PyJWK(key).key
+    raise UnknownKey(str(wanted))

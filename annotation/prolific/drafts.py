@@ -1,0 +1,388 @@
+"""Drafts of studies on Prolific, derived from the design within Prolific's limits.
+
+One study there contains all scenarios: each arrival is assigned to one of them here, so reward and
+times are the same for all, and its public name mentions neither tasks nor shots. Where the design
+lets participants choose their scenario, each scenario has a separate study. Either is done in one
+session or in parts (docs/prolific.md#what-prolific-allows). In one session the code "not qualified"
+pays a fixed smaller reward. In parts the training step is one study whose code "completed" adds
+people to a participant group, and the annotation step is one or more further studies that only this
+group may enter; each lasts less than a day.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from annotation.models import (
+    AuditEntry,
+    ProlificReward,
+    ProlificStudy,
+    Scenario,
+    Study,
+    StudyStatus,
+    Topic,
+)
+from annotation.pay.ledger import cents, for_time, in_currency
+from annotation.prolific.accounts import account_of, client_of_account
+from annotation.prolific.errors import ProlificError
+from annotation.recruitment.doors import OUTCOMES
+from annotation.recruitment.seats import new_code
+from annotation.study import cross_task
+from tasks.models import Example
+
+LONGEST_SITTING = 24 * 60 - 1  # minutes: "under a day"
+MAX_PARTS = 10
+# Prolific's minimum in cents of the currencies that it pays in: per hour, and per screen-out.
+LEAST_HOURLY = {"GBP": 600, "USD": 800}
+LEAST_SCREEN_OUT = {"GBP": 10, "USD": 14}
+# Public name and description of every study, so that people cannot select by them.
+NEUTRAL_NAME = "Read short texts and answer questions about them"
+SHOTS = re.compile(r"\bshots?\b")
+NOT_CREATED, CREATING = "not created", "being created"
+
+
+class PlanError(ValueError):
+    """Why such studies cannot be drafted; the text is for people.
+
+    `field` is the field of the draft's form concerned, if any.
+    """
+
+    def __init__(self, sentence: str, field: str | None = None):
+        super().__init__(sentence)
+        self.field = field
+
+
+def shortest_maximum(minutes: int) -> int:
+    """Return Prolific's minimum for the maximum time, in minutes, given the estimate."""
+    return math.ceil(2 + 2 * minutes + 2 * math.sqrt(minutes))
+
+
+# A longer estimate would require a maximum time of a day or more.
+LONGEST_ESTIMATE = max(
+    e for e in range(1, LONGEST_SITTING) if shortest_maximum(e) <= LONGEST_SITTING
+)
+
+
+def least_reward(hourly: int, minutes: int) -> int:
+    """Return the minimum reward in cents for these minutes at this hourly rate, rounded up."""
+    return -(-hourly * minutes // 60)
+
+
+def new_codes() -> dict[str, str]:
+    """Return an unguessable completion code for each outcome."""
+    return {outcome: new_code() for outcome in OUTCOMES}
+
+
+def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
+    """Draft the studies: one for all scenarios, or (`annotation_parts` > 0) one for each part.
+
+    Where participants choose their scenario, the same for each scenario. Replaces drafts if none
+    was created yet. Creates nothing on Prolific. Raises PlanError.
+    """
+    if study.status != StudyStatus.OPEN:
+        raise PlanError(f"Open the study first: it is {study.status}.")
+    if study.currency not in LEAST_HOURLY:
+        raise PlanError(
+            f"Prolific pays in {' or '.join(LEAST_HOURLY)}, this study in {study.currency}: design"
+            " a new one in the currency of your workspace."
+        )
+    account = account_of(by)
+    # Without a token or a reply, currencies are compared when the study is created.
+    with suppress(ProlificError):
+        client = client_of_account(account)
+        check_currency(study, client.currency(client.workspace()))
+    with transaction.atomic():
+        Study.objects.locked().get(pk=study.pk)
+        earlier = study.prolific_studies.filter(external_id=None, status=NOT_CREATED)
+        if study.prolific_studies.exclude(pk__in=earlier).exists():
+            raise PlanError("The studies on Prolific have already been drafted and created.")
+        earlier.delete()
+        drafts = []
+        for draft, scenarios in planned(study, annotation_parts):
+            draft.account = account
+            draft.save()
+            draft.scenarios.set(scenarios)
+            drafts.append(draft)
+        word = "study" if len(drafts) == 1 else "studies"
+        study.events.create(what=f"{len(drafts)} {word} on Prolific drafted", by=by)
+    return drafts
+
+
+def check_currency(study: Study, currency: str) -> None:
+    """Raise PlanError if the account pays in another currency than the study promises."""
+    if study.currency != currency:
+        raise PlanError(
+            f"Your workspace on Prolific pays in {currency}, this study in {study.currency}: choose"
+            f" a workspace of that currency with the token, or design a new study in {currency}."
+        )
+
+
+# The plan -----------------------------------------------------------------------------------------
+
+
+def planned(
+    study: Study, annotation_parts: int, reward: str = ""
+) -> list[tuple[ProlificStudy, list[Scenario]]]:
+    """Return the drafts of a plan, unsaved, with their scenarios.
+
+    `reward` replaces the design's choice (ProlificReward). Raises PlanError.
+    """
+    if not 0 <= annotation_parts <= MAX_PARTS:
+        raise PlanError(f"The annotation step can have 1 to {MAX_PARTS} parts.")
+    if annotation_parts and study.is_cross_task and 0 in study.shots:
+        raise PlanError("A cross-task study at zero shots is drafted in one sitting.")
+    scenarios = list(study.scenarios.select_related("task", "study"))
+    if study.participants_choose_scenario:
+        groups = [(f"{study.title}: {scenario}"[:100], [scenario]) for scenario in scenarios]
+    else:
+        groups = [(public_name(study), scenarios)]
+    reward = reward or study.prolific_reward
+    return [
+        (draft, group)
+        for name, group in groups
+        for draft in _drafts(study, name, group, annotation_parts, reward)
+    ]
+
+
+def public_name(study: Study) -> str:
+    """Return the study's title, or a neutral one if it would reveal tasks or shots."""
+    title = study.title.casefold()
+    named = {
+        word.casefold()
+        for scenario in study.scenarios.select_related("task")
+        for word in (scenario.task.name, scenario.task.card.title)
+    }
+    tells = SHOTS.search(title) or any(
+        re.search(rf"(?<!\w){re.escape(word)}(?!\w)", title) for word in named
+    )
+    return NEUTRAL_NAME if tells else study.title[:100]
+
+
+def _drafts(
+    study: Study, name: str, scenarios: list[Scenario], annotation_parts: int, reward: str
+) -> Iterator[ProlificStudy]:
+    """Return the drafts of a group of scenarios: one, or one for each part."""
+    firsts = [before_annotation(scenario) for scenario in scenarios]
+    if not any(firsts):
+        annotation_parts = 0  # without a judged step there is nothing to separate
+    minutes = [
+        _minutes_of_parts(scenario, first, annotation_parts)
+        for scenario, first in zip(scenarios, firsts, strict=True)
+    ]
+    for number, each in enumerate(zip(*minutes, strict=True)):
+        longest = max(each)
+        if longest > LONGEST_ESTIMATE:
+            raise PlanError(
+                f"{name} would take {longest} minutes, and Prolific allows less than a day for one"
+                f" sitting, including a margin: {LONGEST_ESTIMATE} minutes. Draft it in (more)"
+                " parts."
+            )
+        cents_there, screen_out = _reward(study, each, reward), 0
+        if not annotation_parts:
+            cents_there = _reward_of_one(study, each, reward)
+            shortest = [
+                max(1, round(scenario.estimated_minutes * share))
+                for scenario, share in zip(scenarios, map(_share_of_first, scenarios), strict=True)
+                if share
+            ]
+            screen_out = _reward(study, shortest, reward) if shortest else 0
+        yield ProlificStudy(
+            study=study,
+            name=f"{name} (part {number + 1})" if annotation_parts else name,
+            part=number + 1 if annotation_parts else 0,
+            minutes=longest,
+            max_minutes=max(shortest_maximum(longest), min(3 * longest + 2, LONGEST_SITTING)),
+            reward_cents=cents_there,
+            screen_out_cents=min(screen_out, cents_there - 1),
+            places=sum(scenario.seats for scenario in scenarios),
+            codes=new_codes(),
+        )
+
+
+def before_annotation(scenario: Scenario) -> int:
+    """Return how many examples come before the annotation step."""
+    upstream = cross_task.length(scenario.study, scenario.arm) if scenario.arm else 0
+    return upstream + scenario.training_examples + scenario.screening_examples
+
+
+def _share_of_first(scenario: Scenario) -> float:
+    """Return the share of a scenario's examples before its annotation step."""
+    first = before_annotation(scenario)
+    test = Example.objects.filter(split__task=scenario.task, split__kind="test").count()
+    return first / (first + test)
+
+
+def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> list[int]:
+    """Return the minutes of each part of a scenario; without parts, of the whole.
+
+    A scenario without a step before the annotation step has an equal share of it in each part.
+    """
+    whole = scenario.estimated_minutes
+    if not annotation_parts:
+        return [whole]
+    if not first:
+        return [max(1, round(whole / (annotation_parts + 1)))] * (annotation_parts + 1)
+    share = _share_of_first(scenario)
+    each = max(1, round(round(whole * (1 - share)) / annotation_parts))
+    return [max(1, round(whole * share)), *[each] * annotation_parts]
+
+
+def _reward(study: Study, minutes: Sequence[int], choice: str) -> int:
+    """Return the reward in cents of scenarios with these minutes: see ProlificReward.
+
+    Prolific judges it by the longest time: the reward never falls below Prolific's minimum for that
+    time if the design's rate is higher.
+    """
+    longest = _at_rate(study, max(minutes))
+    if choice == ProlificReward.LONGEST:
+        return max(longest, 1)
+    least = least_reward(LEAST_HOURLY.get(study.currency, 0), max(minutes))
+    return max(_at_rate(study, min(minutes)), min(least, longest), 1)
+
+
+def _reward_of_one(study: Study, minutes: Sequence[int], choice: str) -> int:
+    """Return the same for one study with everything, which also pays the base reward."""
+    return max(_reward(study, minutes, choice), cents(study.base_reward))
+
+
+def _at_rate(study: Study, minutes: int) -> int:
+    return cents(study.hourly_rate * Decimal(minutes) / 60)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of drafts if all seats are filled in the announced time, without Prolific's fees.
+
+    Amounts in currency; `reward` is for one participant, over all parts.
+    """
+
+    choice: str
+    what: str
+    reward: str
+    rewards: str
+    bonuses: str
+    total: str
+
+
+def costs(study: Study) -> list[Cost]:
+    """Return the cost of the stored studies on Prolific, and of each choice of the reward.
+
+    Only the first once a study was created there; [] without drafts.
+    """
+    stored = list(study.prolific_studies.prefetch_related("scenarios"))
+    if not stored:
+        return []
+    drafted = [(there, list(there.scenarios.all())) for there in stored]
+    told = [_cost("drafted", "as drafted", study, drafted)]
+    if all(there.external_id is None for there in stored):
+        parts = max(max(there.part for there in stored) - 1, 0)
+        with suppress(PlanError):
+            told += [
+                _cost(choice, str(label), study, planned(study, parts, choice))
+                for choice, label in ProlificReward.choices
+            ]
+    return told
+
+
+def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[Cost]:
+    """Return the cost of each reward in one session; `cells` are (seats, minutes).
+
+    [] if the choice makes no difference, or Prolific does not pay in that currency.
+    """
+    told = [minutes for _seats, minutes in cells]
+    one_each = study.participants_choose_scenario or len(set(told)) < 2
+    if one_each or not study.hourly_rate or study.currency not in LEAST_HOURLY:
+        return []
+    return [
+        _sum(
+            choice, str(label), study,
+            [(seats, minutes, _reward_of_one(study, told, choice)) for seats, minutes in cells],
+        )
+        for choice, label in ProlificReward.choices
+    ]  # fmt: skip
+
+
+def _cost(
+    choice: str, what: str, study: Study, drafts: list[tuple[ProlificStudy, list[Scenario]]]
+) -> Cost:
+    seated = [
+        (
+            scenario.seats,
+            scenario.estimated_minutes,
+            sum(draft.reward_cents for draft, scenarios in drafts if scenario in scenarios),
+        )
+        for scenario in study.scenarios.select_related("study")
+    ]
+    return _sum(choice, what, study, seated)
+
+
+def _sum(choice: str, what: str, study: Study, cells: list[tuple[int, int, int]]) -> Cost:
+    """Return the cost of cells, each with seats, minutes and reward in cents."""
+    rewards = bonuses = 0
+    for seats, minutes, reward in cells:
+        by_time = for_time(study, timedelta(minutes=minutes))
+        earned = max(by_time, cents(study.base_reward), cents(study.minimum_pay))
+        rewards += seats * reward
+        bonuses += seats * max(earned - reward, 0)
+    most = max((reward for _seats, _minutes, reward in cells), default=0)
+    return Cost(choice, what, *map(in_currency, (most, rewards, bonuses, rewards + bonuses)))
+
+
+def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
+    """Change the values of a draft. Raises PlanError; a study on Prolific stays as it is."""
+    if draft.external_id:
+        raise PlanError("It already exists on Prolific: change it there.")
+    before = {name: getattr(draft, name) for name in fields}
+    for name, value in fields.items():
+        setattr(draft, name, value)
+    if draft.minutes < 1 or draft.reward_cents < 1:
+        field = "minutes" if draft.minutes < 1 else "reward"
+        raise PlanError("Minutes and reward must be above zero.", field)
+    if draft.minutes > LONGEST_ESTIMATE:
+        raise PlanError(
+            f"At most {LONGEST_ESTIMATE} minutes: Prolific allows less than a day for one sitting.",
+            "minutes",
+        )
+    least = shortest_maximum(draft.minutes)
+    if not least <= draft.max_minutes <= LONGEST_SITTING:
+        raise PlanError(
+            f"The longest time for {draft.minutes} minutes is {least} to {LONGEST_SITTING}"
+            " minutes.",
+            "max_minutes",
+        )
+    check_pay(draft, LEAST_HOURLY.get(draft.study.currency, 0))
+    with transaction.atomic():
+        draft.save()
+        AuditEntry.objects.record(
+            "draft of a study on Prolific changed", Topic.PLATFORM, study=draft.study,
+            about=draft.name, before=before, after=fields,
+        )  # fmt: skip
+
+
+def check_pay(draft: ProlificStudy, hourly: int) -> None:
+    """Raise PlanError below that hourly rate (cents), or for a screen-out out of bounds."""
+    currency = draft.study.currency
+    least = least_reward(hourly, draft.minutes)
+    if draft.reward_cents < least:
+        raise PlanError(
+            f"{draft.name}: Prolific asks for at least {in_currency(hourly)} {currency} an hour,"
+            f" so {in_currency(least)} for {draft.minutes} minutes; the reward is"
+            f" {in_currency(draft.reward_cents)}.",
+            "reward",
+        )
+    if draft.screen_out_cents >= draft.reward_cents:
+        raise PlanError("The screen-out reward must be smaller than the full reward.", "screen_out")
+    least = LEAST_SCREEN_OUT.get(currency, 0)
+    if 0 < draft.screen_out_cents < least:
+        raise PlanError(
+            f"The screen-out reward must be at least {in_currency(least)} {currency} on Prolific,"
+            " or 0: it is then paid as a bonus.",
+            "screen_out",
+        )

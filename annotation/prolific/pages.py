@@ -1,0 +1,374 @@
+"""The researcher's page of platforms: links, panels, and studies on Prolific."""
+
+import hmac
+import json
+import time
+from typing import Any, ClassVar
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
+
+from annotation.models import Panel, ProlificStudy, Study, WebhookEvent
+from annotation.pay import budget, ledger
+from annotation.pay.amounts import AmountField
+from annotation.prolific import drafts, studies
+from annotation.prolific.accounts import account_of, token_of
+from annotation.prolific.errors import ProlificError
+from annotation.prolific.places import start_by_hand
+from annotation.prolific.sync import OLDEST, signature, sync
+from annotation.recruitment import panel
+from annotation.web import posts
+from annotation.web.access import ResearcherRequest, signed_in, study_of
+from annotation.web.fields import OnPage, PageForm, WholeNumberField, by_key
+from annotation.web.posts import StudyPost
+from annotation.web.rights import right_to
+
+ONE_EACH = "(empty: one for each person)"
+NUMERIC = {"inputmode": "numeric"}
+DECIMAL = {"inputmode": "decimal"}
+
+
+class PanelForm(OnPage, forms.ModelForm):
+    """Another platform, with its parameters and its return addresses."""
+
+    key = "panel"
+
+    class Meta:
+        model = Panel
+        fields = (
+            "name", "id_parameter", "submission_parameter", "completed_url", "completed_code",
+            "other_url", "other_code", "turned_away_url", "turned_away_code",
+        )  # fmt: skip
+        labels: ClassVar[dict[str, str]] = {
+            "id_parameter": "Parameter that holds the person's id",
+            "submission_parameter": "Parameter that holds the assignment's id, if there is one",
+            "completed_url": "Return address when completed",
+            "completed_code": f"Code when completed {ONE_EACH}",
+            "other_url": "Return address when screened out (paid for what was done)",
+            "other_code": f"Code when screened out {ONE_EACH}",
+            "turned_away_url": "Return address for those who never started (no consent, full; not"
+            " paid)",
+            "turned_away_code": "Code for those who never started (empty: none)",
+        }
+        help_texts: ClassVar[dict[str, str]] = {
+            "completed_url": "{id}, {submission} and {code} are filled in. Leave it empty to show a"
+            " code only.",
+        }
+
+    def _post_clean(self) -> None:
+        """Show errors of the panel rules at their fields."""
+        super()._post_clean()  # type: ignore[misc]  # no public hook is called as late
+        try:
+            panel.check(self.instance)
+        except forms.ValidationError as error:
+            for field, sentences in error.message_dict.items():
+                if field not in self.errors:
+                    self.add_error(field, sentences)
+
+
+class NameTaken(ValueError):
+    """Another platform of the study has the name."""
+
+
+class NewPanel(StudyPost):
+    """Add another platform, with a separate address."""
+
+    row = "panel_new"
+    form_class = PanelForm
+    summary = "Add another platform"
+    success = 201
+    faults: ClassVar = {NameTaken: "name"}
+
+    def form(self, about: Study, sent: Any, files: Any = None) -> PanelForm:
+        self.sent = PanelForm(sent, instance=Panel(study=about))
+        return self.sent
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> Panel:
+        try:
+            with transaction.atomic():
+                return self.sent.save()
+        except IntegrityError:
+            raise NameTaken("This study has a platform of this name already.") from None
+
+
+class PlanForm(PageForm):
+    """The number of parts: studies on Prolific for one design."""
+
+    key = "plan"
+    annotation_parts = forms.TypedChoiceField(
+        label="How",
+        coerce=int,
+        initial=0,
+        widget=forms.RadioSelect,
+        choices=[
+            (0, "In one sitting; those screened out after the training step receive a smaller"
+             " fixed reward"),
+            (1, "In two parts: a study for the training step, and one for the annotation step that"
+             " only those who qualified may enter"),
+            (2, "In three parts: the annotation step in two sittings"),
+            (3, "In four parts"),
+        ],
+    )  # fmt: skip
+
+
+class Plan(StudyPost):
+    """Draft the studies on Prolific from the design."""
+
+    row = "prolific_plan"
+    form_class = PlanForm
+    summary = "Draft the studies on Prolific from the design"
+    success = 201
+    conflicts = (drafts.PlanError,)
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> None:
+        drafts.plan(about, sent["annotation_parts"], by)
+
+
+class DraftForm(PageForm):
+    """The values of a draft on Prolific; platforms/prolific/drafts.py has the rules."""
+
+    key = "draft"
+    name = forms.CharField(label="Name that people see", max_length=120)
+    reward = AmountField(max_digits=7, decimal_places=2, widget=forms.TextInput(DECIMAL))
+    screen_out = AmountField(
+        label="Reward for being screened out (0: by bonus)",
+        min_value=0,
+        max_digits=7,
+        decimal_places=2,
+        widget=forms.TextInput(DECIMAL),
+    )
+    minutes = WholeNumberField(
+        label="Estimated minutes", max_value=10**6, widget=forms.TextInput(NUMERIC)
+    )
+    max_minutes = WholeNumberField(
+        label="Longest time in minutes", max_value=10**6, widget=forms.TextInput(NUMERIC)
+    )
+    places = WholeNumberField(min_value=0, max_value=10**6, widget=forms.TextInput(NUMERIC))
+    signed = forms.BooleanField(
+        label="Ask Prolific to sign the address (in certain workspaces only; without it each"
+        " arrival is confirmed afterwards)",
+        required=False,
+    )
+
+    def __init__(self, draft: ProlificStudy, *args: Any):
+        initial = {name: getattr(draft, name, None) for name in self.base_fields}
+        initial["reward"] = ledger.in_currency(draft.reward_cents)
+        initial["screen_out"] = ledger.in_currency(draft.screen_out_cents)
+        super().__init__(*args, initial=initial, auto_id=f"draft-{draft.pk}-%s")
+        self.fields["reward"].label = f"Reward in {draft.study.currency}"
+
+    def values(self) -> dict[str, Any]:
+        """Return the fields of the draft, with amounts in cents."""
+        amounts = ("reward", "screen_out")
+        sent = self.cleaned_data
+        cents = {f"{name}_cents": ledger.cents(sent[name]) for name in amounts}
+        return {name: value for name, value in sent.items() if name not in amounts} | cents
+
+
+@signed_in("GET")
+def page(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Show the sources of participants."""
+    return _page(request, study_of(request, name, "own"))
+
+
+def _page(
+    request: ResearcherRequest,
+    study: Study,
+    sent: OnPage | None = None,
+    draft: ProlificStudy | None = None,
+    problem: str = "",
+    status: int = 422,
+) -> HttpResponse:
+    """Render the page; `sent` is a form with errors: that of `draft`, or another one."""
+
+    def address(code: str) -> str:
+        return request.build_absolute_uri(reverse("landing", args=[code]))
+
+    of_drafts = token_of(account_of(request.user))
+    first = study.prolific_studies.select_related("account__owner").first()
+    preset = panel.PRESETS.get(request.GET.get("preset", ""), panel.PRESETS["other"])
+    forms = {draft.pk: sent} if draft else {}
+    asked = _asked(request, study)
+    proposed = {name: getattr(preset, name) for name in panel.PRESET_FIELDS}
+    context = {
+        "study": study,
+        "sent": sent,
+        "problem": problem,
+        "open_link": address(study.link_code),
+        "panels": [
+            {"panel": platform, "address": address(platform.code)}
+            for platform in study.panels.all()
+        ],
+        "presets": panel.PRESETS,
+        "preset": preset,
+        "on_prolific": [
+            _prolific_row(there, forms.get(there.pk) or DraftForm(there), asked)
+            for there in study.prolific_studies.all()
+        ],
+        "to_publish": request.GET.get("publish", ""),
+        "token": token_of(first.account) if first else of_drafts,
+        "token_of_drafts": of_drafts,
+        "may_draft": study.status == "open"
+        and not study.prolific_studies.exclude(external_id=None).exists(),
+        "costs": drafts.costs(study),
+        **asked,
+        "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
+    }
+    context |= by_key(PanelForm(initial=proposed | {"name": preset.title}), PlanForm(), sent=sent)
+    status = status if sent or problem else 200
+    return render(request, "prolific/platforms.html", context, status=status)
+
+
+def _asked(request: ResearcherRequest, study: Study) -> dict[str, Any]:
+    """Return what Prolific says of the drafts, if the request asks for it."""
+    if request.GET.get("ask") != "prolific":
+        return {}
+    try:
+        return {"asked": studies.ask(study)}
+    except (drafts.PlanError, ProlificError) as error:
+        return {"not_asked": str(error)}
+
+
+def _prolific_row(there: ProlificStudy, form: OnPage, asked: dict[str, Any]) -> dict:
+    submissions = there.submissions
+    costs = {each.draft.pk: each.cost_in_words for each in asked.get("asked", [])}
+    return {
+        "study": there,
+        "form": form,
+        "scenarios": list(there.scenarios.select_related("task")),
+        "reward": ledger.in_currency(there.reward_cents),
+        "screen_out": ledger.in_currency(there.screen_out_cents),
+        "sum": studies.sum_in_words(there),
+        "may_publish": not there.external_id or there.status == "UNPUBLISHED",
+        "with_fees": costs.get(there.pk),
+        "submissions": submissions.count(),
+        "free": studies.free_seats(there),
+        "not_confirmed": submissions.filter(verified=False).select_related("participation"),
+        "not_asked": submissions.filter(verified=None).count(),
+    }
+
+
+@signed_in("GET")
+def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
+    """Show where a panel's address leads, and the return addresses; stores nothing."""
+    study = study_of(request, name, "own")
+    platform = get_object_or_404(study.panels, pk=pk)
+    context = {
+        "study": study,
+        "panel": platform,
+        "address": request.build_absolute_uri(reverse("landing", args=[platform.code])),
+        "visit": panel.visit(platform, request.GET.get("query")),
+    }
+    return render(request, "recruitment/panel.html", context)
+
+
+@signed_in("POST")
+def prolific_study(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
+    """Change a draft, create and publish it on Prolific, or restart it there."""
+    study = study_of(request, name, right_to("prolific_study"))
+    draft = get_object_or_404(study.prolific_studies, pk=pk)
+    action = request.POST.get("action")
+    if action not in ("publish", "start"):
+        return _change(request, study, draft)
+    try:
+        if action == "publish":
+            budget.check_may_spend(request.user)
+            budget.check_publication(study, studies.rewards(draft))
+            studies.check_agreed(draft, request.POST.get("agreed", ""))
+            studies.create(draft, request.build_absolute_uri("/"))
+            messages.success(request, f"{draft.name} is published on Prolific.")
+        else:
+            start_by_hand(draft)
+            messages.success(request, f"{draft.name} was restarted on Prolific.")
+    except (drafts.PlanError, budget.BudgetError, ProlificError) as error:
+        return _page(request, study, problem=str(error), status=409)
+    return redirect("platforms", study.name)
+
+
+def _change(request: ResearcherRequest, study: Study, draft: ProlificStudy) -> HttpResponse:
+    form = DraftForm(draft, request.POST)
+    if not form.is_valid():
+        return _page(request, study, form, draft)
+    try:
+        drafts.change(draft, form.values())
+    except drafts.PlanError as error:
+        if draft.external_id:
+            return _page(request, study, problem=str(error), status=409)
+        form.add_error(error.field, str(error))
+        return _page(request, study, form, draft)
+    messages.success(request, f"{draft.name} was changed.")
+    return redirect("platforms", study.name)
+
+
+@signed_in("POST")
+def prolific_sync(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Synchronise the study with Prolific; warnings name up to ten problems."""
+    study = study_of(request, name, right_to("prolific_sync"))
+    try:
+        done = sync(study)
+    except ProlificError as error:
+        return _page(request, study, problem=str(error), status=409)
+    messages.success(request, f"{done}.")
+    for problem in done.problems[:10]:
+        messages.warning(request, f"Not synced: {problem}")
+    return redirect("platforms", study.name)
+
+
+def _to_visit(request: ResearcherRequest, done: Panel, name: str) -> HttpResponse:
+    return redirect("panel_visit", name, done.pk)
+
+
+panel_new = posts.page(NewPanel, _page, to=_to_visit)
+prolific_plan = posts.page(Plan, _page, to="platforms")
+
+
+@csrf_exempt
+@require_POST
+def receive(request: HttpRequest) -> HttpResponse:
+    """Receive an event. 202: stored; 200: known; 401: not signed by Prolific; 400: invalid."""
+    signed = _signature(request)
+    if not signed:
+        return HttpResponse("The signature is wrong.", status=401, content_type="text/plain")
+    try:
+        event = json.loads(request.body)
+    except (ValueError, RecursionError):
+        return HttpResponse("Not JSON.", status=400, content_type="text/plain")
+    if not isinstance(event, dict):
+        return HttpResponse("No event.", status=400, content_type="text/plain")
+    is_news = event.get("event_type") == "submission.status.change"
+    resource = str(event.get("resource_id", "")) if is_news else ""
+    if len(resource) > 100 or "\0" in resource:
+        return HttpResponse("No submission.", status=400, content_type="text/plain")
+    _event, is_new = WebhookEvent.objects.get_or_create(
+        event_id=signed,
+        defaults={
+            "resource": resource,
+            "handled_at": None if resource else timezone.now(),
+        },
+    )
+    return HttpResponse(status=202 if is_new else 200)
+
+
+def _signature(request: HttpRequest) -> str:
+    """Return the signature of a request that Prolific signed recently; "" for any other."""
+    timestamp = request.headers.get("X-Prolific-Request-Timestamp", "")
+    given = request.headers.get("X-Prolific-Request-Signature", "")
+    secret = settings.PROLIFIC_WEBHOOK_SECRET
+    if not secret:
+        return ""
+    expected = signature(secret, timestamp, request.body)
+    if not hmac.compare_digest(expected.encode(), given.encode()):
+        return ""
+    try:
+        return expected if abs(time.time() - float(timestamp)) < OLDEST else ""
+    except ValueError:
+        return ""

@@ -1,0 +1,144 @@
+"""Places on Prolific for the seats that are free here, and why a study there is paused."""
+
+from typing import Any
+
+from annotation.models import (
+    AuditEntry,
+    ProlificStudy,
+    Study,
+    StudyStatus,
+    Topic,
+)
+from annotation.pay import budget
+from annotation.prolific.accounts import client_of
+from annotation.prolific.client import Client, status_of
+from annotation.prolific.drafts import PlanError
+from annotation.prolific.studies import free_seats
+from annotation.prolific.submissions import Found, Row, Synced
+
+NO_SEAT_FREE = "Handful paused it: no seat is free here"
+NO_ROOM = "Handful paused it: the budget is exhausted"
+NOT_OPEN = "Handful paused it: the study does not assign seats"
+
+
+def fit_places(study: Study, states: list[Found], client: Client, done: Synced) -> None:
+    """Set places on Prolific for free seats here, within the budget.
+
+    All studies on Prolific share the budget. People with a place there and no seat yet already use
+    a free seat and a part of the budget.
+    """
+    study = Study.objects.get(pk=study.pk)
+    room = budget.room(study)
+    if room is not None:
+        room = max(room - sum(state.coming for state in states), 0)
+    is_open = study.status == StudyStatus.OPEN
+    states = [state for state in states if state.may_let_in]
+    free = [max(free_seats(state.study) - state.coming, 0) if is_open else 0 for state in states]
+    for state, free_here, share in zip(states, free, _share_out(free, room), strict=True):
+        if_none = NO_ROOM if free_here else NO_SEAT_FREE if is_open else NOT_OPEN
+        with done.noting(state.study):
+            _fit(study, state, share, if_none, client, done)
+
+
+def _share_out(wanted: list[int], room: int | None) -> list[int]:
+    """Distribute `room`: always one more to the study that lacks most."""
+    if room is None:
+        return wanted
+    shares = [0] * len(wanted)
+    for _ in range(min(room, sum(wanted))):
+        neediest = max(range(len(wanted)), key=lambda at: wanted[at] - shares[at])
+        shares[neediest] += 1
+    return shares
+
+
+def _fit(
+    study: Study, state: Found, wanted: int, if_none: str, client: Client, done: Synced
+) -> None:
+    """Add places there, pause or restart, so that this many new arrivals are admitted.
+
+    A place with a requested return is not replaced: it is returned or approved.
+    """
+    prolific_study, reason = state.study, "" if wanted else if_none
+    needed = state.kept + wanted
+    if wanted and needed > prolific_study.places:
+        more = budget.within(study, prolific_study.reward_cents, needed - prolific_study.places)
+        if more:
+            client.set_places(prolific_study.id_there, prolific_study.places + more)
+            done.places_added += more
+            _store(prolific_study, places=prolific_study.places + more)
+            # Adding a place also restarts a study that had ended.
+            status = str(client.study(prolific_study.id_there)["status"])[:20]
+            _store(prolific_study, status=status)
+        elif state.open_places <= 0:
+            reason = NO_ROOM
+    status, has_open = status_of(prolific_study.status), state.open_places > 0
+    if status == "ACTIVE" and reason and has_open:
+        _pause(prolific_study, client, reason)
+        done.paused += 1
+    elif status == "PAUSED" and reason:
+        _store(prolific_study, pause_reason=reason)
+    elif status == "PAUSED" and has_open:
+        start(prolific_study, client)
+        done.started += 1
+
+
+def _pause(prolific_study: ProlificStudy, client: Client, reason: str) -> None:
+    """Pause the study: arrivals without a free seat would have to return it, unpaid."""
+    client.transition(prolific_study.id_there, "PAUSE")
+    _store(prolific_study, status="PAUSED", pause_reason=reason, paused_here=True)
+
+
+def start(prolific_study: ProlificStudy, client: Client) -> None:
+    """Restart a paused study. Raises ProlificError."""
+    client.transition(prolific_study.id_there, "START")
+    _store(prolific_study, status="ACTIVE", pause_reason="", paused_here=False)
+
+
+def _store(prolific_study: ProlificStudy, **changes: Any) -> None:
+    for field, value in changes.items():
+        setattr(prolific_study, field, value)
+    prolific_study.save(update_fields=list(changes))
+
+
+def start_by_hand(prolific_study: ProlificStudy) -> None:
+    """Restart a paused study at a researcher's request.
+
+    Raises PlanError if it is not paused, and ProlificError.
+    """
+    if not prolific_study.external_id or prolific_study.status != "PAUSED":
+        raise PlanError(f"{prolific_study.name} is not paused on Prolific.")
+    start(prolific_study, client_of(prolific_study))
+    AuditEntry.objects.record(
+        "started again on Prolific", Topic.PLATFORM, study=prolific_study.study,
+        about=prolific_study.name, before={"status": "PAUSED"},
+    )  # fmt: skip
+
+
+def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, there: dict) -> None:
+    """Store why it is paused if Handful did not pause it."""
+    slots = _slots(there)
+    screened_out = sum(row.status == "SCREENED_OUT" for row in rows)
+    paused_here = prolific_study.paused_here
+    if slots is not None and screened_out >= slots:
+        reason = (
+            f"Prolific paused it: its {slots} paid screen-outs are used up. Raise the slots of the"
+            " completion code there, then start it"
+        )
+    elif before == "AWAITING_REVIEW":
+        # Prolific pauses when a place is freed after all of them were filled.
+        reason, paused_here = "Prolific paused it: a place was freed", True
+    else:
+        reason = "It was paused on Prolific, not by Handful"
+    _store(prolific_study, pause_reason=reason, paused_here=paused_here)
+
+
+def _slots(there: dict) -> int | None:
+    """Return how many paid screen-outs the study allows; None without any, or if unknown."""
+    codes = there.get("completion_codes")
+    for code in codes if isinstance(codes, list) else []:
+        actions = code.get("actions") if isinstance(code, dict) else None
+        for action in actions if isinstance(actions, list) else []:
+            slots = action.get("slots") if isinstance(action, dict) else None
+            if isinstance(slots, int) and action.get("action") == "FIXED_SCREEN_OUT_PAYMENT":
+                return slots
+    return None

@@ -1,0 +1,170 @@
+"""A researcher's requests about one submission apart from approval: return and rejection.
+
+Enforces Prolific's rules (docs/prolific.md#what-prolific-allows): neither low accuracy nor a
+screen-out justifies a rejection. Valid grounds are failed attention checks (one in studies of less
+than five minutes, else two), work far faster than that of others, no work at all, and clear low
+effort. Rejected work is not paid; inclusion in the analysis is independent.
+"""
+
+import statistics
+
+from django.contrib.auth.models import User
+
+from annotation.models import (
+    Answer,
+    Participation,
+    Status,
+    Submission,
+    Topic,
+)
+from annotation.prolific.accounts import client_of
+from annotation.prolific.client import Client
+from annotation.prolific.submissions import sync_submission
+from annotation.protocol import attention_checks
+from annotation.recruitment import identities
+
+SHORTEST_MESSAGE = 100  # characters
+CATEGORIES = {
+    "FAILED_CHECK": "failed attention checks",
+    "TOO_QUICKLY": "far too fast",
+    "LOW_EFFORT": "clear low effort",
+    "NO_DATA": "no answers",
+}
+SHORT_STUDY = 5  # minutes: from here on one failed check is not enough
+SDS_TOO_FAST = 3
+OTHERS_NEEDED = 5  # minimum for a mean and standard deviation of times
+# Prolific has finished these.
+OVER = {
+    "APPROVED", "PARTIALLY_APPROVED", "REJECTED", "RETURNED", "TIMED_OUT", "SCREENED_OUT",
+}  # fmt: skip
+
+
+class ReviewError(ValueError):
+    """Why the request was not sent; the text is for people."""
+
+
+def reviewable(participation: Participation) -> Submission | None:
+    """Return the submission on Prolific that can still be rejected or returned, or None."""
+    latest = participation.submissions.exclude(prolific_study=None).order_by("-pk").first()
+    open_yet = latest is not None and latest.person and latest.status not in OVER
+    return latest if open_yet else None
+
+
+def ask_to_return(participation: Participation, reason: str, client: Client | None = None) -> None:
+    """Ask a participant on Prolific to return the submission, which they may refuse.
+
+    Raises ReviewError, ProlificError.
+    """
+    submission = _one(participation)
+    if not reason.strip():
+        raise ReviewError("Give the reason: Prolific shows it to the participant.")
+    client, reference = client or client_of(submission.prolific_study), _reference(submission)
+    client.ask_to_return(reference, reason.strip())
+    participation.study.events.record(
+        "asked on Prolific to return the work", Topic.PEOPLE, study=participation.study,
+        about=participation.pseudonym,
+    )  # fmt: skip
+    sync_submission(reference, client)
+
+
+def reject(
+    participation: Participation,
+    message: str,
+    category: str,
+    by: User,
+    client: Client | None = None,
+) -> None:
+    """Reject a submission on Prolific, and apply the consequences here.
+
+    Raises ReviewError, also if Prolific's rules do not allow it, and ProlificError.
+    """
+    submission = _one(participation)
+    message = message.strip()
+    if category not in CATEGORIES:
+        raise ReviewError("Choose the reason.")
+    if participation.status == Status.SCREENED_OUT:
+        raise ReviewError(
+            "Annotators who are screened out are paid: Prolific does not allow a rejection for"
+            " that."
+        )
+    if refused := _no_ground(participation, submission, category):
+        raise ReviewError(refused)
+    if len(message) < SHORTEST_MESSAGE:
+        raise ReviewError(
+            f"Prolific asks for a message of at least {SHORTEST_MESSAGE} characters; this has"
+            f" {len(message)}."
+        )
+    if participation.ledger.filter(payment__isnull=False).exists():
+        raise ReviewError("It is being paid or has already been paid.")
+    client, reference = client or client_of(submission.prolific_study), _reference(submission)
+    client.reject(reference, message, category)
+    participation.study.events.create(
+        what=f"rejected on Prolific ({CATEGORIES[category]}): {participation}",
+        about=participation.pseudonym,
+        by=by,
+    )
+    sync_submission(reference, client)
+
+
+def _no_ground(participation: Participation, submission: Submission, category: str) -> str:
+    """Return why Prolific's rules do not allow this ground here; "" if they do."""
+    if category == "FAILED_CHECK":
+        passed, answered = attention_checks.results(participation)
+        assert submission.prolific_study is not None  # chosen so by `_on_prolific`
+        needed = 1 if submission.prolific_study.minutes < SHORT_STUDY else 2
+        if answered - passed < needed:
+            return (
+                f"{answered - passed} attention checks were failed; Prolific requires {needed}"
+                f" in a study of {submission.prolific_study.minutes} minutes."
+            )
+    elif category == "TOO_QUICKLY":
+        return _not_too_fast(participation)
+    answers = Answer.objects.filter(turn__participation=participation)
+    if category == "NO_DATA" and answers.exists():
+        return "They have given answers."
+    return ""
+
+
+def _not_too_fast(participation: Participation) -> str:
+    """Return why the active time is not exceptionally fast among the scenario's others."""
+    theirs = participation.study.participations.filter(
+        scenario=participation.scenario_id,
+        kind=participation.kind,
+        status=Status.COMPLETED,
+        worked_seconds__isnull=False,
+    )
+    times = theirs.exclude(pk=participation.pk).values_list("worked_seconds", flat=True)
+    others = [seconds for seconds in times if seconds is not None]
+    if participation.status != Status.COMPLETED:
+        return "They have not completed: there is no time to compare."
+    if len(others) < OTHERS_NEEDED:
+        return (
+            f"{len(others)} others have completed this scenario; {OTHERS_NEEDED} are needed to"
+            " determine what is exceptionally fast."
+        )
+    own = participation.worked_seconds
+    mean, spread = statistics.mean(others), statistics.stdev(others)
+    limit = mean - SDS_TOO_FAST * spread
+    if own is not None and own < limit:
+        return ""
+    return (
+        f"{own or 0:.0f} s of work; the others took {mean:.0f} s ± {spread:.0f} s, and Prolific"
+        f" regards as exceptionally fast what is below {limit:.0f} s ({SDS_TOO_FAST} standard"
+        " deviations"
+        " below the mean)."
+    )
+
+
+def _one(participation: Participation) -> Submission:
+    submission = reviewable(participation)
+    if submission is None:
+        raise ReviewError("There is no submission on Prolific that is still open.")
+    return submission
+
+
+def _reference(submission: Submission) -> str:
+    """Return its id on Prolific. Raises ReviewError if it is not available."""
+    try:
+        return identities.decrypt(submission.reference)
+    except identities.LostKey as error:
+        raise ReviewError(f"{error} Look for it on Prolific itself.") from None

@@ -1,0 +1,323 @@
+"""Studies on Prolific: created from their drafts (drafts.py) and published, each once.
+
+Creating them costs money, so only one of two concurrent requests continues; `payload` is sent.
+"""
+
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.urls import reverse
+
+from annotation.models import (
+    AuditEntry,
+    Kind,
+    Participation,
+    ProlificStudy,
+    Qualification,
+    Study,
+    Topic,
+)
+from annotation.pay import ledger, promises
+from annotation.prolific import audience
+from annotation.prolific.accounts import client_of
+from annotation.prolific.client import Client
+from annotation.prolific.drafts import (
+    CREATING,
+    LEAST_HOURLY,
+    NOT_CREATED,
+    PlanError,
+    check_currency,
+    check_pay,
+)
+from annotation.prolific.errors import ProlificError
+from annotation.recruitment.doors import OUTCOMES
+from annotation.study import minutes
+from tasks.clock import database_now
+
+SLOTS_PER_PLACE = 10  # paid screen-outs, after which Prolific pauses a study
+PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+LONGEST_CREATION = timedelta(minutes=2)
+
+
+def create(draft: ProlificStudy, root: str, client: Client | None = None) -> None:
+    """Create the study on Prolific and publish it. `root` is Handful's address.
+
+    A repeated call continues where the first stopped. Raises ProlificError, and PlanError if pay or
+    currency do not fit Prolific, or while another request creates it.
+    """
+    client = client or client_of(draft)
+    if draft.external_id:
+        client.has_acted = True  # an earlier request may have published it
+    else:
+        creation = _claim(draft)
+        try:
+            created = _create(draft, root, client)
+        except BaseException:
+            _release(draft, creation, status=NOT_CREATED)
+            raise
+        draft.external_id = created["id"].lower()
+        draft.status = str(created.get("status") or "UNPUBLISHED")[:20]
+        known = {name: getattr(draft, name) for name in ("external_id", "status", "signing_keys")}
+        if not _release(draft, creation, **known):
+            raise PlanError(
+                f"It took too long, and somebody else has created it meanwhile: delete the study"
+                f" {draft.external_id} on Prolific, which is one too many."
+            )
+    if draft.status == "UNPUBLISHED":
+        published = client.transition(draft.external_id, "PUBLISH")
+        draft.status = str(published.get("status") or "ACTIVE")[:20]
+        with transaction.atomic():
+            draft.save(update_fields=["status"])
+            AuditEntry.objects.record(
+                "published on Prolific", Topic.PLATFORM, study=draft.study, about=draft.name,
+                before={"status": "UNPUBLISHED"}, after={"status": draft.status},
+            )  # fmt: skip
+
+
+def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
+    """Create the study after all checks; return Prolific's reply."""
+    workspace = client.workspace()
+    project = client.project(workspace)
+    currency = client.currency(workspace)
+    check_currency(draft.study, currency)
+    check_pay(draft, _least_hourly(client, workspace, currency))
+    if draft.signed:
+        draft.signing_keys = client.signing_keys()
+    # Later parts are for those who qualified in the first.
+    who = audience.filters(draft.study, client, workspace) if draft.part <= 1 else []
+    _groups(draft, client, workspace)
+    try:
+        return client.create_study(payload(draft, root, project, who))
+    except ProlificError as error:
+        # Only certain workspaces have these two features, with undocumented error messages.
+        advice = ""
+        if error.refused and draft.screen_out_cents and draft.part == 0:
+            advice += (
+                " If your workspace has no paid screen-out: set that reward to 0 (it is then"
+                " paid as a bonus, and the place is requested back), or draft the study in parts."
+            )
+        if error.refused and draft.signed:
+            advice += " If it has no signed addresses: clear that checkbox."
+        if not advice:
+            raise
+        raise ProlificError(f"{error}{advice}", error.status, refused=True) from None
+
+
+def _least_hourly(client: Client, workspace: str, currency: str) -> int:
+    """Return the minimum hourly rate in cents: Prolific's current one, at least the documented."""
+    with suppress(ProlificError):
+        return max(client.minimum_hourly(workspace, currency) or 0, LEAST_HOURLY[currency])
+    return LEAST_HOURLY[currency]
+
+
+def _claim(draft: ProlificStudy) -> str:
+    """Let only one of two simultaneous Publish requests continue: a study there costs money.
+
+    Returns the name of this creation, valid for LONGEST_CREATION. Raises PlanError.
+    """
+    now, creation = database_now(), secrets.token_hex(16)
+    # A conditional update: of two requests the second finds the claim of the first.
+    free = ProlificStudy.objects.filter(free_to_create(now), pk=draft.pk, external_id=None)
+    claimed = free.update(status=CREATING, creation=creation, creation_until=now + LONGEST_CREATION)
+    if not claimed:
+        raise PlanError("Somebody is creating it at the moment: check again in two minutes.")
+    return creation
+
+
+def free_to_create(now: datetime) -> Q:
+    """Return a filter: not being created, or the creation has timed out."""
+    return Q(creation_until=None) | Q(creation_until__lte=now)
+
+
+def _release(draft: ProlificStudy, creation: str, **fields: Any) -> bool:
+    """End this creation and store its result, unless another one has started meanwhile."""
+    ours = ProlificStudy.objects.filter(pk=draft.pk, creation=creation)
+    return bool(ours.update(creation="", creation_until=None, **fields))
+
+
+def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
+    """Create the participant groups that restrict entry."""
+    family = draft.study.prolific_studies.filter(scenarios__in=draft.scenarios.all())
+    if draft.part == 1 and not draft.qualified_group:
+        group = client.create_group(f"{draft.study.name} {draft.pk} qualified", workspace)
+        family.filter(part__gte=1).update(qualified_group=group)
+        draft.qualified_group = group
+    if draft.part > 1 and not draft.qualified_group:
+        raise ProlificError("Create part 1 first: its group determines who may enter this part.")
+    if draft.part <= 1 and not draft.blocklist_id:
+        known = draft.study.prolific_studies.exclude(blocklist_id="").first()
+        group = known.blocklist_id if known else ""
+        group = group or client.create_group(f"{draft.study.name} barred", workspace)
+        draft.blocklist_id = group
+        draft.save(update_fields=["blocklist_id"])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Prolific's reply on a draft: eligible people, and the cost of its places in cents.
+
+    `eligible` counts the audience before anyone is blocked; 0 means fewer than 25.
+    """
+
+    draft: ProlificStudy
+    eligible: int
+    cost: int
+
+    @property
+    def cost_in_words(self) -> str:
+        return ledger.in_currency(self.cost)
+
+
+def ask(study: Study, client: Client | None = None) -> list[Asked]:
+    """Ask about drafts that were not created yet. Raises ProlificError, and PlanError."""
+    client = client or client_of(study.prolific_studies.first())
+    workspace = client.workspace()
+    eligible = client.eligible(audience.filters(study, client, workspace), workspace)
+    return [
+        Asked(draft, eligible, client.cost(draft.reward_cents, draft.places))
+        for draft in study.prolific_studies.filter(external_id=None, places__gt=0)
+    ]
+
+
+def payload(
+    draft: ProlificStudy, root: str, project: str, who: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
+    """Return the request that creates the study in that project, for `who` (filters)."""
+    address = root.rstrip("/") + reverse("landing", args=[draft.code])
+    ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
+    filters = []
+    if draft.part > 1:
+        filters.append(("participant_group_allowlist", draft.qualified_group))
+    else:
+        filters.append(("participant_group_blocklist", draft.blocklist_id))
+    return {
+        "project": project,
+        "name": draft.name,
+        "internal_name": f"{draft.study.name} {draft.pk}",
+        "description": description(draft),
+        "external_study_url": f"{address}?{ids}",
+        "is_external_study_url_secure": draft.signed,
+        "prolific_id_option": "url_parameters",
+        "completion_codes": [_code(draft, outcome) for outcome in OUTCOMES],
+        "total_available_places": draft.places,
+        "estimated_completion_time": draft.minutes,
+        "maximum_allowed_time": draft.max_minutes,
+        "reward": draft.reward_cents,
+        "device_compatibility": (
+            ["desktop"] if draft.study.computer_only else ["desktop", "tablet", "mobile"]
+        ),
+        "peripheral_requirements": [],
+        "filters": [
+            *({"filter_id": name, "selected_values": [group]} for name, group in filters),
+            *who,
+        ],
+        "submissions_config": {
+            "max_submissions_per_participant": 1,
+            "max_concurrent_submissions": -1,
+        },
+        "study_labels": ["annotation"],
+        **audience.warning(draft.study),
+    }
+
+
+def description(draft: ProlificStudy) -> str:
+    """Return the description that people read on Prolific before they begin.
+
+    Where all scenarios are one study, it names neither tasks nor shots, so that self-selection is
+    the same for all arms.
+    """
+    scenarios = list(draft.scenarios.select_related("task"))
+    if draft.study.participants_choose_scenario:
+        sentences = sorted({scenario.task.card.description for scenario in scenarios})
+        return " ".join([*sentences, *_screening(draft)])
+    sentences = ["You read short texts and answer questions about them."]
+    if len(scenarios) > 1:
+        sentences.append("You are assigned to one of several versions when you start.")
+    told = {scenario.estimated_minutes for scenario in scenarios}
+    if len(told) > 1 and not draft.part:
+        sentences.append(f"They take {minutes.in_words(list(told))} minutes.")
+    if draft.study.hourly_rate:
+        sentences.append(
+            f"Pay: {promises.promise(draft.study)}. What the reward does not cover is paid as a"
+            " bonus."
+        )
+    return " ".join([*sentences, *_screening(draft)])
+
+
+def _screening(draft: ProlificStudy) -> list[str]:
+    """Return the notice, required by Prolific, that some participants cannot continue."""
+    screens = draft.study.qualification != Qualification.NONE
+    if draft.part > 1 or not screens or not (draft.part or draft.screen_out_cents):
+        return []
+    return [
+        "Not everybody continues after the first part; those who do not are paid for that part."
+    ]
+
+
+def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
+    """Return a completion code with its action, which is never a rejection."""
+    actions: list[dict[str, Any]]
+    if outcome == "completed":
+        actions = [{"action": "MANUALLY_REVIEW"}]
+        if draft.part == 1:
+            actions.append(
+                {
+                    "action": "ADD_TO_PARTICIPANT_GROUP",
+                    "participant_group": draft.qualified_group,
+                }
+            )
+    elif outcome == "not_qualified" and draft.part == 1:
+        actions = [{"action": "MANUALLY_REVIEW"}]
+    elif outcome == "not_qualified" and draft.screen_out_cents:
+        actions = [
+            {
+                "action": "FIXED_SCREEN_OUT_PAYMENT",
+                "fixed_screen_out_reward": draft.screen_out_cents,
+                "slots": SLOTS_PER_PLACE * draft.places,
+            }
+        ]
+    else:
+        actions = [{"action": "REQUEST_RETURN", "return_reason": OUTCOMES[outcome]}]
+    return {
+        "code": draft.codes[outcome],
+        "code_type": "COMPLETED" if outcome == "completed" else "OTHER",
+        "actor": "participant",
+        "actions": actions,
+    }
+
+
+def sum_in_words(draft: ProlificStudy) -> str:
+    """Return the rewards of all places of a draft, in words; Prolific's fees are extra."""
+    return f"{ledger.in_currency(draft.places * draft.reward_cents)} {draft.study.currency}"
+
+
+def check_agreed(draft: ProlificStudy, agreed: str) -> None:
+    """Raise PlanError unless the user agreed to these rewards (`sum_in_words`)."""
+    now = sum_in_words(draft)
+    if not agreed:
+        raise PlanError(f"Not published: confirm the rewards first, {now}.")
+    if agreed != now:
+        raise PlanError(
+            f"Not published: the draft has changed since you looked at it. You agreed to {agreed}"
+            f" in rewards; it is now {now}."
+        )
+
+
+def rewards(draft: ProlificStudy) -> int:
+    """Return what Prolific pays for one whole participation, over all parts."""
+    family = draft.study.prolific_studies.filter(scenarios__in=draft.scenarios.all()).distinct()
+    return sum(each.reward_cents for each in family)
+
+
+def free_seats(draft: ProlificStudy) -> int:
+    """Return how many seats of people are free in this study's scenarios."""
+    scenarios = draft.scenarios.all()
+    held = Participation.objects.holding_seats(database_now(), draft.study)
+    taken = held.filter(kind=Kind.PERSON, scenario__in=scenarios)
+    return sum(scenario.seats for scenario in scenarios) - taken.count()

@@ -1,0 +1,309 @@
+"""Submissions on Prolific and their effects: free seats, pay decisions, confirmed people."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from annotation.models import (
+    MAY_RESUME,
+    Decision,
+    Participation,
+    ProlificStudy,
+    Status,
+    Study,
+    Submission,
+)
+from annotation.pay import ledger
+from annotation.privacy import withdrawal
+from annotation.prolific.accounts import client_of
+from annotation.prolific.client import Client, status_of
+from annotation.prolific.door import ProlificDoor
+from annotation.prolific.errors import ProlificError, undocumented
+from annotation.recruitment import arrivals, expiry, identities
+
+# Submissions that hold one of the study's places on Prolific.
+TAKE_A_PLACE = {
+    "RESERVED", "ACTIVE", "AWAITING_REVIEW", "APPROVED", "PARTIALLY_APPROVED", "PROCESSING",
+}  # fmt: skip
+UNDER_WAY = {"RESERVED", "ACTIVE"}
+RECRUITING = {"ACTIVE", "PAUSED", "AWAITING_REVIEW", "COMPLETED"}
+
+
+@dataclass
+class Synced:
+    """The results and problems of one run."""
+
+    submissions: int = 0
+    changed: int = 0
+    freed: int = 0
+    barred: int = 0
+    places_added: int = 0
+    paused: int = 0
+    started: int = 0
+    not_confirmed: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.submissions} submissions, {self.changed} changed, {self.freed} seats freed,"
+            f" {self.places_added} places added, {self.barred} people blocked,"
+            f" {self.paused} paused, {self.started} started, {self.not_confirmed} not confirmed"
+        )
+
+    @contextmanager
+    def noting(self, what: object) -> Iterator[None]:
+        """Collect problems with this item, so that the run continues with the others.
+
+        Raises ProlificError only if Prolific is unreachable.
+        """
+        try:
+            yield
+        except ProlificError as error:
+            if error.unreachable:
+                raise
+            self.problems.append(f"{what}: {error}"[:400])
+        except identities.LostKey as error:
+            self.problems.append(f"{what}: {error}")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A submission from Prolific, validated."""
+
+    session: str
+    status: str
+    return_requested_at: datetime | None
+    completed_at: datetime | None
+
+    @classmethod
+    def read(cls, told: Any) -> "Row":
+        """Raise ProlificError if this is not a submission."""
+        if not isinstance(told, dict) or not isinstance(told.get("id"), str):
+            raise undocumented("submission without an id", told)
+        return cls(
+            told["id"].lower(),
+            status_of(told.get("status")),
+            _moment(told.get("return_requested")),
+            _moment(told.get("completed_at")),
+        )
+
+    @property
+    def key(self) -> str:
+        return arrivals.submission_key(ProlificDoor.platform, self.session)
+
+    @property
+    def return_is_open(self) -> bool:
+        """Was the return requested, and the submission not returned?"""
+        return self.status == "AWAITING_REVIEW" and self.return_requested_at is not None
+
+
+def _moment(text: Any) -> datetime | None:
+    """Return one of Prolific's times; None if missing or invalid."""
+    try:
+        time = parse_datetime(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return time.replace(tzinfo=UTC) if time and timezone.is_naive(time) else time
+
+
+@dataclass(frozen=True)
+class Found:
+    """A study on Prolific as this run found it."""
+
+    study: ProlificStudy
+    # Submissions that hold a place; of these, how many await no return, or are not here yet.
+    held: int
+    kept: int
+    coming: int
+
+    @property
+    def open_places(self) -> int:
+        return self.study.places - self.held
+
+    @property
+    def may_let_in(self) -> bool:
+        """Is it open to new arrivals, and not paused by others?"""
+        is_ours = self.study.status != "PAUSED" or self.study.paused_here
+        return status_of(self.study.status) in RECRUITING and self.study.part <= 1 and is_ours
+
+
+# How long Prolific's API may lag behind an arrival.
+MAY_BE_LATE = timedelta(hours=1)
+REJECTED = "rejected on Prolific"
+NOT_CONFIRMED = "Prolific does not confirm that this submission belongs to this person"
+
+
+def sync_submission(session: str, client: Client | None = None) -> bool:
+    """Sync one submission; False if its study is not one of ours. Raises ProlificError.
+
+    `client` is for a page that waits; without it the study's patient client is used.
+    """
+    key = arrivals.submission_key(ProlificDoor.platform, session.lower())
+    known = Submission.objects.select_related("prolific_study__account__owner")
+    submission = known.filter(key=key).first()
+    if submission is None:
+        return False
+    client = client or client_of(submission.prolific_study, patient=True)
+    told = client.submission(session)
+    # The requested submission, whatever id its row has.
+    return take_over(Row.read({**told, "id": session}), Synced())
+
+
+def take_over(row: Row, done: Synced) -> bool:
+    """Store a submission's status and apply its effects, once; both or neither."""
+    with transaction.atomic():
+        submission = Submission.objects.filter(key=row.key).first()
+        if submission is None or not _is_news(submission, row):
+            return submission is not None
+        # The order of all locks: study, participation, submission.
+        Study.objects.locked().get(pk=submission.study_id)
+        locked = Participation.objects.select_for_update(no_key=True)
+        participation = locked.filter(pk=submission.participation_id).first()  # type: ignore[misc]  # none: no row
+        rows = Submission.objects.select_for_update(no_key=True)
+        submission = rows.filter(pk=submission.pk).first()
+        if submission is None or not _is_news(submission, row):
+            return submission is not None
+        before, submission.status = submission.status, row.status
+        submission.return_requested_at = row.return_requested_at
+        submission.save(update_fields=["status", "return_requested_at"])
+        if before == row.status:
+            return True
+        _follow(submission, before, participation, done)
+    done.changed += 1
+    return True
+
+
+def _is_news(submission: Submission, row: Row) -> bool:
+    stored = (submission.status, submission.return_requested_at)
+    return stored != (row.status, row.return_requested_at)
+
+
+def _follow(
+    submission: Submission, before: str, participation: Participation | None, done: Synced
+) -> None:
+    """Apply the effects of a new status; the caller holds the locks."""
+    if participation is None or participation.submissions.order_by("-pk").first() != submission:
+        return  # a later submission of the same person represents their work
+    if before == "REJECTED":
+        _rejection_taken_back(submission, participation)
+    if submission.status == "RETURNED":
+        done.freed += expiry.release_seat(participation, Status.RETURNED)
+    elif submission.status == "TIMED_OUT":
+        done.freed += expiry.release_seat(participation, Status.EXPIRED)
+    elif submission.status == "REJECTED":
+        done.freed += participation.is_live
+        _was_rejected(submission, participation)
+
+
+def _was_rejected(submission: Submission, participation: Participation) -> None:
+    """Rejected on Prolific: the work ends, and is not paid.
+
+    An ended participation keeps its status, and a completed one stays in the analysis until a
+    researcher excludes it (exclusion.rejected_elsewhere).
+    """
+    submission.status_before_rejection = participation.status
+    submission.save(update_fields=["status_before_rejection"])
+    if participation.is_live or participation.status in MAY_RESUME:
+        participation.status, participation.seat_number = Status.REJECTED, None
+        participation.save(update_fields=["status", "seat_number"])
+    participation.refresh_from_db()
+    ledger.decide(participation, False, REJECTED, None)
+
+
+def _rejection_taken_back(submission: Submission, participation: Participation) -> None:
+    """Undo the effects of the rejection, unless a user has decided otherwise since."""
+    reason = "the rejection on Prolific was taken back"
+    if participation.status == Status.REJECTED:
+        ended = submission.status_before_rejection
+        # Their seat was freed: if another is free, their page offers to continue.
+        back = ended if ended in MAY_RESUME else Status.RETURNED
+        participation.status = back
+        participation.save(update_fields=["status"])
+    participation.refresh_from_db()
+    _pay_again(participation, reason)
+
+
+def _was_ours(participation: Participation) -> bool:
+    """Was the last decision about pay automatic, from a status on Prolific?"""
+    last = participation.decisions.filter(about=Decision.About.PAY).order_by("pk").last()
+    # A withdrawal in between replaces every reason.
+    ours = (REJECTED, NOT_CONFIRMED, withdrawal.REASON)
+    return last is not None and last.by_id is None and last.reason in ours
+
+
+def verify(study: Study, client: Client, done: Synced) -> None:
+    """Verify each arrival with plain ids: is this submission this person's, in this study?
+
+    Unconfirmed people are named on the study's pages, and not paid without a payer's decision.
+    Until then Prolific is asked again, since its data may lag.
+    """
+    asked = study.submissions.filter(prolific_study__external_id__isnull=False)
+    asked = asked.exclude(verified=True).exclude(reference="")
+    for submission in asked.select_related("prolific_study", "participation"):
+        with done.noting(f"{submission.participation or submission}"):
+            if submission.verified is False and _has_payers_word(submission.participation):
+                continue
+            answer = _is_confirmed(submission, client)
+            if answer is not None and answer != submission.verified:
+                done.not_confirmed += not answer
+                _settle(submission, answer)
+                if answer and submission.participation_id is None:
+                    arrivals.attach(submission)
+
+
+def _settle(submission: Submission, is_confirmed: bool) -> None:
+    """Store whether Prolific confirms an arrival, and decide on pay if no researcher has."""
+    with transaction.atomic():
+        locked = Participation.objects.select_for_update(no_key=True)
+        participation = locked.filter(pk=submission.participation_id).first()  # type: ignore[misc]  # none: no row
+        if submission.verified is False and _has_payers_word(participation):
+            return
+        submission.verified = is_confirmed
+        submission.save(update_fields=["verified"])
+        if participation is None:
+            return
+        if is_confirmed:
+            _pay_again(participation, "Prolific has now confirmed who it is")
+        else:
+            ledger.decide(participation, False, NOT_CONFIRMED, None)
+
+
+def _has_payers_word(participation: Participation | None) -> bool:
+    """Did a user decide about its pay after Handful's automatic decision?"""
+    if participation is None:
+        return False
+    decided = participation.decisions.filter(about=Decision.About.PAY).exists()
+    return decided and not _was_ours(participation)
+
+
+def _pay_again(participation: Participation, reason: str) -> None:
+    """Pay people who were unpaid only because of a status on Prolific that no longer holds."""
+    latest = participation.submissions.order_by("-pk").first()
+    holds = participation.submissions.filter(verified=False).exists() or (
+        latest is not None and latest.status == "REJECTED"
+    )
+    if not holds and not participation.is_paid and _was_ours(participation):
+        ledger.decide(participation, True, reason, None)
+
+
+def _is_confirmed(submission: Submission, client: Client) -> bool | None:
+    """Does Prolific know this submission for this person and study? None: perhaps not yet."""
+    try:
+        told = client.submission(identities.decrypt(submission.reference))
+    except ProlificError as error:
+        is_fresh = submission.arrived_at > timezone.now() - MAY_BE_LATE
+        if error.refused and error.status == 404 and is_fresh:
+            return None
+        if error.refused and error.status in (400, 404):
+            return False
+        raise
+    person = str(told.get("participant") or told.get("participant_id") or "").lower()
+    return person == identities.decrypt(submission.person).lower() and (
+        str(told.get("study_id", "")).lower() == submission.prolific_study.external_id  # type: ignore[union-attr]  # only its door stores these
+    )

@@ -1,0 +1,208 @@
+"""Sync with Prolific: statuses, freed seats, places, blocklists, confirmed arrivals.
+
+Run by `manage.py tick`, by a button, and for one submission by its webhook. The API is
+authoritative: an event only says what to look up, so events may be late, repeated or unordered. The
+request that delivers a signed event stores it once; it is processed here, so that no thread for
+annotators waits for Prolific. A malformed row does not block others: `Synced.problems` reports it.
+"""
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from annotation.models import (
+    MAY_RESUME,
+    Exposure,
+    ProlificStudy,
+    Status,
+    Study,
+    Submission,
+    WebhookEvent,
+    Worker,
+)
+from annotation.prolific.accounts import client_of
+from annotation.prolific.client import Client, status_of
+from annotation.prolific.door import ProlificDoor
+from annotation.prolific.errors import ProlificError
+from annotation.prolific.places import fit_places, note_pause
+from annotation.prolific.submissions import (
+    TAKE_A_PLACE,
+    UNDER_WAY,
+    Found,
+    Row,
+    Synced,
+    sync_submission,
+    take_over,
+    verify,
+)
+from annotation.protocol import qualification
+from annotation.recruitment import eligibility, expiry, identities
+
+# Submissions awaiting review are approved automatically, in full, after this long.
+AUTO_APPROVAL = timedelta(days=21)
+
+
+def sync(study: Study, client: Client | None = None, patient: bool = False) -> Synced:
+    """Sync a study, whose studies on Prolific all belong to one account.
+
+    Problems are in `problems`. Raises ProlificError if Prolific is unreachable; completed parts
+    remain.
+    """
+    client, done = client or client_of(study.prolific_studies.first(), patient), Synced()
+    expiry.expire_idle(study)
+    for waiting in study.participations.filter(status=Status.WAITING):
+        qualification.move_on(waiting.token)
+    verify(study, client, done)
+    states = []
+    for prolific_study in study.prolific_studies.exclude(external_id=None):
+        with done.noting(prolific_study):
+            states.append(_sync_one(prolific_study, client, done))
+    fit_places(study, states, client, done)
+    with done.noting("the exclusion list"):
+        _bar(study, client, done)
+    return done
+
+
+def _sync_one(prolific_study: ProlificStudy, client: Client, done: Synced) -> Found:
+    rows = []
+    for told in client.submissions(prolific_study.id_there):
+        done.submissions += 1
+        with done.noting(f"{prolific_study}, a submission"):
+            rows.append(Row.read(told))
+            take_over(rows[-1], done)
+    _note_what_costs(prolific_study, rows)
+    before, there = status_of(prolific_study.status), client.study(prolific_study.id_there)
+    prolific_study.status = str(there["status"])[:20]
+    if prolific_study.signed:
+        prolific_study.signing_keys = client.signing_keys()
+    prolific_study.save(
+        update_fields=[
+            "status", "signing_keys", "returns_open", "returns_until",
+            "approved_unknown",
+        ]
+    )  # fmt: skip
+    if status_of(prolific_study.status) == "PAUSED" and not prolific_study.paused_here:
+        note_pause(prolific_study, rows, before, there)
+    held = [row for row in rows if row.status in TAKE_A_PLACE]
+    known = Submission.objects.filter(key__in=[row.key for row in held])
+    seated = set(known.values_list("key", flat=True))
+    coming = sum(row.status in UNDER_WAY and row.key not in seated for row in held)
+    kept = sum(not row.return_is_open for row in held)
+    return Found(prolific_study, len(held), kept, coming if prolific_study.part <= 1 else 0)
+
+
+def _note_what_costs(prolific_study: ProlificStudy, rows: list[Row]) -> None:
+    """Store the payments on Prolific without work here."""
+    open_yet = [row for row in rows if row.return_is_open]
+    ends = [row.completed_at or row.return_requested_at for row in open_yet]
+    since = [end for end in ends if end is not None]
+    prolific_study.returns_open = len(open_yet)
+    prolific_study.returns_until = min(since) + AUTO_APPROVAL if since else None
+    approved = {row.key for row in rows if row.status == "APPROVED"}
+    known = Submission.objects.filter(key__in=approved).values_list("key", flat=True)
+    prolific_study.approved_unknown = len(approved) - len(known)
+
+
+def _bar(study: Study, client: Client, done: Synced) -> None:
+    """Block on Prolific those who may not take part, so that they never arrive.
+
+    Only workers whose id is neither purged nor lost can be blocked; the others are refused on
+    arrival, by hash.
+    """
+    group = (
+        study.prolific_studies.exclude(blocklist_id="").values_list("blocklist_id", flat=True)
+    ).first()  # fmt: skip
+    if not group:
+        return
+    tasks = study.tasks.values_list("name", flat=True)
+    met = Exposure.objects.filter(task_name__in=tasks).values("worker_key")
+    # People who expired or returned may resume their participation.
+    back = study.participations.filter(status__in=MAY_RESUME).values("worker")
+    workers = Worker.objects.filter(platform=ProlificDoor.platform, key__in=met)
+    workers = workers.exclude(pk__in=back)
+    if study.tasks_per_worker > 1:
+        workers = workers.exclude(participations__study=study)
+    known = Submission.objects.filter(platform=ProlificDoor.platform).exclude(person="")
+    known = known.exclude(verified=False)
+    barred = set(workers.values_list("pk", flat=True))
+    if study.access_rules.filter(ended_at=None).exists():
+        theirs = Worker.objects.filter(submissions__in=known).distinct()
+        barred |= {worker.pk for worker in theirs if not eligibility.admits(study, worker.key)}
+    shown = known.filter(worker__in=barred).values_list("person", flat=True)
+    people = {identities.decrypt(person) for person in shown if not identities.is_lost(person)}
+    missing = people - client.group(group)
+    if missing:
+        client.add_to_group(group, sorted(missing))
+        done.barred += len(missing)
+    study.prolific_studies.filter(blocklist_id=group).update(blocklist_size=len(people))
+
+
+class NotSynced(Exception):
+    """What could not be synced, one sentence for each problem."""
+
+
+def handle_waiting_events() -> str:
+    """Process the events from Prolific's webhooks. Raises NotSynced."""
+    return _told([("events", handle_events)])
+
+
+def to_sync() -> QuerySet[Study]:
+    """Return the studies on Prolific, except those with a removed token: their pages say so."""
+    there = ProlificStudy.objects.exclude(external_id=None).exclude(account__token="")
+    return Study.objects.filter(prolific_studies__in=there).distinct()
+
+
+def sync_all() -> str:
+    """Sync all studies on Prolific, each separately. Raises NotSynced after the last."""
+
+    def work(study: Study) -> Callable[[], Synced]:
+        return lambda: sync(study, patient=True)
+
+    return _told([(study.name, work(study)) for study in to_sync()])
+
+
+def _told(works: list[tuple[str, Callable[[], Any]]]) -> str:
+    problems = []
+    for name, work in works:
+        try:
+            problems += [f"{name}: {problem}" for problem in work().problems]
+        except ProlificError as error:
+            problems.append(f"{name}: {error}")
+    if problems:
+        raise NotSynced("; ".join(problems))
+    return f"{len(works)} synced"
+
+
+# Prolific retries for a day; an older request is a replay.
+OLDEST = 25 * 3600  # seconds
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """Return base64(HMAC-SHA256(secret, timestamp + body)), as Prolific documents it."""
+    digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
+    return base64.b64encode(digest).decode()
+
+
+def handle_events() -> Synced:
+    """Process stored events, and delete those too old to be replayed.
+
+    Raises ProlificError if Prolific is unreachable; the rest waits for the next run.
+    """
+    done = Synced()
+    waiting = WebhookEvent.objects.filter(handled_at=None).order_by("pk")
+    for resource in dict.fromkeys(waiting.values_list("resource", flat=True)):
+        events = list(waiting.filter(resource=resource).values_list("pk", flat=True))
+        with done.noting(f"event about {resource}"):
+            done.submissions += 1
+            done.changed += sync_submission(resource)
+            # Events that arrived meanwhile report newer changes.
+            WebhookEvent.objects.filter(pk__in=events).update(handled_at=timezone.now())
+    old = timezone.now() - timedelta(seconds=2 * OLDEST)
+    WebhookEvent.objects.filter(received_at__lt=old).delete()
+    return done

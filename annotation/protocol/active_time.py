@@ -1,0 +1,105 @@
+"""Active time: pages send signs of work, and the server measures with its clock.
+
+A page sends pings while it is visible and was used recently. Each ping adds the time since the last
+sign of work, at most the study's cut-off (docs/statistics.md#active-time). Waiting and breaks do
+not count: the wait for a decision is paid separately (annotation/pay/ledger.py), and a break
+between two parts is not work. Other reports of the page (left, duration, pasted text) are stored
+only as counts, and are unverified.
+
+The page also sends unsent input after a pause (static/js/drafts.js): another tab or device can
+continue it, and the last write wins. A draft is never an answer: only its size and form are
+checked, it is never scored, and it is erased when the answer is stored.
+"""
+
+import json
+from collections.abc import Mapping
+
+from django.db import transaction
+
+from annotation.models import Activity, Draft, Status, Turn
+from annotation.protocol.locking import lock
+from tasks.clock import database_now
+from tasks.sentences import sentence
+from tasks.spans import LONGEST_PAYLOAD, AnswerError
+
+MAX_PER_PING = 1000
+
+
+def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
+    """Store a sign of work on that turn; False if it is not (or no longer) the current one.
+
+    False also while the worker waits for a decision or is between two parts. Raises
+    Participation.DoesNotExist.
+    """
+    with transaction.atomic():
+        participation = lock(token)
+        turn = participation.latest_turn()
+        if participation.status != Status.WORKING:
+            return False
+        if turn is None or turn.pk != turn_id:
+            return False
+        now = database_now()
+        active = turn.active_until(now, participation.scenario.idle_cutoff)
+        Activity.objects.update_or_create(
+            turn=turn,
+            defaults={
+                "seconds": active.total_seconds(),
+                "last_at": now,
+                **_told(turn, fields),
+            },
+        )
+        return True
+
+
+def _told(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
+    """Return stored counts plus those in this ping, each within limits."""
+    before = getattr(turn, "activity", None)
+    counts = {}
+    for name in ("blurs", "away_seconds", "pastes"):
+        text = fields.get(name, "0")
+        more = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+        limit = 24 * 3600 if name == "away_seconds" else MAX_PER_PING
+        counts[name] = (getattr(before, name) if before else 0) + min(more, limit)
+    return counts
+
+
+def keep_draft(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
+    """Store the draft for that turn; False if it is not (or no longer) the open question.
+
+    Raises Participation.DoesNotExist, and spans.AnswerError for an invalid draft.
+    """
+    content = _draft(fields.get("draft", ""))
+    with transaction.atomic():
+        participation = lock(token)
+        turn = participation.latest_turn()
+        if participation.status != Status.WORKING:
+            return False
+        if turn is None or turn.pk != turn_id or turn.given is not None:
+            return False
+        Draft.objects.update_or_create(
+            turn=turn, defaults={"content": content, "saved_at": database_now()}
+        )
+        return True
+
+
+def _draft(text: str) -> str:
+    """Return a draft as ASCII: a JSON object within the limits of an answer."""
+    problem = AnswerError("bad_draft", sentence("The draft could not be read."))
+    if len(text) > LONGEST_PAYLOAD:
+        raise problem
+    try:
+        content = json.loads(text)
+        if isinstance(content, dict):
+            return json.dumps(content)
+    except (ValueError, RecursionError):
+        pass
+    raise problem
+
+
+def draft_of(turn: Turn) -> tuple[str, float] | None:
+    """Return the draft of that open question as JSON with its age in seconds, or None."""
+    draft = turn.kept_draft
+    if draft is None or turn.given is not None:
+        return None
+    age = (database_now() - draft.saved_at).total_seconds()
+    return draft.content, max(0.0, round(age, 3))

@@ -1,0 +1,61 @@
+"""The annotation step: the test examples in order, without reveal or score.
+
+A study on a platform that limits the time of one session is done in parts
+(annotation/recruitment/seats.py): the step then stops at the end of a part and continues when the
+worker comes for the next one.
+"""
+
+from datetime import datetime
+
+from annotation.models import Participation, Status, Step, Turn
+from annotation.pay import budget, ledger
+from annotation.protocol import signs
+from annotation.recruitment import seats
+from tasks.clock import database_now
+
+
+def begin(
+    participation: Participation, after: Turn, channel: str, until: datetime | None = None
+) -> Turn | None:
+    """Show the first test example, or None if the part ends with the training step.
+
+    Work after the last training example counts up to `until`. The caller holds the lock.
+    """
+    return _show(participation, 0, after, channel, until)
+
+
+def go_on(participation: Participation, answered: Turn) -> Turn | None:
+    """Show the next test example; None after the last one, or at the end of a part.
+
+    The caller holds the participation's lock and the transaction that stores the answer, so that an
+    answered test example is never without its successor.
+    """
+    if answered.position + 1 < len(participation.annotation_order):
+        # Shown with the reply to that answer, at the same time.
+        given = answered.answer
+        return _show(
+            participation, answered.position + 1, answered, given.channel,
+            shown_at=given.submitted_at,
+        )  # fmt: skip
+    participation.status = Status.COMPLETED
+    participation.finished_at = database_now()
+    participation.signs = signs.for_participation(participation)._asdict()
+    participation.save(update_fields=["status", "finished_at", "signs"])
+    seats.note_outcome(participation, "completed")
+    ledger.settle(participation)
+    budget.watch(participation.study_id)
+    return None
+
+
+def _show(
+    participation: Participation,
+    position: int,
+    after: Turn,
+    channel: str,
+    until: datetime | None = None,
+    shown_at: datetime | None = None,
+) -> Turn | None:
+    if seats.ends_before(participation, position):
+        seats.end_part(participation)
+        return None
+    return participation.show(Step.ANNOTATION, position, channel, after, until, shown_at)

@@ -1,0 +1,127 @@
+"""Processing of submitted answers, by the table of docs/protocol.md#replies.
+
+The first stored answer wins; repeating it returns the current state; a different one is a conflict;
+an invalid payload stores nothing. Everything shown afterwards is read from committed rows, so that
+a kill between commit and reply loses nothing: a reload shows the same.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils.translation import gettext_lazy
+
+from annotation.models import (
+    Answer,
+    AnswerSpan,
+    Channel,
+    Kind,
+    Participation,
+    Status,
+    Step,
+    Turn,
+)
+from annotation.protocol import annotation_step, channels, qualification
+from annotation.protocol.locking import lock
+from tasks import answers
+from tasks.answers.kind import NO_ANSWER
+from tasks.clock import database_now
+from tasks.metrics import score
+from tasks.spans import AnswerError, GivenAnswer
+from tasks.tokens import TOKENISER
+
+
+class Conflict(Exception):
+    """The answer is not for the current question: the state does not change (409)."""
+
+    ALREADY_REVEALED = gettext_lazy(
+        "You have already answered this example: your first answer counts."
+    )
+    ALREADY_RECORDED = gettext_lazy(
+        "Your answer to this example is already recorded: your first answer counts."
+    )
+    GIVEN_UP = gettext_lazy(
+        "Your last answer was not stored: your place had been released before it arrived."
+        " Continue, and you will see that example again."
+    )
+
+
+def submit(
+    token: str, turn_id: int, fields: Mapping[str, str], channel: str = Channel.PAGE
+) -> tuple[Participation, Turn | None]:
+    """Store the answer to that turn if it is the current question.
+
+    Returns the participation and its state: the latest turn, or None when it has just finished.
+
+    Raises Participation.DoesNotExist or Turn.DoesNotExist (404), channels.PeopleUsePages (403),
+    Conflict (409) and AnswerError (422); in each of these cases nothing is stored.
+    """
+    with transaction.atomic():
+        participation = lock(token)
+        channels.check(channel, participation.kind, participation.scenario)
+        current = participation.latest_turn()
+        if current is not None and current.pk == turn_id:
+            asked = current
+        else:
+            asked = participation.turns.select_related("example", "answer").get(pk=turn_id)
+        if asked.given is not None:
+            _same_or_conflict(asked, fields)
+            return participation, current
+        if participation.status != Status.WORKING:
+            raise Conflict(Conflict.GIVEN_UP)
+        given = _read(asked, fields)
+        store(asked, given, asked.card.gold_rule, participation.scenario.idle_cutoff, channel)
+        if asked.is_revealed:
+            return participation, asked
+        if asked.step == Step.SCREENING:
+            return participation, qualification.after_screening_answer(participation, asked)
+        return participation, annotation_step.go_on(participation, asked)
+
+
+def _read(turn: Turn, fields: Mapping[str, str]) -> GivenAnswer:
+    """Return the answer in the fields; if a model gives up, the empty one, in any task.
+
+    A person can correct an answer; a model whose output stays invalid would block its run
+    (docs/researchers/models.md). Raises AnswerError.
+    """
+    if fields.get("gives_up") == "1" and turn.participation.kind == Kind.MODEL:
+        return NO_ANSWER
+    return answers.read(turn.card, turn.example, fields)
+
+
+def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
+    """Pass if these fields repeat the answer stored for the turn; else raise Conflict."""
+    try:
+        again = _read(turn, fields)
+    except AnswerError:
+        again = None
+    if again != turn.answer.as_given():
+        seen = turn.is_revealed
+        raise Conflict(Conflict.ALREADY_REVEALED if seen else Conflict.ALREADY_RECORDED)
+
+
+def store(
+    turn: Turn, given: GivenAnswer, gold_rule: str, idle_cutoff: timedelta, channel: str
+) -> None:
+    """Insert the answer, its spans and its S1. The caller holds the lock and the transaction."""
+    result = score(given.texts, turn.example.gold, gold_rule)
+    # The clock may have been set back: an answer is never submitted before its display.
+    now = max(database_now(), turn.shown_at)
+    active = turn.active_until(now, idle_cutoff)
+    turn.answer = Answer.objects.create(
+        turn=turn,
+        no_answer=given.no_answer,
+        label=given.label,
+        values=list(given.values) or None,
+        s1=result.s1,
+        tokeniser=TOKENISER,
+        active_seconds=active.total_seconds(),
+        submitted_at=now,
+        channel=channel,
+    )
+    if turn.kept_draft is not None:
+        turn.kept_draft.delete()
+    if given.spans:
+        AnswerSpan.objects.bulk_create(
+            AnswerSpan(answer=turn.answer, **span._asdict()) for span in given.spans
+        )

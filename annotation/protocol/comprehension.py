@@ -1,0 +1,55 @@
+"""Comprehension questions about the instructions, before the first example.
+
+Workers who fail within the study's number of attempts are not rejected but paid for the time and
+screened out (docs/prolific.md#what-prolific-allows).
+
+The researcher writes them as text: a question, then its options, one on each line, with an asterisk
+before the correct one; a blank line between two questions.
+
+    How often can you change an answer?
+    - As often as I like
+    * Never
+"""
+
+from collections.abc import Mapping
+
+from django.db import transaction
+
+from annotation.models import Participation, Status
+from annotation.protocol import qualification
+from annotation.protocol.locking import lock
+from annotation.study.gates import parse
+from tasks.clock import database_now
+
+
+def is_open(participation: Participation) -> bool:
+    """Has this worker questions left to answer correctly?"""
+    asked = bool(participation.study.comprehension_questions.strip())
+    return asked and participation.comprehended_at is None
+
+
+def answer(token: str, given: Mapping[str, str]) -> list[int]:
+    """Store one attempt; return the numbers (from 1) of wrong answers.
+
+    `given` has the number of an option for each question. Raises Participation.DoesNotExist.
+    """
+    with transaction.atomic():
+        participation = lock(token)
+        if participation.status != Status.WORKING or not is_open(participation):
+            return []
+        questions = parse(participation.study.comprehension_questions)
+        wrong = [
+            number
+            for number, question in enumerate(questions, start=1)
+            if given[f"question-{number}"] != str(question.right)
+        ]
+        participation.comprehension_attempts_used += 1
+        if not wrong:
+            participation.comprehended_at = database_now()
+        participation.save(update_fields=["comprehension_attempts_used", "comprehended_at"])
+        attempts = participation.comprehension_attempts_used
+        if wrong and attempts >= participation.study.comprehension_attempts:
+            qualification.screen_out(
+                participation, f"questions about the instructions wrong {attempts} times"
+            )
+        return wrong

@@ -1,0 +1,128 @@
+"""Manual exclusion from the analysis and its reversal, each with a reason.
+
+Inclusion in the analysis and payment are independent: nothing here changes pay. Excluding frees the
+seat, so that the scenario still ends with as many analysed annotators as seats. Each manual
+decision records whether the score could be seen (blinding.py).
+"""
+
+from collections.abc import Iterable
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Subquery
+
+from annotation.models import (
+    AuditEntry,
+    Decision,
+    Kind,
+    Participation,
+    ParticipationQuerySet,
+    Status,
+    Study,
+    Submission,
+    Topic,
+)
+from annotation.protocol import blinding
+from annotation.recruitment.seats import free_seat
+from tasks.clock import database_now
+
+
+class ExclusionError(Exception):
+    """Why it is impossible; the text is for people."""
+
+
+class CannotExclude(ExclusionError):
+    """Why several cannot be excluded together: pseudonym -> sentence."""
+
+    def __init__(self, problems: dict[str, str]):
+        super().__init__(" ".join(problems.values()))
+        self.problems = problems
+
+
+def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
+    """People in the analysis whose submission the platform rejected, undecided here.
+
+    A rejection does not end a completed participation: a researcher excludes or keeps it.
+    """
+    latest = Submission.objects.filter(participation=OuterRef("pk")).order_by("-pk")
+    decided = Decision.objects.filter(
+        participation=OuterRef("pk"), about=Decision.About.ANALYSIS, by__isnull=False
+    )
+    people = study.participations.analysed().filter(kind=Kind.PERSON)
+    people = people.alias(there=Subquery(latest.values("status")[:1]))
+    return people.filter(~Exists(decided), there="REJECTED")
+
+
+def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: User | None) -> None:
+    """Exclude several, each as by `decide` with a separate decision; all or none.
+
+    Raises CannotExclude.
+    """
+    wanted, problems = list(dict.fromkeys(pseudonyms)), {}
+    with transaction.atomic():
+        Study.objects.locked().get(pk=study.pk)
+        named = {p.pseudonym: p for p in study.participations.filter(pseudonym__in=wanted)}
+        for name in wanted:
+            if name not in named:
+                problems[name] = f"There is no annotator {name} in this study."
+                continue
+            try:
+                decide(named[name], False, reason, by)
+            except ExclusionError as error:
+                problems[name] = f"{name}: {error}"
+        if problems:
+            raise CannotExclude(problems)
+
+
+def decide(participation: Participation, in_analysis: bool, reason: str, by: User | None) -> None:
+    """Exclude a completed participation from the analysis, or include it again; logged.
+
+    Including one that is in the analysis is a decision only on `rejected_elsewhere`: to keep it.
+    Raises ExclusionError without a reason, for a participation that is not completed, and when the
+    seat was given to another participant; then nothing has changed.
+    """
+    reason = reason.strip()
+    if not reason:
+        raise ExclusionError("Give a reason: it is stored with the decision.")
+    with transaction.atomic():
+        # Seats are assigned under the study's lock: taking one back needs it too.
+        Study.objects.locked().get(pk=participation.study_id)
+        locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+        if locked.status != Status.COMPLETED:
+            raise ExclusionError("Only a completed participation can be excluded or included.")
+        was_in = locked.in_analysis
+        keeps = was_in and in_analysis
+        if keeps and not rejected_elsewhere(locked.study).filter(pk=locked.pk).exists():
+            return
+        if not was_in and not in_analysis:
+            return
+        seat = _seat(locked, in_analysis)
+        locked.in_analysis, locked.seat_number = in_analysis, seat
+        locked.save(update_fields=["in_analysis", "seat_number"])
+        locked.decisions.create(
+            about=Decision.About.ANALYSIS,
+            outcome=in_analysis,
+            reason=reason,
+            by=by,
+            at=database_now(),
+            score_seen=blinding.is_seen(locked, by),
+        )
+        what = "excluded from the analysis"
+        if in_analysis:
+            what = "kept in the analysis" if keeps else "included in the analysis again"
+        AuditEntry.objects.record(
+            what, Topic.PEOPLE, study=locked.study, about=locked.pseudonym, by=by,
+            before={"in_analysis": was_in}, after={"in_analysis": in_analysis},
+        )  # fmt: skip
+
+
+def _seat(participation: Participation, in_analysis: bool) -> int | None:
+    """Return its seat after the decision. Raises ExclusionError."""
+    if not in_analysis:
+        return None
+    seat = participation.seat_number or free_seat(participation.scenario, participation.kind)
+    if seat is None:
+        raise ExclusionError(
+            "Its seat was given to somebody else: exclude another annotator of the scenario first."
+        )
+    return seat

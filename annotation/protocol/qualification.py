@@ -1,0 +1,299 @@
+"""Admission to the annotation step, by the rule of the design.
+
+"Filter annotators whose performance is very low compared to average annotators in the group"
+(CLUES, section 4). The rule judges the training step, or at zero shots the screening step if the
+design has one. The group are all of the same kind who finished this step with the same task, shots
+and training file in this study, including screened-out but not withdrawn ones. Screening out is a
+paid exit, not a rejection, and frees the seat.
+"""
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Avg, Count
+
+from annotation.models import (
+    JUDGED_STEPS,
+    Answer,
+    AuditEntry,
+    Decision,
+    Participation,
+    Qualification,
+    Status,
+    Step,
+    Study,
+    Topic,
+    Turn,
+)
+from annotation.pay import budget, ledger
+from annotation.protocol import annotation_step, blinding
+from annotation.protocol.locking import lock
+from annotation.recruitment import seats
+from annotation.study.gates import OTHERS_NEEDED
+from tasks.clock import database_now
+
+# Bound of rounding errors in sums of fractions, which must not screen anyone out.
+ROUNDING = 1e-6  # points
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of the rule; provisional while the group is too small."""
+
+    passes: bool
+    reason: str
+    provisional: bool = False
+
+
+def verdict(
+    rule: str,
+    threshold: float | None,
+    own: float,
+    others: Sequence[float],
+    step: str = "training",
+) -> Verdict:
+    """Apply the rule to a mean S1 of that step and those of the others in the group, all x 100.
+
+    The threshold is in points, or in standard deviations (ddof 1) of the others.
+    """
+    if rule == Qualification.MINIMUM:
+        words = f"{step} S1 {own:.1f}, at least {threshold:g} is required"
+        return Verdict(own >= (threshold or 0) - ROUNDING, words)
+    if rule not in OTHERS_NEEDED:
+        return Verdict(True, "this study screens nobody out")
+    needed = OTHERS_NEEDED[Qualification(rule)]
+    if len(others) < needed:
+        words = f"{step} S1 {own:.1f}; {len(others)} others so far, {needed} are needed"
+        return Verdict(True, words, provisional=True)
+    mean = statistics.mean(others)
+    below = mean - own
+    if rule == Qualification.POINTS_BELOW:
+        words = f"{step} S1 {own:.1f}, {below:.1f} points below the mean {mean:.1f} of"
+        return Verdict(below <= (threshold or 0) + ROUNDING, f"{words} {len(others)} others")
+    spread = statistics.stdev(others)
+    allowed = (threshold or 0) * spread
+    words = f"{step} S1 {own:.1f}; the {len(others)} others have {mean:.1f} ± {spread:.1f}"
+    return Verdict(below <= allowed + ROUNDING, words)
+
+
+def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
+    """Return participation -> (scenario, kind, mean S1 x 100 of the judged step).
+
+    For all who finished that step: with as many answers as its order has examples.
+    """
+    answered = (
+        Answer.objects.filter(turn__participation__study=study, turn__step__in=JUDGED_STEPS)
+        .values(
+            "turn__participation_id",
+            "turn__participation__scenario_id",
+            "turn__participation__kind",
+            "turn__participation__training_order",
+            "turn__participation__screening_order",
+        )
+        .annotate(mean=Avg("s1"), n=Count("pk"))
+    )
+    return {
+        row["turn__participation_id"]: (
+            row["turn__participation__scenario_id"],
+            row["turn__participation__kind"],
+            100 * row["mean"],
+        )
+        for row in answered
+        if row["n"]
+        == len(row["turn__participation__training_order"])
+        + len(row["turn__participation__screening_order"])
+    }
+
+
+def judge(participation: Participation) -> Verdict:
+    """Return the present verdict of the study's rule on this participation."""
+    study = participation.study
+    means = judged_means(study)
+    if participation.pk not in means:
+        return Verdict(True, "no completed step to judge by")
+    own = means.pop(participation.pk)
+    others = [mean for scenario, kind, mean in means.values() if (scenario, kind) == own[:2]]
+    return _apply(study, own[2], others, participation.scenario.shots)
+
+
+def _apply(study: Study, own: float, others: Sequence[float], shots: int) -> Verdict:
+    """Apply the study's rule; the reason names the judged step."""
+    step = "training" if shots else "screening"
+    return verdict(study.qualification, study.qualification_threshold, own, others, step)
+
+
+def after_judged_step(participation: Participation, turn: Turn, channel: str) -> Turn | None:
+    """Continue after the last reveal or screening answer: annotation step, wait, or exit.
+
+    The caller holds the participation's lock. Returns the turn that is shown next, or None.
+    """
+    rule = participation.study.qualification
+    if rule == Qualification.NONE:
+        return annotation_step.begin(participation, turn, channel)
+    if rule == Qualification.RESEARCHER:
+        participation.status = Status.WAITING
+        participation.waiting_since = database_now()
+        participation.save(update_fields=["status", "waiting_since"])
+        return None
+    judgement = judge(participation)
+    if not judgement.passes:
+        screen_out(participation, judgement.reason)
+        return None
+    _note(participation, True, judgement.reason, None)
+    return annotation_step.begin(participation, turn, channel)
+
+
+def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Participation:
+    """Let a waiting worker continue, or screen them out; `by` is None for the time limit.
+
+    Does nothing if they are not (or no longer) waiting. Raises Participation.DoesNotExist.
+    """
+    with transaction.atomic():
+        participation = lock(token)
+        if participation.status != Status.WAITING:
+            return participation
+        participation.decided_at = database_now()
+        AuditEntry.objects.record(
+            "admitted to the annotation step" if passes else "screened out",
+            Topic.PEOPLE, study=participation.study, about=participation.pseudonym, by=by,
+            before={"status": Status.WAITING},
+        )  # fmt: skip
+        if not passes:
+            screen_out(participation, reason, by)
+            return participation
+        participation.status = Status.WORKING
+        participation.save(update_fields=["status", "decided_at"])
+        _note(participation, True, reason, by)
+        last = participation.latest_turn()
+        assert last is not None  # they wait after the judged step
+        annotation_step.begin(participation, last, last.channel, until=participation.waiting_since)
+        return participation
+
+
+class CannotDecide(Exception):
+    """Why no decision about several was made: pseudonym -> sentence."""
+
+    def __init__(self, problems: dict[str, str]):
+        super().__init__(" ".join(problems.values()))
+        self.problems = problems
+
+
+def decide_together(
+    study: Study, pseudonyms: Iterable[str], passes: bool, reason: str, by: User
+) -> None:
+    """Decide alike about several waiting workers, each as by `decide`; all or none.
+
+    Raises CannotDecide if any of them is not (or no longer) waiting.
+    """
+    wanted = list(dict.fromkeys(pseudonyms))
+    with transaction.atomic():
+        # In a fixed order, so that two concurrent decisions cannot deadlock.
+        named = study.participations.filter(pseudonym__in=wanted).order_by("pk")
+        locked = {seat.pseudonym: seat for seat in named.select_for_update(no_key=True)}
+        problems = {
+            name: f"There is no annotator {name} in this study."
+            if name not in locked
+            else f"{name} is not waiting: {locked[name].get_status_display()}."
+            for name in wanted
+            if name not in locked or locked[name].status != Status.WAITING
+        }
+        if problems:
+            raise CannotDecide(problems)
+        for seat in locked.values():
+            decide(seat.token, passes, reason, by)
+
+
+def end_of_wait(participation: Participation) -> datetime | None:
+    """Return the deadline of a researcher's decision; after it the annotator is admitted."""
+    since = participation.waiting_since
+    return None if since is None else since + participation.study.decision_limit
+
+
+def move_on(token: str) -> Participation:
+    """Continue a waiting participation once the time limit has passed; the page polls this."""
+    participation = Participation.objects.select_related("study").get(token=token)
+    until = end_of_wait(participation)
+    if participation.status != Status.WAITING or until is None or until > database_now():
+        return participation
+    minutes = participation.study.decision_minutes
+    return decide(token, True, f"no decision within {minutes} minutes")
+
+
+def screen_out(participation: Participation, reason: str, by: User | None = None) -> None:
+    """Screen out with pay: frees the seat, keeps the answers. The caller holds the lock."""
+    score_seen = blinding.is_seen(participation, by)
+    participation.status = Status.SCREENED_OUT
+    participation.seat_number = None
+    participation.in_analysis = False
+    participation.finished_at = database_now()
+    _note(participation, False, reason, by)
+    participation.decisions.create(
+        about=Decision.About.ANALYSIS,
+        outcome=False,
+        reason=f"screened out: {reason}",
+        by=by,
+        at=database_now(),
+        score_seen=score_seen,
+    )
+    participation.save(
+        update_fields=["status", "seat_number", "in_analysis", "finished_at", "decided_at"]
+    )
+    seats.note_outcome(participation, "not_qualified")
+    ledger.settle(participation)
+    budget.watch(participation.study_id)
+
+
+def _note(participation: Participation, passes: bool, reason: str, by: User | None) -> None:
+    participation.qualified = passes
+    participation.save(update_fields=["qualified"])
+    participation.decisions.create(
+        about=Decision.About.QUALIFICATION,
+        outcome=passes,
+        reason=reason,
+        by=by,
+        at=database_now(),
+    )
+
+
+def flagged_again(study: Study) -> dict[int, str]:
+    """Return provisional passes that would fail now, with reasons."""
+    if study.qualification not in OTHERS_NEEDED:
+        return {}
+    means = judged_means(study)
+    passed = study.participations.filter(qualified=True)
+    reasons = {}
+    for pk, shots in passed.values_list("pk", "scenario__shots"):
+        if pk not in means:
+            continue
+        scenario, kind, own = means[pk]
+        others = [
+            mean
+            for other, (of, its_kind, mean) in means.items()
+            if other != pk and (of, its_kind) == (scenario, kind)
+        ]
+        now = _apply(study, own, others, shots)
+        if not now.passes:
+            reasons[pk] = f"would now be screened out: {now.reason}"
+    return reasons
+
+
+def after_screening_answer(participation: Participation, answered: Turn) -> Turn | None:
+    """Show the next screening example; after the last one apply the rule, None if not admitted.
+
+    Nothing is revealed or scored for the worker, as in the annotation step. The answers are used
+    only by the rule, so that all arms can be selected alike.
+
+    The caller holds the participation's lock and the transaction that stores the answer, so that an
+    answered example is never without its successor.
+    """
+    if answered.position + 1 < len(participation.screening_order):
+        given = answered.answer
+        return participation.show(
+            Step.SCREENING, answered.position + 1, given.channel, after=answered,
+            shown_at=given.submitted_at,
+        )  # fmt: skip
+    return after_judged_step(participation, answered, answered.answer.channel)

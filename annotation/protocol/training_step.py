@@ -1,0 +1,235 @@
+"""The training step: k examples, each revealed once its answer is stored, without revision.
+
+Zero-shot workers have none. They begin with the annotation step, or with the screening step if the
+design has one (steps/qualification.py). In a cross-task study the upstream step comes before it
+(steps/upstream_step.py), by the same rules.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext, gettext_lazy
+
+from annotation.models import (
+    JUDGED_STEPS,
+    Answer,
+    Channel,
+    OwnAnswer,
+    Participation,
+    Reading,
+    Status,
+    Step,
+    Study,
+    Turn,
+)
+from annotation.protocol import (
+    attention_checks,
+    channels,
+    comprehension,
+    own_questions,
+    qualification,
+    training_review,
+    upstream_step,
+)
+from annotation.protocol.answering import Conflict
+from annotation.protocol.locking import lock
+from annotation.study import cross_task, screening
+from tasks.clock import database_now
+from tasks.comparison import Comparison, compare_answer
+from tasks.models import Example, Split
+
+
+def order_examples(examples: Sequence[tuple[int, Hashable]], how: str, seed: str) -> list[int]:
+    """Order example ids without using gold, which an order derived from it would reveal.
+
+    The published NER files ask three questions about each sentence in a row, and no sentence has
+    three empty answers, so neighbours reveal each other (docs/protocol.md#orders). The default
+    order separates them. `examples` are (id, context) in the order of the file; equal contexts
+    belong together. `how` is one of Study.Order; `seed` determines the shuffle.
+    """
+    if how == Study.Order.FILE_ORDER:
+        return [example for example, _context in examples]
+    rng = random.Random(seed)
+    of_context: dict[Hashable, list[int]] = defaultdict(list)
+    for example, context in examples:
+        of_context[context].append(example)
+    if how == Study.Order.CONTEXTS_TOGETHER:
+        groups = list(of_context.values())
+        rng.shuffle(groups)
+        return [example for group in groups for example in group]
+    return _spread(list(of_context.values()), rng)
+
+
+def _spread(groups: list[list[int]], rng: random.Random) -> list[int]:
+    """Shuffle, with the m examples of one context at least half of 1/m of the step apart.
+
+    Each group gets a random offset in [0, 1/m), from which its examples are 1/m apart, each moved
+    by at most a quarter of that, so that groups differ in order.
+    """
+    places = []
+    for group in groups:
+        rng.shuffle(group)
+        offset = rng.random()
+        for index, example in enumerate(group):
+            jitter = rng.uniform(-0.25, 0.25) if len(group) > 1 else 0
+            places.append(((index + offset + jitter) / len(group), example))
+    return [example for _place, example in sorted(places)]
+
+
+TALLIED = 10
+ALREADY_DONE = gettext_lazy(
+    "You have already worked on this task before, so you cannot take part in it again. Thank you!"
+)
+
+
+def begin(token: str, channel: str = Channel.PAGE) -> None:
+    """Show the first example: from here on the worker has seen this task.
+
+    A second call changes nothing. A worker who has seen the task elsewhere meanwhile loses the seat
+    and is marked as refused. Raises Participation.DoesNotExist, channels.PeopleUsePages, and
+    Conflict before consent.
+    """
+    with transaction.atomic():
+        participation = lock(token)
+        channels.check(channel, participation.kind, participation.scenario)
+        if participation.status == Status.ARRIVED:
+            raise Conflict(gettext("Please answer the question about consent first."))
+        if participation.status != Status.WORKING or participation.turns.exists():
+            return
+        if own_questions.asked(participation, OwnAnswer.Moment.BEFORE):
+            raise Conflict(gettext("Please answer the questions before the instructions first."))
+        if comprehension.is_open(participation):
+            raise Conflict(gettext("Please answer the questions about the instructions first."))
+        if not upstream_step.may_begin(participation):
+            participation.status = Status.REFUSED
+            participation.seat_number = None
+            participation.save(update_fields=["status", "seat_number"])
+            return
+        _set_orders(participation)
+        steps = (Step.UPSTREAM, *JUDGED_STEPS, Step.ANNOTATION)
+        first = next(step for step in steps if participation.order_of(step))
+        participation.show(first, 0, channel)
+
+
+def _set_orders(participation: Participation) -> None:
+    """Draw and store the orders of the steps."""
+    scenario, study = participation.scenario, participation.study
+    # Uses the participation's number in the study, not the secret token, so that the draw can be
+    # reproduced from the design and the seed.
+    seed = f"{study.seed}:{scenario.shots}:{scenario.task.name}:{participation.pseudonym}"
+    if scenario.shots:
+        split = scenario.task.train_split(scenario.shots, scenario.split_number)
+        participation.training_order = _draw(
+            split.examples.order_by("position"), study.training_order, f"{seed}:training"
+        )
+    else:
+        participation.screening_order = _draw(
+            screening.examples(study, scenario.task), study.training_order, f"{seed}:screening"
+        )
+    participation.annotation_order = _draw(
+        scenario.task.test_split.examples.order_by("position"),
+        study.annotation_order,
+        f"{seed}:annotation",
+    )
+    attention_checks.mix_in(participation, f"{seed}:checks")
+    if scenario.arm:
+        participation.upstream_order = cross_task.draw(participation)
+    orders = ("upstream_order", "training_order", "screening_order", "annotation_order")
+    participation.save(update_fields=[*orders, "checks"])
+
+
+def _draw(examples: Iterable[Example], how: str, seed: str) -> list[int]:
+    contexts = [(example.pk, tuple(example.context)) for example in examples]
+    return order_examples(contexts, how, seed)
+
+
+def go_on(
+    token: str, leaving: str = "", channel: str = Channel.PAGE
+) -> tuple[Participation, Turn | None]:
+    """Continue from a reveal to the next example; after the last one to the review, then the test.
+
+    A repeated request (second click or tab) changes nothing: `leaving` is the state of the page
+    that sends it, so that a second click on a reveal cannot skip the review. Returns the
+    participation and its state; raises Participation.DoesNotExist and channels.PeopleUsePages.
+    """
+    with transaction.atomic():
+        participation = lock(token)
+        channels.check(channel, participation.kind, participation.scenario)
+        turn = participation.latest_turn()
+        if (
+            participation.status != Status.WORKING
+            or turn is None
+            or turn.given is None
+            or not turn.is_revealed
+        ):
+            return participation, turn
+        is_read = _note_reading(turn, participation.scenario.idle_cutoff)
+        if turn.step == Step.UPSTREAM:
+            # The instructions of another task come first.
+            if upstream_step.ends_a_task(participation, turn) and (is_read or leaving == "reveal"):
+                return participation, turn
+            return participation, upstream_step.following(participation, turn, channel)
+        if turn.position + 1 < len(participation.training_order):
+            following = participation.show(Step.TRAINING, turn.position + 1, channel, after=turn)
+            return participation, following
+        if training_review.is_due(participation, turn) and (is_read or leaving == "reveal"):
+            return participation, turn
+        return participation, qualification.after_judged_step(participation, turn, channel)
+
+
+def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:
+    """Store how long the reveal was read; False if stored before."""
+    now = max(database_now(), turn.answer.submitted_at)
+    active = turn.active_until(now, idle_cutoff).total_seconds()
+    seconds = max(0.0, active - turn.answer.active_seconds)
+    _reading, is_new = Reading.objects.get_or_create(
+        turn=turn, defaults={"seconds": seconds, "continued_at": now}
+    )
+    return is_new
+
+
+def reveal(turn: Turn) -> Comparison:
+    """Return the comparison of answer and gold after an answer of the training step.
+
+    Raises ValueError for any other turn: gold leaves the server only through this function.
+    """
+    if not turn.is_revealed or turn.given is None:
+        raise ValueError("only an answered turn of a training step is revealed")
+    card = turn.card
+    example = turn.example
+    return compare_answer(card, example, turn.answer.as_given(), example.gold)
+
+
+def tally(participation: Participation, step: str = Step.TRAINING) -> list[bool]:
+    """Return whether each of the last ten answers of that step was right, in order."""
+    answers = Answer.objects.filter(turn__participation=participation, turn__step=step)
+    latest = answers.order_by("-pk").values_list("s1", flat=True)[:TALLIED]
+    return [s1 == 1 for s1 in reversed(latest)]
+
+
+def other_kinds(turn: Turn) -> dict[str, str]:
+    """Return gold text -> name of the kind, for other questions on this text; {} while one is open.
+
+    In named entity recognition the same text is asked for people, organisations and places. That a
+    marked name has another kind is gold of another question: it may be revealed only in the
+    training step, once this participation has answered every question on that text.
+    """
+    participation = turn.participation
+    card = participation.scenario.task.card
+    if turn.step != Step.TRAINING or turn.given is None or not card.question_types:
+        return {}
+    asked = (
+        Q(split=turn.example.split_id)
+        | Q(split__task=participation.scenario.task_id, split__kind=Split.Kind.TEST)
+        | Q(pk__in=participation.checks)
+    )
+    others = Example.objects.filter(asked, context=turn.example.context).exclude(pk=turn.example_id)
+    kinds = {
+        text: card.question_type(example.question) for example in others for text in example.gold
+    }
+    answered = Answer.objects.filter(turn__participation=participation, turn__example__in=others)
+    return kinds if answered.count() == len(others) else {}

@@ -1,0 +1,204 @@
+"""Settings outside the frozen design, by page and API: lists, switches, seats, budget."""
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from annotation.models import AccessRule, Scenario, Study
+from annotation.pay import budget, ledger
+from annotation.pay.amounts import AmountField
+from annotation.recruitment import eligibility
+from annotation.study import design, lifecycle
+from annotation.web.access import ResearcherRequest, study_of
+from annotation.web.fields import OnPage, PageForm, RowField, WholeNumberField, by_key, row_field
+from annotation.web.posts import StudyPost, page
+
+NOT_CHOSEN = "Choose to whom the entry applies, and whether they may take part."
+UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
+
+
+class RuleForm(PageForm):
+    """An entry of the allow and deny lists; recruitment/eligibility.py parses its value."""
+
+    key = "rule"
+    effect = forms.ChoiceField(
+        label="May take part",
+        choices=AccessRule.Effect.choices,
+        initial=AccessRule.Effect.DENY,
+        error_messages=UNCHOSEN,
+    )
+    criterion = forms.ChoiceField(
+        label="Who", choices=AccessRule.Criterion.choices, error_messages=UNCHOSEN
+    )
+    platform = forms.ChoiceField(label="Where the ids come from", required=False)
+    value = forms.CharField(
+        label="Name of the task or the study, or the ids",
+        required=False,
+        widget=forms.Textarea({"rows": 3}),
+        help_text="Ids, one per line. Only their keyed hashes are kept. Annotators at work keep"
+        " their seat; those who return after giving it up are refused.",
+    )
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        platform = self.fields["platform"]
+        assert isinstance(platform, forms.ChoiceField)
+        platform.choices = [("", "no ids"), *eligibility.platforms(study)]
+
+
+class EndForm(PageForm):
+    """The entry whose button was pressed."""
+
+    key = "end"
+    end = RowField(AccessRule.objects.none(), widget=forms.HiddenInput)
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        row_field(self, "end").queryset = study.access_rules.all()
+
+
+class Lists(StudyPost):
+    """Entries that allow or deny workers; `{"end": ID}` ends one."""
+
+    row = "lists"
+    form_class = RuleForm
+    summary = "Make an entry of the lists, or end one"
+    success = 201
+    faults: ClassVar = {eligibility.RuleError: "value"}
+
+    def form(self, about: Study, sent: Any, files: Any = None) -> PageForm:
+        return EndForm(about, sent) if "end" in sent else RuleForm(about, sent)
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        if "end" in sent:
+            eligibility.end_rule(about, sent["end"].pk, by)
+            self.success = 200
+            return "The entry has ended."
+        rule = eligibility.add_rule(about, **sent, by=by)
+        self.tells = rule.criterion == AccessRule.Criterion.PEOPLE
+        return eligibility.in_words(rule) if self.tells else f"{rule}."
+
+
+class SwitchesForm(OnPage, forms.ModelForm):
+    """Switches of a running study."""
+
+    key = "switches"
+
+    class Meta:
+        model = Study
+        fields = lifecycle.SWITCHES
+
+
+class Switches(StudyPost):
+    """Set switches; omitted ones stay unchanged."""
+
+    row = "switches"
+    form_class = SwitchesForm
+    summary = "The open link on or off; several people from one browser or not"
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        lifecycle.switch(about, sent, by)
+        words = ", ".join(f"{name} {'on' if sent[name] else 'off'}" for name in lifecycle.SWITCHES)
+        return f"{words}."
+
+
+class SeatsForm(PageForm):
+    """Additional seats for a scenario of the study."""
+
+    key = "seats"
+    scenario = RowField(Scenario.objects.none(), empty_label=None)
+    number = WholeNumberField(
+        label="Seats to add",
+        initial=1,
+        widget=forms.TextInput({"inputmode": "numeric"}),
+        error_messages={"required": "Write how many seats to add."},
+    )
+    confirmed = forms.BooleanField(
+        label="Add them although results can be seen",
+        required=False,
+        help_text=lifecycle.AFTER_RESULTS,
+    )
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        if not lifecycle.has_results(study):
+            del self.fields["confirmed"]
+        row_field(self, "scenario").queryset = study.scenarios.select_related("task")
+        row_field(self, "scenario").label_from_instance = self._label  # type: ignore[method-assign, assignment]  # as Django documents
+
+    @staticmethod
+    def _label(scenario: Scenario) -> str:
+        return f"{scenario}: {scenario.seats} seats"
+
+
+class Seats(StudyPost):
+    """Add seats to one scenario."""
+
+    row = "seats"
+    form_class = SeatsForm
+    summary = "Add seats to a scenario"
+    faults: ClassVar = {lifecycle.ResultsSeen: "confirmed", design.DesignError: "number"}
+
+    def form(self, about: Study, sent: Any, files: Any = None) -> PageForm:
+        return SeatsForm(about, sent)
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        lifecycle.add_seats(**sent, by=by)
+        return f"{sent['number']} seats were added to {sent['scenario']}."
+
+
+class BudgetForm(PageForm):
+    """A larger budget."""
+
+    key = "budget"
+    amount = AmountField(
+        max_digits=9, decimal_places=2, widget=forms.TextInput({"inputmode": "decimal"})
+    )
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        self.fields["amount"].label = f"Raise the budget to ({study.currency})"
+
+
+class Budget(StudyPost):
+    """Raise the budget, which limits what people can earn from then on."""
+
+    row = "budget"
+    form_class = BudgetForm
+    summary = "Raise the budget of a study"
+    faults: ClassVar = {design.DesignError: "amount"}
+
+    def form(self, about: Study, sent: Any, files: Any = None) -> PageForm:
+        return BudgetForm(about, sent)
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+        lifecycle.raise_budget(about, sent["amount"], by)
+        return f"The budget is {sent['amount']} {about.currency} now."
+
+
+def _page(request: ResearcherRequest, study: Study, sent: OnPage | None = None) -> HttpResponse:
+    spent, reserved = budget.spent(study), budget.reserved(study)
+    context = {
+        "study": study,
+        "sent": sent,
+        "rules": study.access_rules.select_related("made_by", "ended_by"),
+        "spent": ledger.in_currency(spent),
+        "reserved": ledger.in_currency(reserved),
+        "room": budget.room(study, spent + reserved),
+    }
+    blank = (RuleForm(study), SwitchesForm(instance=study), SeatsForm(study), BudgetForm(study))
+    context |= by_key(*blank, sent=sent)
+    return render(request, "recruitment/lists.html", context, status=422 if sent else 200)
+
+
+def _shown(request: ResearcherRequest, name: str) -> HttpResponse:
+    return _page(request, study_of(request, name, "read"))
+
+
+lists = page(Lists, _page, to="lists", get=_shown)
+seats = page(Seats, _page, to="lists")
+switches = page(Switches, _page, to="lists")
+raise_budget = page(Budget, _page, to="lists")

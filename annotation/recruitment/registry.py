@@ -1,0 +1,83 @@
+"""The platform through which a participation leaves."""
+
+import logging
+
+from annotation.models import Participation, Status
+from annotation.recruitment import consent, identities, links
+from annotation.recruitment.doors import Exit, Identity, door_of
+
+logger = logging.getLogger(__name__)
+
+
+def exit_of(participation: Participation, outcome: str) -> Exit | None:
+    """Return the exit of this participation, on the platform of its latest submission.
+
+    For a further task the outcome is that of the first task, with which the submission ended.
+    """
+    latest = participation.latest_submission()
+    if latest is None:
+        return links.OpenLink(participation.study).exit(
+            outcome, None, participation.completion_code
+        )
+    if latest.participation_id != participation.pk:
+        outcome = latest.outcome or outcome
+    try:
+        who = Identity(identities.decrypt(latest.person), identities.decrypt(latest.reference))
+    except ValueError as error:
+        # Do not fail on a worker's last page: show the code, and log the error for the operator.
+        logger.error("%s", error)
+        who = None
+    return door_of(latest).exit(outcome, who, participation.completion_code)
+
+
+def current_exit(participation: Participation) -> Exit | None:
+    """Return the exit of this participation in its present state; None before its end.
+
+    Used by the last page and the personal data file, so that neither shows a code earlier.
+    """
+    status, outcome = participation.status, ""
+    if status == Status.BETWEEN:
+        return exit_of(participation, "completed")
+    if is_rejected(participation):
+        return None
+    if status == Status.COMPLETED:
+        outcome = "completed"
+    elif status == Status.REFUSED:
+        outcome = "study_full"
+    elif status == Status.SCREENED_OUT:
+        outcome = "not_qualified"
+    elif status == Status.WITHDRAWN and _had_completed(participation):
+        # Withdrawing does not change what was earned: the code must remain available.
+        outcome = "completed"
+    return exit_of(participation, outcome) if outcome else None
+
+
+def is_rejected(participation: Participation) -> bool:
+    """Does the platform show this work as rejected, however it ended here?"""
+    latest = participation.submissions.order_by("-pk").first()
+    return participation.status == Status.REJECTED or (
+        latest is not None and latest.status == "REJECTED" and not participation.is_paid
+    )
+
+
+def _had_completed(participation: Participation) -> bool:
+    tombstone = participation.tombstone
+    return participation.finished_at is not None and participation.finished_at < tombstone.erased_at
+
+
+class Agreed(Exception):
+    """The worker consented in another tab meanwhile, which takes precedence."""
+
+
+def decline(token: str) -> Exit | None:
+    """Delete the participation of a worker who declines; return the exit, which no row stores.
+
+    A second click finds nothing. Raises Agreed.
+    """
+    way_out = None
+    for participation in Participation.objects.filter(token=token).select_related("study"):
+        way_out = exit_of(participation, "no_consent")
+        consent.record(participation, agree=False)
+    if Participation.objects.filter(token=token, consented_at__isnull=False).exists():
+        raise Agreed
+    return way_out

@@ -1,0 +1,365 @@
+"""Studies in the API: list them, design them in TOML or JSON, open, clone and rehearse them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.urls import reverse
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.models import Study, StudyStatus
+from annotation.simulation import rehearsal_job
+from annotation.study import design, design_file, lifecycle, minutes
+from annotation.web import jobs
+from annotation.web.access import studies_of, study_of
+from annotation.web.form_bodies import Numbers, StrictJSONParser, Texts, as_object, check_known
+from annotation.web.paging import RowsView
+from annotation.web.problems import Conflict, Unprocessable
+from annotation.web.rights import right_to
+from annotation.web.views import ApiView, StudyTwin, etag, may_run, tagged
+from tasks.columns import Column
+
+COLUMNS = [
+    Column("name", meaning="its name in addresses and files"),
+    Column("title", meaning="shown to annotators"),
+    Column("status", meaning="draft, open, paused or closed"),
+    Column("role", meaning="yours: owner, analyst or payer"),
+    Column("rehearsal", meaning="true where simulated annotators may be sent in"),
+    Column("tasks", meaning="names of its tasks", get=lambda study: _tasks(study)),
+    Column("shots", meaning="numbers of shots"),
+    Column("splits", meaning="training splits"),
+    Column("annotators", meaning="seats of each scenario by the design"),
+    Column("manifest_hash", meaning="SHA-256 of the frozen design; empty of a draft"),
+    Column("created_at", meaning="UTC"),
+    Column("opened_at", meaning="UTC"),
+    Column("archived_at", meaning="UTC; null: not archived"),
+]
+
+
+def _tasks(study: Study) -> list[str]:
+    return sorted(task.name for task in study.tasks.all())
+
+
+KINDS: dict[str, type[serializers.Field]] = {
+    "rehearsal": serializers.BooleanField,
+    "tasks": Texts,
+    "shots": Numbers,
+    "splits": Numbers,
+    "annotators": serializers.IntegerField,
+    "created_at": serializers.DateTimeField,
+    "opened_at": serializers.DateTimeField,
+    "archived_at": serializers.DateTimeField,
+}
+
+
+class TomlParser(BaseParser):
+    """Parses a design in the format of `create_study --design`."""
+
+    media_type = "application/toml"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        try:
+            text = stream.read().decode("utf-8")
+            return design_file.from_toml("body", text)
+        except (UnicodeDecodeError, design_file.DesignFileError) as error:
+            raise ParseError(str(error)) from None
+
+
+class DesignShape(serializers.Serializer):
+    """The keys of `create_study --design FILE`, listed in docs/researchers/api.md."""
+
+    name = serializers.CharField(required=False)
+    title = serializers.CharField(required=False)
+    tasks = Texts(required=False, help_text="names, or NAME@VERSION")
+    shots = Numbers(required=False)
+    splits = Numbers(required=False)
+    annotators = serializers.IntegerField(required=False)
+    rehearsal = serializers.BooleanField(required=False)
+    pay = serializers.DictField(required=False)
+    qualification = serializers.DictField(required=False)
+    cross_task = serializers.DictField(required=False)
+
+
+class Problems(serializers.Serializer):
+    """What a design lacks; nothing is stored."""
+
+    valid = serializers.BooleanField()
+    problems = serializers.DictField(child=Texts())
+    missing = Texts(help_text="what must be set before it can be opened")
+    doubts = Texts(help_text="what is implausible about the promised minutes")
+
+
+def as_record(study: Study, request: Request) -> dict[str, Any]:
+    """Return one study with its design, addresses and available actions."""
+    record = {column.name: column.value(study) for column in COLUMNS}
+    if "read" in study.rights:
+        record["design"] = design_file.as_data(study)
+    address = request.build_absolute_uri
+    record["link"] = address(reverse("landing", args=[study.link_code]))
+    record["actions"] = [action for action, _words in lifecycle.allowed_actions(study)]
+    record["missing"] = design.missing(study) if study.is_draft else []
+    return record
+
+
+class StudyShape(serializers.Serializer):
+    """A row of the list, with further fields."""
+
+    def get_fields(self) -> dict[str, Any]:
+        made = {c.name: KINDS.get(c.name, serializers.CharField)(allow_null=True) for c in COLUMNS}
+        design_of = DesignShape(required=False, help_text="for who may read designs")
+        return made | {
+            "design": design_of,
+            "link": serializers.CharField(help_text="address for annotators"),
+            "actions": Texts(help_text="what /open/, /pause/ and the like allow now"),
+            "missing": Texts(help_text="what a draft lacks to be opened"),
+        }
+
+
+class Studies(RowsView):
+    """List the researcher's studies, or create one."""
+
+    columns, kinds = COLUMNS, KINDS
+    summary = "The researcher's studies"
+    filters: ClassVar = {"status": ("status", StudyStatus.values)}
+    parser_classes: ClassVar = [StrictJSONParser, TomlParser]
+
+    def rows(self, request: Request, **names: Any) -> QuerySet[Study]:
+        return studies_of(request).prefetch_related("tasks")
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        if request.method == "POST":
+            self.parameters = frozenset({"validate"})
+        super().initial(request, *args, **kwargs)
+
+    @extend_schema(
+        summary="Make a draft from a design",
+        description="The body is the design in JSON or TOML. `?validate=true` stores nothing and"
+        " answers 200 with what is wrong.",
+        parameters=[OpenApiParameter("validate", str, enum=["true", "false"])],
+        request={"application/json": DesignShape, "application/toml": str},
+        responses={201: StudyShape, 200: Problems},
+    )
+    def post(self, request: Request) -> Response:
+        may_run(request)
+        only = request.query_params.get("validate", "false")
+        if only not in ("true", "false"):
+            raise Unprocessable({"validate": ["Write true or false."]})
+        sent = as_object(request.data)
+        if only == "true":
+            return Response(validated(sent, request.user))
+        study, tasks, upstream = read(sent, Study(owner=request.user))
+        design.suggest_limits(study, tasks)
+        save(study, tasks, upstream)
+        return Response(as_record(_own(request, study.name), request), status=201)
+
+
+def _own(request: Request, name: str) -> Study:
+    return study_of(request, name, "see")
+
+
+def read(sent: dict[str, Any], study: Study) -> tuple[Study, list[Any], list[Any]]:
+    """Return the study with this design, its tasks and upstream tasks. Raises Unprocessable."""
+    try:
+        given = design_file.from_data("body", sent)
+        tasks = [design_file.task_named(name) for name in given.tasks]
+        upstream = [design_file.task_named(name) for name in given.upstream]
+        sham = design_file.task_named(given.sham) if given.sham else None
+    except design_file.DesignFileError as error:
+        raise Unprocessable({"body": [str(error).removeprefix("body: ")]}) from None
+    for field, value in given.fields.items():
+        setattr(study, field, value)
+    if study.pk is None or "cross_task" in sent:
+        study.sham_task = sham
+    study.title = study.title or study.name
+    return study, tasks, upstream
+
+
+def save(study: Study, tasks: list[Any], upstream: list[Any], made_from: str | None = None) -> None:
+    """Save the draft. Raises Unprocessable by design key, Conflict for a frozen study."""
+    with refusals():
+        design.save_draft(study, tasks, made_from=made_from, upstream=upstream)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Convert the errors of saving a draft to replies; nothing is stored then."""
+    try:
+        with transaction.atomic():
+            yield
+    except ValidationError as error:
+        raise Unprocessable(by_key(error)) from None
+    except design.DesignError as error:
+        raise Conflict(str(error)) from None
+    except IntegrityError:
+        raise Conflict("Somebody else took this name at the same moment.") from None
+
+
+def by_key(error: ValidationError) -> dict[str, list[str]]:
+    """Return the sentences of a design's rules by design key."""
+    return {design_file.key_of(field): said for field, said in error.message_dict.items()}
+
+
+def validated(sent: dict[str, Any], owner: Any) -> dict[str, Any]:
+    """Return the errors of a design without storing it."""
+    problems: dict[str, list[str]] = {}
+    missing: list[str] = []
+    doubts: list[str] = []
+    try:
+        study, tasks, upstream = read(sent, Study(owner=owner))
+        design.suggest_limits(study, tasks)
+        design.check_design(study, tasks, upstream)
+    except Unprocessable as error:
+        problems = error.detail
+    except ValidationError as error:
+        problems = by_key(error)
+    else:
+        doubts = [] if study.is_cross_task else minutes.doubts(study, tasks)
+    return {"valid": not problems, "problems": problems, "missing": missing, "doubts": doubts}
+
+
+class OneStudy(ApiView):
+    """One study; a draft can be edited."""
+
+    @extend_schema(responses=StudyShape, summary="One study with its design")
+    def get(self, request: Request, name: str) -> Response:
+        return tagged(request, as_record(_own(request, name), request))
+
+    @extend_schema(
+        request=DesignShape,
+        responses={200: StudyShape},
+        summary="Change a draft",
+        description="Keys that are left out stay as they are. With the ETag of the study in"
+        " If-Match nothing that somebody else has changed meanwhile is overwritten: 409.",
+    )
+    def patch(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, right_to("study_edit"))
+        if not study.is_draft:
+            raise Conflict(f"The study is {study.status}: its design is frozen.")
+        version = design.version(study)
+        known = request.headers.get("If-Match")
+        if known not in (None, "*", etag(as_record(study, request))):
+            raise Conflict("The draft was changed in the meantime.")
+        sent = as_object(request.data)
+        kept_tasks, kept_upstream = list(study.tasks.all()), list(study.upstream_tasks.all())
+        study, tasks, upstream = read(sent, study)
+        cross = sent.get("cross_task")
+        names_upstream = isinstance(cross, dict) and "upstream_tasks" in cross
+        save(
+            study,
+            tasks if "tasks" in sent else kept_tasks,
+            upstream if names_upstream else kept_upstream,
+            version,
+        )
+        return Response(as_record(_own(request, study.name), request))
+
+    @extend_schema(responses={204: None}, summary="Delete a draft in which nobody has taken part")
+    def delete(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, right_to("study_delete"))
+        try:
+            lifecycle.delete_draft(study)
+        except design.DesignError as error:
+            raise Conflict(str(error)) from None
+        return Response(status=204)
+
+
+class Status(StudyTwin):
+    """Open, pause, reopen or close a study, or return it to draft, by address."""
+
+    page = "study_status"
+    action = ""  # one of lifecycle.TRANSITIONS, from the address
+    summary = "Open, pause, reopen, close, or back to draft"
+    reply = StudyShape
+    conflicts = (design.DesignError,)
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
+        lifecycle.change_status(about, self.action, request.user)
+        return as_record(_own(request, about.name), request)
+
+
+class Archive(StudyTwin):
+    """Archive a study or restore it, by address."""
+
+    page = "study_archive"
+    is_archived = True
+    summary = "Archive a study, or take it back: out of the page's list, and nothing else"
+    reply = StudyShape
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
+        lifecycle.set_archived(about, self.is_archived, request.user)
+        return as_record(_own(request, about.name), request)
+
+
+class Clone(ApiView):
+    """Create a draft with the design of another study."""
+
+    class CloneBody(serializers.Serializer):
+        name = serializers.CharField()
+        title = serializers.CharField(required=False)
+        rehearsal = serializers.BooleanField(required=False, default=False)
+
+    @extend_schema(
+        request=CloneBody,
+        responses={201: StudyShape},
+        summary="A draft with the design of this study",
+        description='`{"rehearsal": true}` makes it a rehearsal, where simulated annotators live.',
+    )
+    def post(self, request: Request, name: str) -> Response:
+        may_run(request)
+        source = study_of(request, name, "read")
+        sent = as_object(request.data)
+        check_known(sent, {"name", "title", "rehearsal"})
+        body = self.CloneBody(data=sent)
+        if not body.is_valid():
+            raise Unprocessable(body.errors)
+        if not isinstance(sent["name"], str):
+            raise Unprocessable({"name": ["Write a text."]})
+        with refusals():
+            study = lifecycle.clone(source, request.user, dict(body.validated_data))
+        return Response(as_record(_own(request, study.name), request), status=201)
+
+
+class Simulate(ApiView):
+    """Run simulated annotators; rehearsals only."""
+
+    class SimulateBody(serializers.Serializer):
+        policy = serializers.CharField(required=False, default="noisy:0.8", max_length=40)
+        number = serializers.IntegerField(
+            required=False,
+            min_value=0,
+            max_value=1000,
+            help_text="all free seats if left out; those who were admitted go on besides",
+        )
+        seed = serializers.IntegerField(
+            required=False, default=0, min_value=0, max_value=2**53, help_text="0"
+        )
+
+    @extend_schema(
+        request=SimulateBody,
+        responses={202: jobs.JobShape},
+        summary="Send simulated annotators into a rehearsal, as a job",
+    )
+    def post(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, right_to("robots"))
+        sent = as_object(request.data)
+        check_known(sent, self.SimulateBody().fields)
+        body = self.SimulateBody(data=sent)
+        if not body.is_valid():
+            raise Unprocessable(body.errors)
+        wanted = body.validated_data
+        try:
+            job = rehearsal_job.start(
+                study, wanted["policy"], wanted.get("number"), wanted["seed"], request.user
+            )
+        except rehearsal_job.NoRehearsal as error:
+            raise Conflict(str(error)) from None
+        except ValueError as error:
+            raise Unprocessable({"policy": [str(error)]}) from None
+        return Response(jobs.as_record(job), status=202)

@@ -1,0 +1,310 @@
+"""The researcher's form of a study: it cleans and converts values; design.py has the rules."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import IntegerField, Q, QuerySet
+
+from annotation.models import ProlificReward, Study
+from annotation.pay import promises
+from annotation.pay.amounts import AmountField
+from annotation.prolific import drafts
+from annotation.study import audience_form as audience
+from annotation.study import consequences, data_warnings, design, design_file, minutes
+from annotation.study.consequences import Consequences
+from annotation.web.fields import RowsField, WholeNumberField, row_field
+from tasks.gym import catalogue
+from tasks.metrics import METRICS
+from tasks.models import Task
+
+
+def task_label(task: Task) -> str:
+    """Return the task's name with its training sizes."""
+    sizes = ", ".join(map(str, task.training_sizes)) or "none"
+    return f"{task} (training splits of {sizes})"
+
+
+def partitions() -> list[tuple[str, str]]:
+    """Return the published partitions; an unsuitable one says why, and is refused."""
+    offers = map(catalogue.offer, catalogue.partitions().values())
+    return [
+        ("", "none"),
+        *(
+            (
+                offer.name,
+                f"{offer.name}: does not fit people: {offer.refused}"
+                if offer.refused
+                else f"{offer.name}: {len(offer.upstream)} upstream and {len(offer.held_out)}"
+                " unseen tasks fit people",
+            )
+            for offer in offers
+        ),
+    ]
+
+
+UNFOLDED = ("What is asked", "Time and pay")
+
+
+@dataclass(frozen=True)
+class Section:
+    """Fields under a folding heading; `changed` has the labels with non-default values."""
+
+    title: str
+    fields: list[forms.BoundField]
+    is_open: bool
+    changed: list[str]
+
+
+class StudyForm(forms.ModelForm, audience.AudienceForm):
+    """Everything that opening freezes; labels and help are the model's.
+
+    `version` identifies the loaded draft, so that newer changes cannot be overwritten.
+    """
+
+    tasks = RowsField(Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False)
+    upstream_tasks = RowsField(
+        Task.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        help_text=Study._meta.get_field("upstream_tasks").help_text,
+    )
+    partition = forms.ChoiceField(
+        label="Partition of CrossFit",
+        required=False,
+        choices=partitions,
+        help_text=Study._meta.get_field("partition").help_text,
+    )
+    shots = forms.CharField(help_text=Study._meta.get_field("shots").help_text)
+    splits = forms.CharField(
+        label="Training splits", help_text=Study._meta.get_field("splits").help_text
+    )
+    metrics = forms.MultipleChoiceField(
+        label="Further metrics",
+        choices=[(name, name) for name in METRICS],
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        help_text=Study._meta.get_field("metrics").help_text,
+    )
+    prolific_reward = forms.ChoiceField(
+        label="Reward on Prolific",
+        choices=ProlificReward.choices,
+        required=False,
+        help_text=Study._meta.get_field("prolific_reward").help_text,
+    )
+    version = forms.CharField(widget=forms.HiddenInput, required=False)
+
+    class Meta:
+        model = Study
+        fields = tuple(name for name in design_file.FORM_FIELDS if name != "audience")
+        field_classes: ClassVar[dict[str, type[forms.Field]]] = dict.fromkeys(
+            ("hourly_rate", "base_reward", "minimum_pay", "max_paid_hours", "budget"), AmountField
+        ) | {
+            field.name: WholeNumberField
+            for field in Study._meta.fields
+            if isinstance(field, IntegerField) and field.name in design_file.FORM_FIELDS
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        for name in ("tasks", "upstream_tasks", "sham_task"):
+            row_field(self, name).queryset = self._selectable()
+        self.fields["task_minutes"].widget.attrs["rows"] = 2
+        self.initial["shots"] = " ".join(map(str, self.instance.shots))
+        self.initial["splits"] = " ".join(map(str, self.instance.splits))
+        self.initial["version"] = design.version(self.instance)
+        self.initial.update(audience.initial(self.instance.audience))
+        for name in ("tasks", "upstream_tasks", "sham_task"):
+            row_field(self, name).label_from_instance = self._task_label  # type: ignore[method-assign, assignment]  # as Django documents
+        # The same tasks again: two fields with the same labels would be indistinguishable.
+        row_field(self, "upstream_tasks").label_from_instance = self._upstream_label  # type: ignore[method-assign, assignment]  # as Django documents
+        self._suggest()
+
+    def sections(self) -> list[Section]:
+        """Return the fields by heading; headings that a first design needs are unfolded."""
+        return [self._section(title, names) for title, names in design_file.GROUPS.items()]
+
+    def _section(self, title: str, names: list[str]) -> Section:
+        # A checkbox that only leaking data need.
+        unasked = set() if self.leaks() else {"accepts_leakage"}
+        fields = [self[name] for name in _on_page(names) if name not in unasked]
+        if title in UNFOLDED:
+            return Section(title, fields, is_open=True, changed=[])
+        changed = [str(field.label) for field in fields if self._differs(field)]
+        return Section(title, fields, any(field.errors for field in fields), changed)
+
+    def _differs(self, field: forms.BoundField) -> bool:
+        """Does its value differ from the default? The seed is ignored, since it always differs."""
+        if field.name in (*design_file.LISTS, *audience.NAMES):
+            return bool(field.value())
+        stored = Study._meta.get_field(field.name)
+        default = stored.get_default()  # type: ignore[union-attr]  # no relation back
+        return field.name != "seed" and getattr(self.instance, field.name) != default
+
+    @cached_property
+    def consequences(self) -> Consequences | None:
+        """Return what follows from the values; None while required ones are invalid."""
+        if not self.is_bound:
+            return consequences.for_study(self.instance) if self.instance.pk else None
+        if self.lacking():
+            return None
+        return consequences.for_design(self.instance, self.chosen_tasks())
+
+    def prolific_costs(self) -> list[drafts.Cost]:
+        """Return the costs of each reward on Prolific, if the choice makes a difference."""
+        sums = self.consequences
+        cells = [(cell.seats, cell.told) for cell in sums.cells] if sums else []
+        return drafts.costs_of_design(self.instance, cells)
+
+    def chosen_tasks(self) -> list[Task]:
+        """Return the selected tasks, by name."""
+        if self.is_bound:
+            return sorted(self.cleaned_data.get("tasks", ()), key=lambda task: task.name)
+        return list(self.instance.tasks.order_by("name")) if self.instance.pk else []
+
+    def doubts(self) -> list[str]:
+        """Return warnings about implausible estimated minutes."""
+        return minutes.doubts(self.instance, self.chosen_tasks())
+
+    def leaks(self) -> list[str]:
+        """Return training examples that also occur in tests of the selected tasks."""
+        if self.is_bound and {"shots", "splits"} & self.errors.keys():
+            return []
+        return data_warnings.leaks(self.instance, self.chosen_tasks())
+
+    def ceilings(self) -> list[str]:
+        """Return selected tasks with a maximum score below 100."""
+        return data_warnings.ceilings(self.chosen_tasks())
+
+    def promise(self) -> str:
+        """Return the promise of pay that annotators see."""
+        return promises.promise(self.instance)
+
+    def first_example(self) -> str:
+        """Return the text of the first test example of the first task."""
+        first = self.chosen_tasks()[0].test_split.examples.order_by("position").first()
+        return " / ".join([*first.context, first.question]) if first else ""
+
+    def lacking(self) -> list[forms.BoundField]:
+        """Return the fields to correct or fill in before calculating."""
+        if not self.is_bound:
+            return [] if self.instance.pk else [self["tasks"], self["shots"]]
+        names = [name for name in self.errors if name in consequences.NEEDED]
+        if not names and self.instance.is_cross_task and not self.instance.pk:
+            names = ["upstream_tasks"]  # upstream examples are known only for a stored draft
+        return [self[name] for name in names]
+
+    def _selectable(self) -> QuerySet[Task]:
+        """Return every version that is not archived: a later import never changes the selection.
+
+        A draft's own tasks are included even if archived.
+        """
+        offered = Task.objects.filter(archived_at=None)
+        self._newest = set(offered.latest_versions().values_list("pk", flat=True))
+        if self.instance.pk:
+            own = self.instance.tasks.all() | self.instance.upstream_tasks.all()
+            its = [*own.values_list("pk", flat=True), self.instance.sham_task_id]
+            offered = Task.objects.filter(Q(archived_at=None) | Q(pk__in=its))
+        return offered.order_by("name", "-version")
+
+    def _task_label(self, task: Task) -> str:
+        if task.archived_at:
+            return f"{task_label(task)}, archived"
+        return task_label(task) + ("" if task.pk in self._newest else ", older version")
+
+    def _upstream_label(self, task: Task) -> str:
+        return f"Upstream: {self._task_label(task)}"
+
+    def _suggest(self) -> None:
+        """Suggest cap and budget for a saved draft where they are empty."""
+        study, suggested = self.instance, None
+        tasks = list(study.tasks.all()) if study.pk else []
+        if tasks and study.hourly_rate and study.max_paid_hours is None:
+            self.initial["max_paid_hours"] = design.suggested_hours(study, tasks)
+        if tasks and study.is_paid:
+            seats = sum(s.seats for s in study.scenarios.all())
+            suggested = design.suggested_budget(study, tasks, seats)
+        if suggested is not None and study.budget is None:
+            self.initial["budget"] = suggested
+        sum_in_words = "the cap for each seat plus 20 %" + (
+            f", {suggested} {study.currency}" if suggested else ""
+        )
+        times = f"{design.SUGGESTED_TIMES} times the announced minutes"
+        self.fields["max_paid_hours"].help_text += f" Suggested: {times}."
+        self.fields["budget"].help_text += f" Suggested: {sum_in_words}."
+
+    def clean_shots(self) -> list[int]:
+        return self._numbers("shots", "0 10 20 30")
+
+    def clean_prolific_reward(self) -> str:
+        return self.cleaned_data["prolific_reward"] or ProlificReward.SHORTEST
+
+    def clean_splits(self) -> list[int]:
+        return self._numbers("splits", "1 2 3")
+
+    def _numbers(self, name: str, such_as: str) -> list[int]:
+        words = self.cleaned_data[name].replace(",", " ").split()
+        if not all(word.isascii() and word.isdigit() and len(word) < 6 for word in words):
+            raise ValidationError(f"Write whole numbers separated by spaces, such as {such_as}.")
+        return [int(word) for word in words]
+
+    def _post_clean(self) -> None:
+        """Copy the values to the study, then show errors of the design's rules at the fields."""
+        for name in self.cleaned_data:
+            if name not in (*design_file.LISTS, *audience.NAMES, "version"):
+                setattr(self.instance, name, self.cleaned_data[name])
+        self.instance.audience = self.audience()
+        try:
+            lists = [list(self.cleaned_data.get(name, [])) for name in design_file.LISTS]
+            design.check_design(self.instance, *lists)
+        except ValidationError as error:
+            for field, messages in error.message_dict.items():
+                if field == "audience":
+                    self.refuse_audience(messages)
+                elif field not in self.errors:
+                    self.add_error(field if field in self.fields else None, messages)
+
+    def save(self, commit: bool = True) -> Study:
+        """Save the draft with its scenarios.
+
+        Raises design.DesignError if it is now frozen, StaleDesign if another user saved it.
+        """
+        tasks, upstream = (list(self.cleaned_data[name]) for name in design_file.LISTS)
+        version = self.cleaned_data["version"]
+        design.save_draft(self.instance, tasks, made_from=version, upstream=upstream)
+        return self.instance
+
+    def overtake(self, stored: Study) -> list[tuple[forms.BoundField, str]]:
+        """Return fields that differ from the `stored` draft, with their stored values.
+
+        Only those changed since this form was loaded. The typed values stay in the form, whose
+        version becomes that of the stored draft: saving again overwrites it.
+        """
+        now = design.version(stored)
+        sent = self.data.get("version", "")
+        data = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
+        data["version"] = now
+        self.data = data
+        changed = design.changed(sent, now)
+        values = design.values(stored)
+        if "audience" in changed:
+            changed = _on_page(changed)
+            values |= dict.fromkeys(audience.NAMES, "") | audience.initial(values["audience"])
+        return [(self[name], _in_words(self.fields[name], values[name])) for name in changed]
+
+
+def _on_page(names: list[str]) -> list[str]:
+    """Return these design fields as form fields; the audience has one for each key."""
+    return [shown for name in names for shown in (audience.NAMES if name == "audience" else [name])]
+
+
+def _in_words(field: forms.Field, value: Any) -> str:
+    """Return a stored value as the form displays it."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    choices = dict(getattr(field, "choices", ()))
+    return str(choices.get(value, value)) if value not in (None, "") else "empty"

@@ -1,0 +1,221 @@
+"""The owners' page of a study's team."""
+
+import re
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import Count, Max, Q
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from annotation.models import Invitation, Member, Role, Study, Webhook
+from annotation.study import team as members
+from annotation.web.access import ResearcherRequest, signed_in, study_of
+from annotation.web.fields import PageForm, RowField, by_key, row_field
+from annotation.web.rights import right_to
+
+NO_ROLE = "Choose a role: owner, analyst or payer."
+NO_WEBHOOK = "This webhook has ended already."
+GONE = "They are not (or no longer) in the team."
+
+
+def _username() -> forms.CharField:
+    return forms.CharField(
+        label="User name",
+        max_length=150,
+        widget=forms.TextInput({"autocomplete": "off", "autocapitalize": "none"}),
+        error_messages={"required": "Enter the name with which they sign in."},
+    )
+
+
+def _role() -> forms.ChoiceField:
+    return forms.ChoiceField(
+        choices=Role.choices,
+        initial=Role.ANALYST,
+        error_messages={"required": NO_ROLE, "invalid_choice": NO_ROLE},
+    )
+
+
+class TaskMemberForm(PageForm):
+    """A user to add to a task's team."""
+
+    key = "team"
+    username = _username()
+
+
+class MemberForm(PageForm):
+    """A user to add to a study's team."""
+
+    key = "member"
+    username = _username()
+    role = _role()
+
+
+class InviteForm(PageForm):
+    """A person to invite into a study's team by a link."""
+
+    key = "invite"
+    email = forms.EmailField(
+        label="E-mail (optional)",
+        required=False,
+        help_text="The link is sent there, where this server sends mail; otherwise you copy it.",
+    )
+    role = _role()
+
+
+class RemovalForm(PageForm):
+    """The member whose button was pressed."""
+
+    key = "removal"
+    member = RowField(
+        Member.objects.none(),
+        widget=forms.HiddenInput,
+        error_messages={"required": GONE, "invalid_choice": GONE},
+    )
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        row_field(self, "member").queryset = study.members.all()
+
+
+class RoleForm(RemovalForm):
+    """A new role for a member; `was` is the present one."""
+
+    key = "role"
+    was = forms.CharField(widget=forms.HiddenInput, required=False)
+    role = _role()
+
+    def in_row(self, member: Member) -> "RoleForm":
+        """Return the form for that member's row; a resent form refers to the present role."""
+        self.auto_id = f"role-{member.pk}-%s"
+        self.fields["role"].widget.attrs["aria-label"] = f"Role of {member.user}"
+        self.initial = {"member": member.pk, "was": member.role, "role": member.role}
+        if self.is_bound:
+            data = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
+            data["was"] = member.role
+            self.data = data
+        return self
+
+    def is_about(self, member: Member) -> bool:
+        return self.data.get("member") == str(member.pk)
+
+
+class WebhookForm(PageForm):
+    """The webhook whose button was pressed."""
+
+    key = "webhook"
+    webhook = RowField(
+        Webhook.objects.none(),
+        error_messages={"required": NO_WEBHOOK, "invalid_choice": NO_WEBHOOK},
+    )
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        row_field(self, "webhook").queryset = study.webhooks.all()
+
+
+@signed_in("GET", "POST")
+def team(request: ResearcherRequest, name: str) -> HttpResponse:
+    """GET shows the team; POST adds a member, changes a role, or removes a member."""
+    study = study_of(request, name, right_to("team"))
+    if request.method == "GET":
+        return _page(request, study)
+    match request.POST.get("action"):
+        case "invite":
+            return _invite(request, study)
+        case "revoke":
+            return _revoke(request, study)
+        case "end_webhook":
+            return _end_webhook(request, study)
+        case "add":
+            form: PageForm = MemberForm(request.POST)
+        case "change":
+            form = RoleForm(study, request.POST)
+        case "remove":
+            form = RemovalForm(study, request.POST)
+        case _:
+            return _page(request, study, problem="This action does not exist.", status=422)
+    if not form.is_valid() or not _change(form, study, request.user):
+        return _page(request, study, form, status=422)
+    messages.success(request, "The team was changed.")
+    is_owner = Study.objects.visible_to(request.user, "own").filter(pk=study.pk).exists()
+    return redirect("team", study.name) if is_owner else redirect("studies")
+
+
+def _invite(request: ResearcherRequest, study: Study) -> HttpResponse:
+    """Create an invitation link and show it, once only."""
+    form = InviteForm(request.POST)
+    if not form.is_valid():
+        return _page(request, study, form, status=422)
+    email, role = form.cleaned_data["email"], form.cleaned_data["role"]
+    token, invitation = members.invite(study, role, email, request.user)
+    link = request.build_absolute_uri(reverse("invitation", args=[token]))
+    sent = members.send(invitation, link)
+    shown = {"invitation": invitation, "invitation_link": link, "is_sent": sent}
+    return _page(request, study, status=201, shown=shown)
+
+
+def _revoke(request: ResearcherRequest, study: Study) -> HttpResponse:
+    number = request.POST.get("invitation", "")
+    try:
+        pk = int(number) if re.fullmatch("[0-9]{1,18}", number) else 0
+        members.revoke(study, pk, request.user)
+    except members.InvitationError as error:
+        return _page(request, study, problem=str(error), status=422)
+    messages.success(request, "The invitation was revoked.")
+    return redirect("team", study.name)
+
+
+def _end_webhook(request: ResearcherRequest, study: Study) -> HttpResponse:
+    form = WebhookForm(study, request.POST)
+    if not form.is_valid():
+        return _page(request, study, form, status=422)
+    form.cleaned_data["webhook"].end(by=request.user)
+    messages.success(request, "The webhook was ended.")
+    return redirect("team", study.name)
+
+
+def _change(form: PageForm, study: Study, by: User) -> bool:
+    """Perform the change; if it fails, the form shows why."""
+    sent, field = form.cleaned_data, None
+    try:
+        if isinstance(form, MemberForm):
+            field = "username"
+            members.add_colleague(study, sent["username"], sent["role"], by)
+        elif isinstance(form, RoleForm):
+            field = "role"
+            members.change(study, sent["member"].pk, sent["role"], by, sent["was"])
+        else:
+            members.remove(study, sent["member"].pk, by)
+    except members.TeamError as error:
+        form.add_error(field, str(error))
+    return form.is_valid()
+
+
+def _page(
+    request: ResearcherRequest,
+    study: Study,
+    sent: PageForm | None = None,
+    problem: str = "",
+    status: int = 200,
+    shown: dict[str, object] | None = None,
+) -> HttpResponse:
+    rows = []
+    for member in study.members.select_related("user"):
+        form = RoleForm(study)
+        if isinstance(sent, RoleForm) and sent.is_about(member):
+            form = sent
+        rows.append((member, form.in_row(member)))
+    context = {"study": study, "rows": rows, "sent": sent, "problem": problem}
+    context["webhooks"] = study.webhooks.select_related("made_by").annotate(
+        last_at=Max("deliveries__delivered_at"),
+        failing=Count(
+            "deliveries", filter=Q(deliveries__attempts__gt=0, deliveries__delivered_at=None)
+        ),
+    )
+    context["waiting"] = Invitation.objects.open().filter(study=study)
+    context |= by_key(MemberForm(), InviteForm(), sent=sent) | (shown or {})
+    return render(request, "study/team.html", context, status=status)

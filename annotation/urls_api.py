@@ -1,0 +1,124 @@
+"""Addresses of /api/v1/ without results; those with results are in analysis/urls.py."""
+
+from django.urls import path
+
+from annotation.library import datasets_api as datasets
+from annotation.library import tasks_api as tasks
+from annotation.monitoring import api as annotators
+from annotation.monitoring import decisions
+from annotation.participation import api as participants
+from annotation.participation import api_joining as joining
+from annotation.payout import api as money
+from annotation.privacy import pages as retention
+from annotation.prolific import api as platforms
+from annotation.recruitment import pages as lists
+from annotation.study import api as studies
+from annotation.study import api_running as running
+from annotation.study import lifecycle
+from annotation.web import jobs
+from annotation.web.views import twin
+from tasks import gym_uploads, uploads
+
+STUDY = "studies/<str:name>/"
+ONE = STUDY + "participations/<str:pseudonym>/"
+WEBHOOK = STUDY + "webhooks/<int:pk>/"
+TASK = "tasks/<str:name>/<int:version>/"
+files = uploads.takes_files(uploads.MAX_BYTES, uploads.MAX_FILES)
+
+# For participating programs: a study's link, and the steps of a participation.
+PARTICIPANTS = [
+    path("join/<str:code>/", joining.Join.as_view(), name="api_join"),
+    path("work/", participants.State.as_view(), name="api_work"),
+    path("work/history/", participants.History.as_view(), name="api_history"),
+    path("work/consent/", participants.Consent.as_view(), name="api_consent"),
+    path("work/begin/", participants.Begin.as_view(), name="api_begin"),
+    path("work/own-questions/", participants.OwnQuestions.as_view(), name="api_own_questions"),
+    path("work/comprehension/", participants.Comprehension.as_view(), name="api_comprehension"),
+    path("work/answer/", participants.Answer.as_view(), name="api_answer"),
+    path("work/continue/", participants.Continue.as_view(), name="api_continue"),
+    path("work/wait/", participants.Wait.as_view(), name="api_wait"),
+    path("work/questionnaire/", participants.Questionnaire.as_view(), name="api_questionnaire"),
+    path("work/finish/", participants.Finish.as_view(), name="api_finish"),
+    path("work/resume/", participants.Resume.as_view(), name="api_resume"),
+    path("work/withdraw/", participants.Withdraw.as_view(), name="api_withdraw"),
+    path("work/next-task/", participants.NextTask.as_view(), name="api_next_task"),
+]
+
+urlpatterns = [
+    *PARTICIPANTS,
+    path("studies/", studies.Studies.as_view(), name="api_studies"),
+    path(STUDY, studies.OneStudy.as_view(), name="api_study"),
+    *(
+        path(STUDY + f"{action}/", studies.Status.as_view(action=action), name=f"api_{action}")
+        for action in lifecycle.TRANSITIONS
+    ),
+    path(STUDY + "archive/", studies.Archive.as_view(is_archived=True), name="api_archive"),
+    path(STUDY + "unarchive/", studies.Archive.as_view(is_archived=False), name="api_unarchive"),
+    path(STUDY + "clone/", studies.Clone.as_view(), name="api_clone"),
+    path(STUDY + "simulate/", studies.Simulate.as_view(), name="api_simulate"),
+    path(STUDY + "progress/", running.Progress.as_view(), name="api_progress"),
+    path(STUDY + "scenarios/", running.Scenarios.as_view(), name="api_scenarios"),
+    path(STUDY + "events/", running.Events.as_view(), name="api_events"),
+    path(STUDY + "seats/", twin(lists.Seats).as_view(), name="api_seats"),
+    path(STUDY + "retention/", twin(retention.Retention).as_view(), name="api_retention"),
+    path(STUDY + "erase/", twin(retention.Erase).as_view(), name="api_erase"),
+    path(STUDY + "budget/", twin(lists.Budget).as_view(), name="api_budget"),
+    path(STUDY + "switches/", running.Switches.as_view(), name="api_switches"),
+    path(STUDY + "lists/", running.Lists.as_view(), name="api_lists"),
+    path(STUDY + "team/", running.Team.as_view(), name="api_team"),
+    path(STUDY + "links/", running.Links.as_view(), name="api_links"),
+    path(STUDY + "panels/", platforms.Panels.as_view(), name="api_panels"),
+    path(STUDY + "prolific/", platforms.Prolific.as_view(), name="api_prolific"),
+    path(STUDY + "prolific/costs/", platforms.ProlificCosts.as_view(), name="api_prolific_costs"),
+    path(STUDY + "prolific/sync/", platforms.SyncProlific.as_view(), name="api_prolific_sync"),
+    path(
+        STUDY + "prolific/<int:pk>/",
+        platforms.OneProlificStudy.as_view(),
+        name="api_prolific_study",
+    ),
+    path(STUDY + "pay/", money.Pay.as_view(), name="api_pay"),
+    path(STUDY + "pay/<int:pk>.csv", money.BatchFile.as_view(), name="api_pay_batch"),
+    path(STUDY + "participations/", annotators.Participations.as_view(), name="api_participations"),
+    path(
+        STUDY + "participations/decide/",
+        twin(decisions.DecideTogether).as_view(),
+        name="api_decide_together",
+    ),
+    path(
+        STUDY + "participations/exclude/",
+        twin(decisions.ExcludeTogether).as_view(),
+        name="api_exclude_together",
+    ),
+    path(ONE, annotators.OneParticipation.as_view(), name="api_participation"),
+    path(ONE + "decide/", annotators.Decide.as_view(), name="api_decide"),
+    path(ONE + "exclude/", twin(decisions.Exclude).as_view(), name="api_exclude"),
+    path(ONE + "reinstate/", twin(decisions.Reinstate).as_view(), name="api_reinstate"),
+    path(ONE + "show-score/", annotators.ShowScore.as_view(), name="api_show_score"),
+    path(ONE + "bonus/", twin(decisions.Bonus).as_view(), name="api_bonus"),
+    path(ONE + "free-seat/", twin(decisions.FreeSeat).as_view(), name="api_free_seat"),
+    path(ONE + "withdraw/", twin(decisions.Withdraw).as_view(), name="api_withdraw"),
+    path(ONE + "review/", twin(decisions.Review).as_view(), name="api_review"),
+    path(STUDY + "decisions/", annotators.Decisions.as_view(), name="api_decisions"),
+    path(STUDY + "behaviour/", annotators.Behaviour.as_view(), name="api_behaviour"),
+    path(STUDY + "webhooks/", running.Webhooks.as_view(), name="api_webhooks"),
+    path(WEBHOOK, running.OneWebhook.as_view(), name="api_webhook"),
+    path(WEBHOOK + "deliveries/", running.Deliveries.as_view(), name="api_deliveries"),
+    path("tasks/", files(tasks.Tasks.as_view()), name="api_tasks"),
+    path("tasks/datasets/", files(datasets.Datasets.as_view()), name="api_datasets"),
+    path(
+        "tasks/gym/",
+        uploads.takes_files(uploads.MAX_BYTES, gym_uploads.MAX_FILES)(datasets.Gym.as_view()),
+        name="api_gym",
+    ),
+    path(TASK, tasks.OneTask.as_view(), name="api_task"),
+    path(TASK + "card/", tasks.TaskCard.as_view(), name="api_task_card"),
+    path(TASK + "report/", tasks.TaskReport.as_view(), name="api_task_report"),
+    path(TASK + "archive/", tasks.TaskArchive.as_view(is_archived=True), name="api_task_archive"),
+    path(
+        TASK + "unarchive/", tasks.TaskArchive.as_view(is_archived=False), name="api_task_unarchive"
+    ),
+    path(TASK + "team/", tasks.TaskTeam.as_view(), name="api_task_team"),
+    path(TASK + "checks/", files(tasks.TaskChecks.as_view()), name="api_task_checks"),
+    path("jobs/<int:pk>/", jobs.OneJob.as_view(), name="api_job"),
+    path("jobs/<int:pk>/run/", jobs.RunJob.as_view(), name="api_job_run"),
+]

@@ -1,0 +1,143 @@
+"""JSON bodies are validated by the forms of the pages; unknown fields are refused.
+
+The keys of a body are the fields of a form. `fields_of` documents them in the OpenAPI document;
+`as_form_data` converts the body to the data that a browser would send.
+"""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
+from django.http import QueryDict
+from drf_spectacular.utils import inline_serializer
+from rest_framework import serializers
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import JSONParser
+
+from annotation.web.fields import YesNoField
+from annotation.web.problems import Unprocessable
+
+
+class Numbers(serializers.ListField):
+    child = serializers.IntegerField()
+
+
+class Texts(serializers.ListField):
+    child = serializers.CharField()
+
+
+class StrictJSONParser(JSONParser):
+    """JSON that a database can store: no lone surrogates, no U+0000, no infinite numbers."""
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        try:
+            data = super().parse(stream, media_type, parser_context)
+            text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+        except (RecursionError, ValueError) as error:
+            raise ParseError(f"This is no JSON: {error}") from None
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ParseError("A text holds half of a character (a lone surrogate).") from None
+        if "\\u0000" in text:
+            raise ParseError("A text holds the character U+0000.")
+        return data
+
+
+def as_object(data: Any) -> dict[str, Any]:
+    """Return the body, which must be an object; an empty object if nothing was sent."""
+    if isinstance(data, QueryDict):
+        return {key: data.get(key) for key in data}
+    if data in (None, ""):
+        return {}
+    if not isinstance(data, dict):
+        raise Unprocessable({"body": ["Send an object: names of fields with their values."]})
+    return data
+
+
+def check_known(data: Mapping[str, Any], known: Any) -> None:
+    """Raise Unprocessable for unknown names, so that a misspelt field is never ignored."""
+    unknown = sorted(str(name) for name in set(data) - set(known))
+    if unknown:
+        words = ", ".join(sorted(known)) or "none"
+        raise Unprocessable(
+            {name: [f"{name!r} is no field here; known: {words}."] for name in unknown}
+        )
+
+
+def as_form_data(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert to form data: texts, numbers as texts, booleans, lists; null is left out."""
+    return {
+        name: [_plain(name, item) for item in value]
+        if isinstance(value, list)
+        else _plain(name, value)
+        for name, value in data.items()
+        if value is not None
+    }
+
+
+def _plain(name: str, value: Any) -> str | bool:
+    if isinstance(value, str | bool):
+        return value
+    if isinstance(value, int | float | Decimal):
+        return str(value)
+    raise Unprocessable({name: ["Write a text, a number, or true or false."]})
+
+
+def check(form: forms.BaseForm) -> None:
+    """Raise Unprocessable with the errors by field, or for a list where one value is expected."""
+    several = (forms.SelectMultiple, forms.CheckboxSelectMultiple, forms.MultipleHiddenInput)
+    for name, field in form.fields.items():
+        if isinstance(form.data.get(name), list) and not isinstance(field.widget, several):
+            raise Unprocessable({name: ["Write a text, a number, or true or false."]})
+    if not form.is_valid():
+        raise Unprocessable(
+            {
+                ("body" if name == NON_FIELD_ERRORS else name): [str(e) for e in errors]
+                for name, errors in form.errors.items()
+            }
+        )
+
+
+# OpenAPI document ---------------------------------------------------------------------------------
+
+FormClass = type[forms.Form] | type[forms.ModelForm]
+FIELDS: list[tuple[type[forms.Field], type[serializers.Field]]] = [
+    (YesNoField, serializers.BooleanField),
+    (forms.BooleanField, serializers.BooleanField),
+    (forms.IntegerField, serializers.IntegerField),
+    (forms.DecimalField, serializers.CharField),
+    (forms.FloatField, serializers.FloatField),
+    (forms.FileField, serializers.FileField),
+    (forms.ModelChoiceField, serializers.IntegerField),
+]
+
+
+def fields_of(form: FormClass, **more: serializers.Field) -> dict[str, Any]:
+    """Return the fields of a form as serializer fields; `more` adds to or replaces them."""
+    named = {name: _field(field) for name, field in form.base_fields.items()}
+    return {name: field for name, field in (named | more).items() if field is not None}
+
+
+def _field(field: forms.Field) -> serializers.Field:
+    words = " ".join(str(text) for text in (field.label, field.help_text) if text)
+    options: dict[str, Any] = {"required": field.required, "help_text": words}
+    if isinstance(field, forms.BooleanField):
+        options["required"] = False
+    if isinstance(field, forms.MultipleChoiceField | forms.ModelMultipleChoiceField):
+        kind = (
+            serializers.CharField
+            if isinstance(field, forms.MultipleChoiceField)
+            else serializers.IntegerField
+        )
+        return serializers.ListField(child=kind(), **options)
+    kind = next((made for kind, made in FIELDS if isinstance(field, kind)), serializers.CharField)
+    return kind(**options)
+
+
+def shape(name: str, fields: Mapping[str, Any], many: bool = False) -> serializers.Serializer:
+    """Return a documented object with these fields; without fields, an empty object."""
+    return inline_serializer(name, dict(fields), many=many)

@@ -1,0 +1,82 @@
+"""Jobs in the API: their progress, running their next part, and their result."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.web.access import job_of, token_of
+from annotation.web.views import ApiView, tagged
+from tasks import jobs, uploads
+from tasks.models import Job
+from tasks.predictions import upload_job
+
+# Kind of job -> function for the result of a finished job; other packages add their kinds.
+OUTCOMES: dict[str, Callable[[Job], Any]] = {
+    uploads.IMPORT: lambda job: job.result[-1],
+    uploads.IMPORT_WHOLE: lambda job: job.result[-1],
+    uploads.IMPORT_GYM: lambda job: {"tasks": job.result},
+    upload_job.KIND: upload_job.outcome,
+    "simulate": lambda job: {"answers": [part["answers"] for part in job.result]},
+}
+# Kinds that produce results: advancing them needs the read right.
+READERS = {"bootstrap", "release", "report"}
+
+
+class JobShape(serializers.Serializer):
+    """Progress of a job. `result` depends on its kind and is null until it is done."""
+
+    id = serializers.IntegerField()
+    kind = serializers.CharField()
+    state = serializers.ChoiceField(Job.State.choices)
+    done = serializers.IntegerField(help_text="chunks")
+    total = serializers.IntegerField(help_text="chunks")
+    queue_is_away = serializers.BooleanField(
+        help_text="its chunks could not be sent to a worker just now; it waits, and is sent again"
+    )
+    error = serializers.CharField(allow_blank=True, help_text="why it failed, a sentence")
+    result = serializers.DictField(allow_null=True)
+
+
+def as_record(job: Job) -> dict[str, Any]:
+    outcome = OUTCOMES.get(job.kind)
+    return {
+        "id": job.pk,
+        "kind": job.kind,
+        "state": job.state,
+        "done": job.done,
+        "total": job.total,
+        "queue_is_away": job.queue_is_away,
+        "error": job.error,
+        "result": outcome(job) if outcome and job.is_done else None,
+    }
+
+
+class OneJob(ApiView):
+    @extend_schema(responses=JobShape, summary="How far a job is")
+    def get(self, request: Request, pk: int) -> Response:
+        return tagged(request, as_record(job_of(request, pk)))
+
+
+class RunJob(ApiView):
+    @extend_schema(
+        request=None,
+        responses=JobShape,
+        summary="Run a part of a job",
+        description="About a second of work, unless another process is at it; a job that failed"
+        " goes on with the part that failed. A client that waits calls this again and again.",
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        job = job_of(request, pk)
+        token = token_of(request)
+        needed = "read" if job.kind in READERS else "own"
+        if token and not token.allows(needed):
+            raise PermissionDenied("This token's scope does not allow it to run this job.")
+        if job.has_failed:
+            jobs.retry(job)
+        jobs.advance(job)
+        return Response(as_record(job))

@@ -1,0 +1,231 @@
+"""Lists: by cursor as JSON, or streamed as CSV or JSON lines.
+
+Columns (tasks/columns.py) describe the rows, so that JSON, CSV and the document agree.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from django.http import StreamingHttpResponse
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.pagination import CursorPagination
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.utils.encoders import JSONEncoder
+
+from annotation.web import form_bodies
+from annotation.web.views import ApiView
+from tasks.columns import Column
+from tasks.csv_files import cell
+from tasks.downloads import CSV, saved_as
+
+PIECE = 500  # rows read and sent at a time
+
+
+class Pages(CursorPagination):
+    """Pages by primary key: rows added meanwhile cause no repeats or gaps."""
+
+    page_size = 100
+    page_size_query_param = "page_size"
+    max_page_size = 1000
+    ordering = "pk"
+
+    def decode_cursor(self, request: Request) -> Any:
+        """Decode as DRF does; an invalid cursor gives 404."""
+        cursor = super().decode_cursor(request)
+        place = getattr(cursor, "position", None)
+        if place is not None and not re.fullmatch("[0-9]{1,18}", str(place)):
+            raise NotFound(self.invalid_cursor_message)
+        return cursor
+
+
+class _Streamed(BaseRenderer):
+    """Named by `?format=`; the view streams rows, so only errors are rendered here."""
+
+    charset = "utf-8"
+
+    def render(self, data: Any, *_args: Any, **_kwargs: Any) -> bytes:
+        return json.dumps(data, cls=JSONEncoder).encode()
+
+
+class CsvRenderer(_Streamed):
+    media_type, format = "text/csv", "csv"
+
+
+class LinesRenderer(_Streamed):
+    media_type, format = "application/jsonl", "jsonl"
+
+
+class RowsView(ApiView):
+    """A list of rows, page after page."""  # shown in the document of the API
+
+    # `queryset` returns the filtered rows, `row` converts one to JSON. `filters`: parameter ->
+    # (lookup, choices); None as choices accepts any text.
+    columns: ClassVar[Sequence[Column]]
+    kinds: ClassVar[Mapping[str, type[serializers.Field]]] = {}  # of columns that are not texts
+    summary: ClassVar[str] = ""
+    description: ClassVar[str] = ""
+    ordering: ClassVar[str] = "pk"
+    filters: ClassVar[Mapping[str, tuple[str, Sequence[str] | None]]] = {}
+    streams: ClassVar[bool] = False
+    renderer_classes: ClassVar[list[type[BaseRenderer]]] = [JSONRenderer]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Document rows and parameters; each subclass gets a GET with its own documentation."""
+        super().__init_subclass__(**kwargs)
+        if not cls.summary:
+            return
+        if cls.streams:
+            cls.renderer_classes = [JSONRenderer, CsvRenderer, LinesRenderer]
+        formats = {"format"} if cls.streams else set()
+        cls.parameters = frozenset({"cursor", "page_size", *formats, *cls.filters})
+
+        def get(self: RowsView, request: Request, **names: Any) -> Any:
+            return self.listed(request, **names)
+
+        cls.get = extend_schema(
+            summary=cls.summary,
+            description=cls.description,
+            operation_id=f"{cls.__name__.lower()}_list",
+            parameters=cls._documented(),
+            responses={
+                (200, "application/json"): page_of(cls.__name__, documented(cls.columns, cls.kinds))
+            }
+            | (
+                {(200, kind): str for kind in ("text/csv", "application/jsonl")}
+                if cls.streams
+                else {}
+            ),
+        )(get)
+
+    @classmethod
+    def _documented(cls) -> list[OpenApiParameter]:
+        shown = [
+            OpenApiParameter("cursor", str, description="of `next` or `previous`"),
+            OpenApiParameter("page_size", int, description="1 to 1000; 100 where it is left out"),
+        ]
+        if cls.streams:
+            words = "csv and jsonl give all rows at once, streamed; json gives pages"
+            shown.append(
+                OpenApiParameter("format", str, enum=["json", "csv", "jsonl"], description=words)
+            )
+        for name, (_lookup, choices) in cls.filters.items():
+            shown.append(OpenApiParameter(name, str, enum=choices, description="only these rows"))
+        return shown
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        wanted = request.query_params.get("format", "json")
+        known = [renderer.format for renderer in self.renderer_classes]
+        if not force and self.streams and wanted not in known:
+            raise ValidationError({"format": [f"Write one of {', '.join(known)}."]})
+        return super().perform_content_negotiation(request, force)
+
+    def listed(self, request: Request, **names: Any) -> Any:
+        rows = self._filtered(self.rows(request, **names), request)
+        if self.streams and request.accepted_renderer.format != "json":
+            return self._stream(rows, request.accepted_renderer, names)
+        pages = Pages()
+        pages.ordering = self.ordering
+        _check_page_size(request)
+        shown = pages.paginate_queryset(rows, request, view=self)
+        return pages.get_paginated_response([self.record(row) for row in shown or ()])
+
+    def _filtered(self, rows: QuerySet[Any], request: Request) -> QuerySet[Any]:
+        for name, (lookup, choices) in self.filters.items():
+            wanted = request.query_params.get(name)
+            if wanted is None:
+                continue
+            if choices is not None and wanted not in choices:
+                raise ValidationError({name: [f"Write one of {', '.join(choices)}."]})
+            try:
+                rows = rows.filter(**{lookup: wanted})
+            except ValueError:
+                raise ValidationError({name: ["Write a whole number."]}) from None
+        return rows
+
+    def _stream(
+        self, rows: QuerySet[Any], renderer: BaseRenderer, names: dict[str, Any]
+    ) -> StreamingHttpResponse:
+        records = (self.record(row) for row in rows.order_by("pk").iterator(chunk_size=PIECE))
+        name = "-".join([*names.values(), type(self).__name__.lower()])
+        is_csv = renderer.format == "csv"
+        return StreamingHttpResponse(
+            _csv_lines(self.columns, records) if is_csv else _json_lines(records),
+            content_type=CSV if is_csv else "application/jsonl; charset=utf-8",
+            headers=saved_as(f"{name}.{renderer.format}"),
+        )
+
+    def record(self, row: Any) -> dict[str, Any]:
+        """Return the JSON object of one row."""
+        return {column.name: column.value(row) for column in self.columns}
+
+    def rows(self, request: Request, **names: Any) -> QuerySet[Any]:
+        """Return all rows that the user may see."""
+        raise NotImplementedError
+
+
+def _check_page_size(request: Request) -> None:
+    wanted = request.query_params.get(Pages.page_size_query_param)
+    if wanted is None:
+        return
+    if not (
+        wanted.isascii() and wanted.isdecimal() and len(wanted) < 6 and 1 <= int(wanted) <= 1000
+    ):
+        raise ValidationError({"page_size": ["Write a whole number from 1 to 1000."]})
+
+
+def documented(
+    columns: Sequence[Column], kinds: Mapping[str, type[serializers.Field]]
+) -> dict[str, serializers.Field]:
+    """Return serializer fields for these columns; columns without a kind are texts."""
+    return {
+        column.name: kinds.get(column.name, serializers.CharField)(
+            help_text=column.meaning, allow_null=True
+        )
+        for column in columns
+    }
+
+
+def page_of(name: str, fields: dict[str, Any]) -> serializers.Serializer:
+    """Return the documented shape of a page of such rows."""
+    link = {"allow_null": True, "help_text": "address of that page, null where there is none"}
+    return form_bodies.shape(
+        f"{name}Page",
+        {
+            "next": serializers.CharField(**link),
+            "previous": serializers.CharField(**link),
+            "results": form_bodies.shape(f"{name}Row", fields, many=True),
+        },
+    )
+
+
+def small_list(rows: Iterable[Any]) -> Response:
+    """Return a short list in the same format, as one page."""
+    return Response({"next": None, "previous": None, "results": list(rows)})
+
+
+class _Echo:
+    """A file object whose `write` returns its argument."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _csv_lines(columns: Sequence[Column], records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    writer = csv.writer(_Echo(), lineterminator="\r\n")
+    yield writer.writerow([column.name for column in columns])
+    for record in records:
+        yield writer.writerow([cell(record[column.name]) for column in columns])
+
+
+def _json_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    encode: Callable[[Any], str] = JSONEncoder(ensure_ascii=False).encode
+    for record in records:
+        yield encode(record) + "\n"

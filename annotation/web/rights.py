@@ -1,0 +1,136 @@
+"""The rights required by POSTs of pages and their API counterparts, in one table.
+
+The views of page and API look up the same row (`right_to`), so that both require the same right. An
+address without a counterpart gives a reason. tests/annotation/web/test_rights.py compares the table
+with the existing addresses.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Post:
+    """The right required by one POST of a page, and its API counterpart.
+
+    `right` is one of models.RIGHTS in its study, "" outside studies: then users may change their
+    own objects. `twin` is the name of the API's address, `reason` explains a missing one. Each POST
+    is logged in the audit log (config/audit.py), unless `unlogged` explains why not; polling
+    (`is_polled`) is logged at most once an hour.
+    """
+
+    right: str
+    twin: str = ""
+    reason: str = ""
+    is_polled: bool = False
+    unlogged: str = ""
+
+
+ONE_REQUEST = "The API takes all files of a task in one request, which imports or refuses them."
+A_PAGE = "It shows a page and stores nothing."
+BROWSER = "It is about the session of a browser, which a program does not have."
+TOKENS = "A token that could make or end tokens would outlive its own revocation."
+OF_PROLIFIC = "It is a secret of another service, which its owner enters in a browser."
+NOTICES = "It is about what one person is told; programs are told by webhooks."
+ASKED = "Anybody may ask for a mail to their address, and it changes nothing."
+CONFIRMED = "It confirms who is in front of the browser, and changes nothing."
+WHOLE = "The API computes the report with the request that asks for it."
+PROLIFIC = "Prolific alone sends it, signed; it is kept as a WebhookEvent."
+
+FIRST = "It takes a code that the server has printed; the account that it makes is an entry."
+
+# Name of the page's address -> its POST. "participation_decide" covers the analysis and admission;
+# decisions on pay have a separate row.
+POSTS = {
+    "study_new": Post("", "api_studies"),
+    "study_edit": Post("own", "api_study"),
+    "study_status": Post("own", "api_open"),
+    "study_clone": Post("read", "api_clone"),
+    "study_archive": Post("own", "api_archive"),
+    "study_unarchive": Post("own", "api_unarchive"),
+    "study_delete": Post("own", "api_study"),
+    "robots": Post("own", "api_simulate"),
+    "robots_run": Post("own", "api_job_run", is_polled=True),
+    "team": Post("own", "api_team"),
+    "lists": Post("own", "api_lists"),
+    "seats": Post("own", "api_seats"),
+    "switches": Post("own", "api_switches"),
+    "budget": Post("own", "api_budget"),
+    "retention": Post("own", "api_retention"),
+    "study_erase": Post("own", "api_erase"),
+    "personal_links": Post("own", "api_links"),
+    "panel_new": Post("own", "api_panels"),
+    "prolific_plan": Post("own", "api_prolific"),
+    "prolific_study": Post("own", "api_prolific_study"),
+    "prolific_sync": Post("own", "api_prolific_sync"),
+    "participation_decide": Post("own", "api_decide"),
+    "participation_decide_pay": Post("pay", "api_decide"),
+    "people_decide": Post("own", "api_decide_together"),
+    "behaviour_exclude": Post("own", "api_exclude_together"),
+    "example_comment": Post("read", "api_comments"),
+    "participation_score": Post("read", "api_show_score"),
+    "participation_bonus": Post("pay", "api_bonus"),
+    "participation_free_seat": Post("own", "api_free_seat"),
+    "participation_withdraw": Post("own", "api_withdraw"),
+    "participation_review": Post("own", "api_review"),
+    "pay": Post("pay", "api_pay"),
+    "report": Post("own", "api_report"),
+    "sample_upload": Post("own", "api_sample"),
+    "report_run": Post("read", reason=WHOLE, is_polled=True),
+    "analysis_run": Post("read", "api_analysis", is_polled=True),
+    "release_prepare": Post("read", "api_release"),
+    "release_run": Post("read", "api_job_run", is_polled=True),
+    "scenario_preview": Post("read", reason=A_PAGE, unlogged=A_PAGE),
+    "task_import": Post("", "api_tasks"),
+    "task_upload_files": Post("", reason=ONE_REQUEST),
+    "task_upload_run": Post("", "api_job_run", is_polled=True),
+    "task_upload_confirm": Post("", "api_tasks"),
+    "task_upload_discard": Post("", reason=ONE_REQUEST),
+    "task_upload_preview": Post("", reason=A_PAGE, unlogged=A_PAGE),
+    "dataset_import": Post("", "api_datasets"),
+    "dataset_columns": Post("", "api_datasets"),
+    "gym_import": Post("", "api_gym"),
+    "gym_tasks": Post("", "api_gym"),
+    "gym_run": Post("", "api_job_run", is_polled=True),
+    "task_edit": Post("", "api_tasks"),
+    "task_checks": Post("", "api_task_checks"),
+    "task_team": Post("", "api_task_team"),
+    "task_archive": Post("", "api_task_archive"),
+    "task_unarchive": Post("", "api_task_unarchive"),
+    "models": Post("", "api_models"),
+    "model_upload_run": Post("", "api_job_run", is_polled=True),
+    "model_delete": Post("", "api_model"),
+    "model_archive": Post("", "api_model_archive"),
+    "model_unarchive": Post("", "api_model_unarchive"),
+    "prediction_file_delete": Post("", "api_prediction_file"),
+    "notices": Post("", reason=NOTICES, unlogged="It marks what one has read oneself."),
+    "notice_switches": Post("see", reason=NOTICES),
+    "tokens": Post("", reason=TOKENS),
+    "token_revoke": Post("", reason=TOKENS),
+    "prolific_token": Post("", reason=OF_PROLIFIC),
+    "prolific_token_remove": Post("", reason=OF_PROLIFIC),
+    "invitation": Post("", reason=BROWSER),
+    "first_study": Post("", reason="Its steps are the API's own, one by one."),
+    "your_account": Post("", reason=BROWSER),
+    "your_address": Post("", reason=BROWSER),
+    "your_address_confirm": Post("", reason="Whoever reads the mail confirms it, in a browser."),
+    "users": Post("", reason="Accounts are changed in a browser, with its second step."),
+    "first_owner": Post("", reason=FIRST, unlogged=FIRST),
+    "login": Post("", reason=BROWSER),
+    "account_login": Post("", reason=BROWSER),
+    "mfa_authenticate": Post("", reason=BROWSER),
+    "logout": Post("", reason=BROWSER),
+    "password_change": Post("", reason=BROWSER),
+    "account_reset_password": Post("", reason=BROWSER, unlogged=ASKED),
+    "account_reset_password_from_key": Post("", reason=BROWSER),
+    "account_reauthenticate": Post("", reason=BROWSER, unlogged=CONFIRMED),
+    "mfa_reauthenticate": Post("", reason=BROWSER, unlogged=CONFIRMED),
+    "mfa_activate_totp": Post("", reason=BROWSER),
+    "mfa_deactivate_totp": Post("", reason=BROWSER),
+    "mfa_generate_recovery_codes": Post("", reason=BROWSER),
+    "prolific_webhook": Post("", reason=PROLIFIC, unlogged=PROLIFIC),
+}
+
+
+def right_to(page: str) -> str:
+    """Return the right required by the POST of this page's address and by its counterpart."""
+    return POSTS[page].right

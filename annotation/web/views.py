@@ -1,0 +1,217 @@
+"""Base classes of the API's views, and the reply to unknown addresses."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.utils.encoders import JSONEncoder
+from rest_framework.views import APIView
+
+from annotation.models import Study
+from annotation.web import form_bodies
+from annotation.web.access import study_of, token_of
+from annotation.web.posts import Post, sentences
+from annotation.web.problems import Conflict, Unprocessable
+from annotation.web.rights import right_to
+
+OPTIONS = "options"
+
+
+class ApiView(APIView):
+    """Refuses unknown query parameters, so that a misspelt one is never ignored."""
+
+    parameters: frozenset[str] = frozenset()
+    parser_classes: ClassVar[list[type[BaseParser]]] = [form_bodies.StrictJSONParser]
+    # OPTIONS would describe DRF's own forms, which are unused; the OpenAPI document has the format.
+    http_method_names: ClassVar[list[str]] = [
+        name for name in APIView.http_method_names if name != OPTIONS
+    ]
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        """Ignore Accept: each address has one format; files and errors have theirs."""
+        return super().perform_content_negotiation(request, force=True)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        unknown = sorted(set(request.query_params) - self.parameters)
+        if unknown:
+            known = ", ".join(sorted(self.parameters)) or "none"
+            raise ValidationError(
+                {name: [f"{name!r} is no parameter here; known: {known}."] for name in unknown}
+            )
+
+
+def tagged(request: Request, data: Any) -> Response:
+    """Return the reply with its ETag; 304 without a body if the client has it already."""
+    tag = etag(data)
+    headers = {"ETag": tag}
+    known = [part.strip() for part in request.headers.get("If-None-Match", "").split(",")]
+    if tag in known or "*" in known:
+        return Response(status=304, headers=headers)
+    return Response(data, headers=headers)
+
+
+def etag(data: Any) -> str:
+    """Return a hash of the content; equal content gives an equal hash."""
+    text = json.dumps(data, cls=JSONEncoder, sort_keys=True)
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
+
+
+def may_run(request: Request) -> None:
+    """Raise PermissionDenied if a token may not change shared objects, outside of studies.
+
+    Tasks and models belong to all researchers: a token needs the scope run and no single study.
+    """
+    token = token_of(request)
+    if token is None:
+        return
+    if not token.allows("own"):
+        scopes = " and ".join(token.scopes)
+        raise PermissionDenied(f"This token may {scopes} only: this needs run.")
+    if token.study_id:
+        raise PermissionDenied("This token is of one study alone: this is about no study.")
+
+
+class Twin(ApiView):
+    """The API counterpart of a page's POST, with the same right, form and step function.
+
+    `page` is its row in rights.py; `form` binds the page's form to the body; `do` calls the step
+    and returns the reply. Exceptions of a step give 409 (`conflicts`), or 422 at the field
+    that `faults` names.
+    """
+
+    page: ClassVar[str]
+    form_class: ClassVar[form_bodies.FormClass | None] = None
+    more_fields: ClassVar[Mapping[str, serializers.Field | None]] = {}
+    reply: ClassVar[Any] = None
+    success: ClassVar[int] = 200
+    summary: ClassVar[str] = ""
+    operation_id: ClassVar[str | None] = None
+    conflicts: ClassVar[tuple[type[Exception], ...]] = ()
+    faults: ClassVar[Mapping[type[Exception], str]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Document body and reply; each subclass gets a `post` with its own documentation."""
+        super().__init_subclass__(**kwargs)
+        if not cls.summary:
+            return
+        fields = form_bodies.fields_of(cls.form_class) if cls.form_class else {}
+        fields = {k: f for k, f in {**fields, **cls.more_fields}.items() if f is not None}
+
+        def post(self: Twin, request: Request, **names: Any) -> Response:
+            return self.answer(request, **names)
+
+        cls.post = extend_schema(
+            summary=cls.summary,
+            operation_id=cls.operation_id,
+            request=form_bodies.shape(f"{cls.__name__}Body", fields) if fields else None,
+            responses={cls.success: cls.reply or form_bodies.shape(f"{cls.__name__}Done", DONE)},
+        )(post)
+
+    def answer(self, request: Request, **names: Any) -> Response:
+        """Check access, validate the form, run the step and return the reply; each may refuse."""
+        sent = form_bodies.as_object(request.data)
+        about = self.door(request, sent, **names)
+        form_bodies.check_known(sent, self.known(about))
+        form = self.form(about, self.adapted(about, sent))
+        if form is not None:
+            form_bodies.check(form)
+        try:
+            done = self.do(about, form.cleaned_data if form is not None else sent, request)
+        except self.conflicts as error:
+            raise Conflict(str(error)) from None
+        except tuple(self.faults) as error:
+            field = next(f for kind, f in self.faults.items() if isinstance(error, kind))
+            raise Unprocessable({field: sentences(error)}) from None
+        return done if isinstance(done, Response) else Response(done, status=self.success)
+
+    def known(self, about: Any) -> set[str]:
+        """Return the fields that a body may have."""
+        names = set(self.form_class.base_fields) if self.form_class else set()
+        hidden = {name for name, field in self.more_fields.items() if field is None}
+        return (names | set(self.more_fields)) - hidden
+
+    def adapted(self, about: Any, sent: dict[str, Any]) -> dict[str, Any]:
+        """Return the body under the names and values of the form."""
+        return sent
+
+    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Any:
+        """Return the object of the request, after the access check."""
+        raise NotImplementedError
+
+    def form(self, about: Any, sent: dict[str, Any]) -> forms.BaseForm | None:
+        """Return the page's form, bound; None if the page has none."""
+        raise NotImplementedError
+
+    def do(self, about: Any, sent: dict[str, Any], request: Request) -> Any:
+        """Run the step with the cleaned form; return the reply's JSON."""
+        raise NotImplementedError
+
+
+DONE = {"done": serializers.CharField(help_text="what was done, a sentence")}
+
+
+class StudyTwin(Twin):
+    """A POST about one study."""
+
+    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Study:
+        return study_of(request, names["name"], right_to(self.page))
+
+    def form(self, about: Study, sent: dict[str, Any]) -> forms.BaseForm | None:
+        return self.form_class(form_bodies.as_form_data(sent)) if self.form_class else None
+
+
+class PostTwin(Twin):
+    """The counterpart of a POST that its page declares (annotation/web/posts.py)."""
+
+    step: ClassVar[type[Post[Any]]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        step = cls.step
+        cls.page, cls.form_class, cls.summary = step.row, step.form_class, step.summary
+        cls.operation_id, cls.success = step.operation_id, step.success
+        cls.faults, cls.conflicts = step.faults, step.conflicts
+        super().__init_subclass__(**kwargs)
+
+    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Any:
+        self.post_of_page = self.step()
+        return self.post_of_page.about(request, sent, **names)
+
+    def form(self, about: Any, sent: dict[str, Any]) -> Any:
+        data = form_bodies.as_form_data(sent)
+        return self.post_of_page.form(about, data, self.request.FILES)
+
+    def do(self, about: Any, sent: dict[str, Any], request: Request) -> Any:
+        done = self.post_of_page.do(about, sent, request.user)
+        return Response(self.told(about, done), status=self.post_of_page.success)
+
+    def told(self, about: Any, done: Any) -> Any:
+        """Return the result as JSON."""
+        return {"done": self.post_of_page.in_words(done)}
+
+
+def twin(step: type[Post[Any]]) -> type[PostTwin]:
+    """Return the view of a POST whose body is its form and whose reply is a sentence."""
+    return type(step.__name__, (PostTwin,), {"step": step, "__doc__": step.__doc__})
+
+
+@extend_schema(exclude=True)
+class Unknown(APIView):
+    """Unknown addresses under /api/: 404 in the format of all errors."""
+
+    parser_classes = ApiView.parser_classes
+
+    def get(self, request: Request, path: str) -> Response:
+        raise Http404("There is no such address; /api/v1/docs/ lists all.")
+
+    post = put = patch = delete = get

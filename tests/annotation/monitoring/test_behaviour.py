@@ -1,0 +1,179 @@
+"""Signs that raise quality flags: each says what was seen, none does anything."""
+
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from annotation.models import Participation
+from annotation.monitoring import flags
+from annotation.privacy import withdrawal
+from annotation.protocol import signs
+from annotation.protocol.signs import Answered
+from tests import factories
+
+START = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+def answers(*seconds: float, pause: float = 1, **fields) -> list[Answered]:
+    """One answer after another, each taking that long."""
+    given, clock = [], START
+    for index, time in enumerate(seconds):
+        done = clock + timedelta(seconds=time)
+        texts = fields.get("texts") or [f"answer {index}" for index in range(len(seconds))]
+        rest = {name: value for name, value in fields.items() if name != "texts"}
+        given.append(
+            Answered(
+                **({"step": "annotation", "words": 3, "active_seconds": time} | rest),
+                shown_at=clock,
+                submitted_at=done,
+                answer=texts[index],
+            )
+        )
+        clock = done + timedelta(seconds=pause)
+    return given
+
+
+def test_too_fast_is_below_a_share_of_the_annotators_median():
+    """docs/statistics.md#quality-flags: the limit is 1.32 s, .6 and .9 are under it."""
+    work = signs.signs(answers(4.1, 5.0, 3.2, 6.7, 0.6, 4.4, 5.5, 0.9, 30))
+    assert (work.median_seconds, work.too_fast) == (4.4, 2)
+    assert flags.flags(work)["too_fast"].startswith("2 of 9")
+
+
+def test_an_answer_faster_than_reading_is_too_fast():
+    assert signs.signs(answers(5, 5, 5, words=120)).too_fast == 3
+    assert signs.signs(answers(11, 11, 11, words=120)).too_fast == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "flag"),
+    [
+        (answers(*[5] * 12, texts=["no"] * 11 + ["yes"]), "one_answer"),
+        (answers(*[5] * 40, texts=["no"] * 15 + ["a", "b", "c", "d", "e"] * 5), "run"),
+        (answers(5, 5, pause=4000), "absence"),
+        (answers(5, 5, pastes=1), "paste"),
+        (answers(*[5] * 10, blurs=1), "blur"),
+        (answers(5, 5, step="check", right=False), "checks"),
+    ],
+)
+def test_each_sign_raises_only_its_flag(given, flag):
+    assert list(flags.flags(signs.signs(given))) == [flag]
+
+
+def test_ordinary_work_raises_no_flag():
+    assert flags.flags(signs.signs(answers(4, 6, 5, 7, 5, 6, 4, 8, 5, 6, 7, 5))) == {}
+
+
+def test_a_person_far_faster_than_the_others_is_flagged():
+    others = [5.0, 6.0, 5.5, 6.5, 5.8]
+    assert flags.is_fast_person(1.0, others)
+    assert not flags.is_fast_person(5.0, others)
+    assert not flags.is_fast_person(1.0, others[:4])
+
+
+def test_the_same_browser_under_two_ids_is_flagged_for_both(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=3)
+    seats = [factories.seat(study.scenarios.get()) for _ in range(3)]
+    for seat in seats:
+        factories.work_through(seat)
+    Participation.objects.filter(pk__in=[seats[0].pk, seats[1].pk]).update(browser="same")
+    names = {pk: set(raised) for pk, (_signs, raised) in flags.for_study(study).items()}
+    assert "shared_browser" in names[seats[0].pk] & names[seats[1].pk]
+    assert "shared_browser" not in names[seats[2].pk]
+    assert all(participation.status == "completed" for participation in study.participations.all())
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 20])
+def test_signs_of_a_study_equal_those_of_each_participation(researcher, monkeypatch, at_once):
+    monkeypatch.setattr(signs, "AT_ONCE", at_once)
+    labels = factories.make_task(name="toy-labels", labels=factories.LABELS)
+    study = factories.make_study(researcher, factories.make_task(), labels, shots=[0, 2])
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+        factories.work_through(factories.seat(scenario), limit=1)
+    nothing_yet = factories.join(factories.make_study(researcher, labels, shots=[0]))
+    together = flags.for_study(study)
+    assert len(together) == 8
+    assert flags.for_study(nothing_yet.study) == {}
+    for pk, (seen, _flags) in together.items():
+        given = [turn for turn in Participation.objects.get(pk=pk).turns.all() if turn.given]
+        alone = signs.signs(
+            [
+                Answered(
+                    step=turn.step,
+                    shown_at=turn.shown_at,
+                    submitted_at=turn.answer.submitted_at,
+                    words=signs.word_count([*turn.example.context, turn.example.question]),
+                    answer="\n".join(turn.answer.as_given().texts),
+                    active_seconds=turn.answer.active_seconds,
+                )
+                for turn in given
+            ]
+        )
+        assert seen == alone
+    for scenario in study.scenarios.all():
+        own = {
+            participation.pk: together[participation.pk]
+            for participation in scenario.participations.all()
+        }
+        assert flags.for_study(study, scenario.pk) == own
+
+
+def test_query_count_of_signs_is_constant_in_participations(researcher, django_assert_num_queries):
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=2), shots=[0], annotators=20
+    )
+    scenario = study.scenarios.get()
+    factories.work_through(factories.seat(scenario), limit=1)
+    with django_assert_num_queries(5):
+        flags.for_study(study)
+    for _ in range(19):
+        factories.work_through(factories.seat(scenario), limit=1)
+    with django_assert_num_queries(5):
+        assert len(flags.for_study(study)) == 20
+
+
+def test_signs_are_stored_on_completion_and_erased_on_withdrawal(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=5)
+    seat.refresh_from_db()
+    assert (seat.status, seat.signs) == ("working", None)
+    factories.work_through(seat)
+    seat.refresh_from_db()
+    assert signs.Signs(**seat.signs) == signs.for_participation(seat)
+    assert seat.signs["n"] == 6
+    withdrawal.withdraw(seat.token)
+    seat.refresh_from_db()
+    assert seat.signs is None
+
+
+def test_an_export_of_shared_browsers_verifies(researcher, tmp_path):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
+    for _seat in range(2):
+        factories.work_through(factories.seat(study.scenarios.get()))
+    study.participations.update(browser="same")
+    call_command("export_study", study.name, str(tmp_path / "out"), verbosity=0)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "out" / "verify.py"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+    assert "shared_browser" in (tmp_path / "out" / "annotators.csv").read_text()
+
+
+def test_the_annotator_with_most_flags_comes_first(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=20), shots=[0], annotators=3
+    )
+    bad = [False, True, False]
+    seats = [factories.seat(study.scenarios.get()) for _ in bad]
+    for seat, is_bad in zip(seats, bad, strict=True):
+        factories.work_through(seat, (lambda turn: []) if is_bad else None)
+    rows = ada.get(reverse("behaviour", args=[study.name])).context["rows"]
+    assert [annotator for annotator, _flags in rows] == [seats[1], seats[0], seats[2]]
+    (_first, most), (_second, fewer), _last = rows
+    assert len(most) > len(fewer)

@@ -1,0 +1,84 @@
+"""One annotator's page: comparison with others, only wrong answers, next and previous."""
+
+import pytest
+from django.urls import reverse
+
+from annotation.monitoring import participants
+from annotation.protocol import blinding
+from tests import factories
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=5)
+
+
+@pytest.fixture
+def seats(study):
+    """Three annotators who are right and one who submits no answers, at two shots."""
+    two = study.scenarios.get(shots=2)
+    seats = [factories.seat(two) for _ in range(4)]
+    for number, seat in enumerate(seats):
+        factories.work_through(seat, None if number < 3 else lambda turn: [])
+    return seats
+
+
+def address(study, seat) -> str:
+    return reverse("participation", args=[study.name, seat.pseudonym])
+
+
+def rows(seat, hidden_steps=()) -> dict[str, tuple]:
+    return {
+        row.name: (row.own, row.others, row.n) for row in participants.beside(seat, hidden_steps)
+    }
+
+
+def test_scores_are_compared_with_the_median_of_three_or_more(study, seats):
+    bad = rows(seats[3])
+    own, others, n = bad["Test S1"]
+    assert own < others == 100
+    assert n == 3
+    assert bad["Training S1"][1:] == (100, 3)
+    alone = factories.seat(study.scenarios.get(shots=0))
+    factories.work_through(alone)
+    assert rows(alone)["Test S1"] == (100, None, 0)
+    assert "Training S1" not in rows(alone)
+
+
+def test_a_hidden_score_is_hidden_in_the_comparison_too(ada, study, seats):
+    shown = ada.get(address(study, seats[3])).context
+    assert {row.own for row in shown["beside"] if row.unit == "x 100"} == {None}
+    blinding.show(seats[3], study.owner)
+    shown = ada.get(address(study, seats[3])).context
+    assert None not in {row.own for row in shown["beside"]}
+
+
+def test_wrong_only_filters_answers_once_the_score_may_be_seen(ada, study, seats):
+    def answers(query: str = "?show=wrong") -> int:
+        return len(ada.get(address(study, seats[3]) + query).context["rows"])
+
+    # While it is hidden, which answers are wrong is hidden too.
+    assert answers() == 0
+    blinding.show(seats[3], study.owner)
+    wrong = seats[3].turns.filter(answer__s1__lt=1).count()
+    assert 0 < wrong < answers("")
+    assert answers() == wrong
+
+
+def test_a_payer_sees_neither_comparison_nor_wrong_answers(client, study, seats, other_researcher):
+    study.members.create(user=other_researcher, role="payer")
+    client.force_login(other_researcher)
+    shown = client.get(address(study, seats[3]) + "?show=wrong")
+    assert (shown.context["beside"], shown.context["rows"]) == ([], [])
+
+
+def test_next_and_previous_walk_the_list_of_people(ada, study, seats):
+    people = ada.get(reverse("people", args=[study.name])).context["participations"]
+    order = [row["participation"].pseudonym for row in people]
+    walked, name = [], order[0]
+    while name:
+        walked.append(name)
+        reply = ada.get(reverse("participation", args=[study.name, name]))
+        name = reply.context["neighbours"][1]
+    assert walked == order
+    assert ada.get(address(study, seats[0])).context["neighbours"][0] == order[-2]

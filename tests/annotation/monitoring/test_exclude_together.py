@@ -1,0 +1,89 @@
+"""Several with quality flags are excluded for one reason, each as alone: all or none."""
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Decision, Participation
+from annotation.protocol import exclusion
+from tests import factories
+
+
+@pytest.fixture
+def study(researcher):
+    task = factories.make_task(labels=factories.LABELS, test_size=20)
+    return factories.make_study(researcher, task, shots=[0], annotators=5)
+
+
+@pytest.fixture
+def people(study):
+    """Three annotators who gave the same answer throughout, and one who did not."""
+    seats = [factories.seat(study.scenarios.get()) for _ in range(4)]
+    for seat in seats[:3]:
+        factories.work_through(seat, lambda turn: ["positive"])
+    factories.work_through(seats[3])
+    return seats
+
+
+def send(client, study, people, reason="always the same label"):
+    sent = {"annotators": [each.pseudonym for each in people], "reason": reason}
+    return client.post(reverse("behaviour_exclude", args=[study.name]), sent)
+
+
+def counted(people) -> list[bool]:
+    return [Participation.objects.get(pk=each.pk).in_analysis for each in people]
+
+
+def test_a_joint_exclusion_equals_single_ones_with_an_entry_each(ada, study, people):
+    page = ada.get(reverse("behaviour", args=[study.name])).content.decode()
+    for each in people[:3]:
+        assert f'value="{each.pseudonym}" aria-label="Exclude {each.pseudonym}"' in page
+    assert send(ada, study, people[:2]).url == reverse("behaviour", args=[study.name])
+    assert counted(people) == [False, False, True, True]
+    exclusion.decide(people[2], False, "always the same label", study.owner)
+    rows = Decision.objects.values_list("about", "outcome", "reason", "by", "score_seen")
+    assert len(rows) == 3
+    assert len(set(rows)) == 1
+    logged = study.events.filter(what="excluded from the analysis")
+    assert {entry.about for entry in logged} == {each.pseudonym for each in people[:3]}
+    page = ada.get(reverse("behaviour", args=[study.name])).content.decode()
+    assert f'value="{people[0].pseudonym}"' not in page  # already excluded
+    assert study.participations.filter(seat_number__isnull=False).count() == 1
+
+
+def test_a_joint_exclusion_is_refused_if_one_cannot_be_excluded(ada, study, people, researcher):
+    still = factories.seat(study.scenarios.get())
+    factories.work_through(still, limit=3)
+    reply = send(ada, study, [*people[:3], still])
+    page = reply.content.decode()
+    assert reply.status_code == 422
+    assert f"{still.pseudonym}: Only a completed participation can be excluded" in page
+    assert counted(people) == [True] * 4
+    assert not Decision.objects.exists()
+    assert page.count(" checked>") == 3  # annotators with flags
+    assert 'value="always the same label"' in page
+    stranger = factories.make_study(researcher, study.tasks.get(), shots=[2], name="other")
+    (seat,) = [factories.seat(stranger.scenarios.get())]
+    factories.work_through(seat)
+    assert "There is no annotator" in send(ada, study, [people[0], seat]).content.decode()
+    assert counted([people[0], seat]) == [True, True]
+
+
+def test_a_joint_exclusion_needs_a_reason_and_an_annotator(ada, study, people):
+    for some, reason, words in [(people, " ", "Give a reason"), ([], "odd", "Tick somebody.")]:
+        reply = send(ada, study, some, reason)
+        assert reply.status_code == 422
+        assert words in reply.content.decode()
+    assert not Decision.objects.exists()
+
+
+def test_a_program_excludes_several_annotators(client, study, people, researcher):
+    address = reverse("api_exclude_together", args=[study.name])
+    names = [each.pseudonym for each in people[:2]]
+    sent = {"content_type": "application/json", "headers": factories.bearer(researcher, "run")}
+    reply = client.post(address, {"annotators": [*names, "A-NOONE"], "reason": "odd"}, **sent)
+    assert reply.status_code == 422
+    assert "There is no annotator A-NOONE in this study." in reply.content.decode()
+    assert counted(people) == [True] * 4
+    reply = client.post(address, {"annotators": names, "reason": "odd"}, **sent)
+    assert reply.json() == {"done": "Excluded from the analysis: 2."}
+    assert counted(people) == [False, False, True, True]

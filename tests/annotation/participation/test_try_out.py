@@ -1,0 +1,122 @@
+"""Try the tool: made-up sentences before the first example, of which nothing is stored."""
+
+import pytest
+from django.conf import settings
+from django.urls import reverse
+from django.utils import translation
+
+from annotation.models import Answer, Draft, Participation, Turn
+from annotation.participation import try_out
+from annotation.protocol import training_step
+from annotation.recruitment import consent
+from tasks.spans import is_reachable
+from tests import factories
+from tests.exhaustive import one_in
+from tests.factories import LABELS
+
+HTMX = {"HTTP_HX_REQUEST": "true"}
+
+
+@pytest.fixture
+def seats(researcher):
+    """Two annotators at the instructions, one of each of two scenarios."""
+
+    def make(**options):
+        task = factories.make_kind(options.pop("kind", "spans"))
+        study = factories.make_study(researcher, task, **options)
+        made = []
+        for _scenario in study.scenarios.all():
+            seat = factories.join(study)
+            consent.record(seat, agree=True)
+            made.append(Participation.objects.get(pk=seat.pk))
+        return made
+
+    return make
+
+
+def address(seat, number: int) -> str:
+    return reverse("try_tool", args=[seat.token, number])
+
+
+def text_of(reply) -> str:
+    return " ".join(reply.content.decode().split())
+
+
+def test_the_instructions_offer_it_unless_disabled_by_the_design(client, seats):
+    work = reverse("work", args=[seats()[0].token])
+    assert "Try the tool" in client.get(work).content.decode()
+    without = seats(try_the_tool=False)[0]
+    work = reverse("work", args=[without.token])
+    assert "Try the tool" not in client.get(work).content.decode()
+    assert client.get(address(without, 1))["Location"] == work
+
+
+@pytest.mark.parametrize("kind", one_in(3, factories.KINDS))
+def test_three_sentences_lead_back_to_the_instructions_unstored(client, seats, kind):
+    seat = seats(kind=kind)[0]
+    for number, sentence in enumerate(try_out.sentences(seat.scenario.task.card), start=1):
+        assert 'data-state="question"' in text_of(client.get(address(seat, number)))
+        fields = {"turn": f"try-{number}", "typed": "\n".join(sentence.gold)}
+        fields |= {"label": sentence.gold[0]} if kind == "label" else {}
+        fields |= dict.fromkeys(("number", "text"), sentence.gold[0]) if sentence.gold else {}
+        for place, option in enumerate(sentence.options):
+            if option in sentence.gold:
+                fields |= {"option": str(place), f"option-{place}": "1"}
+        fields |= {} if sentence.gold else {"no_answer": "1"}
+        reveal = client.post(address(seat, number), fields, **HTMX)
+        assert 'data-state="reveal"' in text_of(reveal)
+        assert "Score 100 of 100" in text_of(reveal).replace("<b>", "").replace("</b>", "")
+    back = client.post(address(seat, 4), {"leaving": "reveal"}, **HTMX)
+    assert back["HX-Redirect"] == reverse("work", args=[seat.token])
+    assert not Turn.objects.exists()
+    assert not Answer.objects.exists()
+    assert not Draft.objects.exists()
+
+
+def test_a_wrong_answer_is_explained_and_an_invalid_one_refused(client, seats):
+    seat = seats()[0]
+    wrong = client.post(address(seat, 1), {"turn": "try-1", "typed": "bicycle"}, **HTMX)
+    assert 'data-finding="too_short"' in text_of(wrong)
+    bad = client.post(address(seat, 1), {"turn": "try-1", "typed": "lorry"}, **HTMX)
+    assert bad.status_code == 422
+
+
+def test_all_arms_see_the_same_sentences(client, seats):
+    one, other = seats(shots=[0, 2])
+    pages = [try_out.page(seat, number) for seat in (one, other) for number in (1, 2, 3)]
+    assert one.scenario.shots != other.scenario.shots
+    shown = [(page.card, page.question, page.example.context) for page in pages]
+    assert shown[:3] == shown[3:]
+
+
+@pytest.mark.parametrize("kind", one_in(3, factories.KINDS))
+def test_the_sentences_show_nothing_of_the_task(seats, kind):
+    seat = seats(kind=kind)[0]
+    card = seat.scenario.task.card
+    tried = try_out.page(seat, 1).card
+    assert not {label.name for label in card.labels} & {label.name for label in tried.labels}
+    assert card.instructions not in (tried.instructions, tried.description)
+
+
+def test_it_is_closed_after_the_first_example(client, seats):
+    seat = seats()[0]
+    training_step.begin(seat.token)
+    assert client.get(address(seat, 1))["Location"] == reverse("work", args=[seat.token])
+    post = client.post(address(seat, 1), {"turn": "try-1", "typed": "red bicycle"})
+    assert post.status_code == 302
+
+
+@pytest.mark.parametrize("card", [{"no_answer": True}, {"no_answer": False}, {"labels": LABELS}])
+def test_every_sentence_is_answerable_in_every_language(researcher, card):
+    """A translated sentence may be cut into other tokens than what is to be marked in it."""
+    study = factories.make_study(researcher, factories.make_task(**card))
+    seat = factories.join(study)
+    for language, _name in settings.LANGUAGES:
+        with translation.override(language):
+            for number in (1, 2, 3):
+                page = try_out.page(seat, number)
+                labels = [label.name for label in page.card.labels]
+                for gold in page.example.gold:
+                    assert gold in labels or is_reachable(
+                        gold, page.example.context, None, page.card.granularity
+                    ), f"{language}: {gold}"

@@ -1,0 +1,64 @@
+"""The whole way of a participation: what is to come, how long it takes, what it will earn."""
+
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+
+from annotation.participation.state import turn_page
+from annotation.participation.way import Way
+from tests import factories
+
+
+def test_before_five_answers_the_studys_estimate_is_used():
+    way = Way(4, 630, worked=500, on_examples=4, estimated=3600, hourly_rate=Decimal(12))
+    assert way.seconds_left == pytest.approx(3600 * 626 / 630)
+    assert way.expected_pay == Decimal("13.59")  # (500 s + 3577 s) at 12 an hour
+
+
+def test_from_five_answers_on_the_annotators_pace_is_used():
+    way = Way(30, 630, worked=400, on_examples=300, estimated=3600, hourly_rate=Decimal(12))
+    assert (way.seconds_left, way.minutes_left) == (6000, 100)
+    assert way.expected_pay == Decimal("21.33")
+
+
+def test_expected_pay_never_exceeds_the_cap():
+    way = Way(30, 630, 400, 300, 3600, hourly_rate=Decimal(12), max_paid_seconds=3600)
+    assert way.expected_pay == Decimal("12.00")
+
+
+def test_minutes_left_is_at_least_one_until_the_end():
+    assert Way(99, 100, on_examples=99).minutes_left == 1
+    assert Way(100, 100, on_examples=99).minutes_left == 0
+
+
+def test_without_an_estimate_nothing_is_expected():
+    assert (Way(0, 10).minutes_left, Way(0, 10, estimated=60).expected_pay) == (None, None)
+
+
+def test_a_break_is_suggested_every_fifty_examples_but_the_last():
+    proposed = [n for n in range(206) if Way(n, 205).is_milestone]
+    assert proposed == [50, 100, 150]
+
+
+def test_progress_of_a_turn_counts_both_steps(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    seat = factories.seat(study.scenarios.get())
+    ways = []
+    for _answered in range(3):
+        ahead = turn_page(seat, seat.latest_turn()).ahead
+        ways.append((ahead.answered, ahead.total))
+        factories.work_through(seat, limit=1)
+        seat.refresh_from_db()
+    # Twice at a reveal; then in the annotation step, where the next question is shown at once.
+    assert ways == [(0, 6), (1, 6), (2, 6)]
+
+
+def test_the_page_shows_time_left_and_expected_pay(client, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], estimated_minutes=45, hourly_rate=12
+    )
+    seat = factories.seat(study.scenarios.get())
+    html = client.get(reverse("work", args=[seat.token])).content.decode()
+    assert 'data-minutes-left="45"' in html
+    assert 'data-expected="9.0' in html

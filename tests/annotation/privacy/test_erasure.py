@@ -1,0 +1,256 @@
+"""Deleting a study: what is deleted and kept, permissions, and identities deleted on a date."""
+
+import io
+from datetime import date, timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import (
+    Answer,
+    AnswerSpan,
+    AuditEntry,
+    Decision,
+    Exposure,
+    Invitation,
+    Member,
+    Notice,
+    NoticeSwitch,
+    OwnAnswer,
+    Participation,
+    Role,
+    Study,
+    StudyTombstone,
+    Turn,
+)
+from annotation.notices import collecting
+from annotation.pay import ledger
+from annotation.privacy import erasure
+from annotation.privacy.withdrawal import withdraw
+from annotation.protocol import exclusion
+from annotation.recruitment import consent, expiry, identities
+from annotation.study import comments, lifecycle, team
+from tests import factories
+
+
+@pytest.fixture
+def study(researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=2, hourly_rate=0
+    )
+    for _ in range(2):
+        factories.work_through(factories.seat(study.scenarios.get()))
+    exclusion.decide(study.participations.first(), False, "asleep, S1 100", researcher)
+    return study
+
+
+def closed(study):
+    lifecycle.change_status(study, "close")
+    return study
+
+
+def erase(client, study, typed=None):
+    address = reverse("study_erase", args=[study.name])
+    return client.post(address, {"typed": study.name if typed is None else typed})
+
+
+def test_a_deleted_study_leaves_a_tombstone_and_no_answer(ada, study, researcher):
+    closed(study)
+    turns, answers = Turn.objects.count(), Answer.objects.count()
+    exposures = Exposure.objects.count()
+    reply = erase(ada, study)
+    assert reply.status_code == 302
+    for model in (Turn, Answer, AnswerSpan):
+        assert not model.objects.exists()
+    tombstone = StudyTombstone.objects.get()
+    assert (tombstone.turns_erased, tombstone.answers_erased) == (turns, answers)
+    assert tombstone.participations == {"completed": 2}
+    assert tombstone.manifest_hash == study.manifest_hash
+    assert tombstone.by == researcher
+    assert Study.objects.get(pk=study.pk).manifest  # the frozen design is kept
+    assert Exposure.objects.count() == exposures == 2  # still prevents a second participation
+    assert Decision.objects.get().reason == "withdrawn"
+    page = ada.get(reply.url).content.decode()
+    assert study.name in page
+    assert study.manifest_hash in page
+    for name in ("study", "report", "human_performance", "export_zip", "retention"):
+        assert ada.get(reverse(name, args=[study.name])).status_code == 404
+    assert study.title not in ada.get(reverse("studies")).content.decode()
+    key = factories.bearer(researcher, "read")
+    assert ada.get(f"/api/v1/studies/{study.name}/", headers=key).status_code == 404
+
+
+def test_related_rows_are_erased_or_named_on_the_page(ada, researcher):
+    """Own answers, decisions without an answer, invitations, notices; comments and the log stay."""
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=3, hourly_rate=0,
+        own_questions="age, before, number: How old are you?",
+    )  # fmt: skip
+    told, silent, withdrew = (factories.join(study) for _ in range(3))
+    for seat in (told, silent, withdrew):
+        consent.record(seat, agree=True)
+    OwnAnswer.objects.create(participation=told, moment="before", question="age", answer="31")
+    example = study.tasks.get().test_split.examples.first()
+    comments.add(study, example, "Two golds?", researcher)
+    team.invite(study, Role.ANALYST, "guest@example.org", researcher)
+    collecting.collect()
+    NoticeSwitch.objects.create(user=researcher, study=study, page_off=["quiet"])
+    expiry.free_by_hand(silent, "S1 17 so far", researcher)
+    withdraw(withdrew.token)
+    expiry.free_by_hand(told, "S1 18 so far", researcher)
+    for seat in (silent, withdrew):
+        ledger.decide(seat, False, "S1 19 so far", researcher)
+    page = ada.get(reverse("retention", args=[study.name])).content.decode()
+    logged = list(study.events.values_list("pk", flat=True))
+    assert erase(ada, closed(study)).status_code == 302
+    for model in (OwnAnswer, Invitation, Notice, NoticeSwitch):
+        assert not model.objects.exists(), model
+    assert {decision.reason for decision in Decision.objects.all()} == {"withdrawn"}
+    assert not study.events.filter(what__contains="so far").exists()
+    assert set(logged) < set(study.events.values_list("pk", flat=True))
+    assert study.comments.get().text == "Two golds?"
+    collecting.collect()
+    assert not Notice.objects.exists()
+    for kept in ("commented on examples", "the audit log", "its team", "reasons of bonuses"):
+        assert kept in page
+    for gone in ("answers to your own questions", "invitations", "notices"):
+        assert gone in page
+
+
+def test_only_a_closed_study_is_deleted_after_typing_its_name(ada, study):
+    for typed, words in (("", "Type the name"), ("other", "Type the name"), (None, "Close the")):
+        reply = erase(ada, study, typed)
+        assert reply.status_code == 422
+        assert words in reply.content.decode()
+    assert Answer.objects.exists()
+    factories.make_study(study.owner, factories.make_task(name="drafted"), status="draft")
+    draft = Study.objects.get(status="draft")
+    assert erase(ada, draft).status_code == 422
+    closed(study)
+    assert erase(ada, study, f" {study.name} ").status_code == 302
+    with pytest.raises(erasure.ErasureError, match="already"):
+        erasure.erase(study, study.name, study.owner)
+
+
+def test_unpaid_earnings_prevent_the_deletion_of_a_study(researcher, ada):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], annotators=1, base_reward=5
+    )
+    factories.work_through(factories.seat(study.scenarios.get()))
+    closed(study)
+    reply = erase(ada, study)
+    assert reply.status_code == 422
+    assert "Not everybody has been paid yet" in reply.content.decode()
+    assert Answer.objects.exists()
+    assert not StudyTombstone.objects.exists()
+
+
+def test_only_owners_delete(client, study, other_researcher):
+    closed(study)
+    Member.objects.create(study=study, user=other_researcher, role=Role.ANALYST)
+    client.force_login(other_researcher)
+    assert erase(client, study).status_code == 403
+    assert client.get(reverse("retention", args=[study.name])).status_code == 403
+    assert Answer.objects.exists()
+
+
+def test_the_database_still_guards_every_other_study(study, researcher):
+    other = factories.make_study(researcher, factories.make_task(name="other"), shots=[0])
+    factories.work_through(factories.seat(other.scenarios.get()))
+    erasure.erase(closed(study), study.name, researcher)
+    with pytest.raises(DatabaseError), transaction.atomic():
+        Answer.objects.filter(turn__participation__study=other).delete()
+    assert Answer.objects.filter(turn__participation__study=other).exists()
+
+
+def test_identities_are_deleted_after_their_date(ada, study):
+    (study_link,) = [study.personal_links.create(name="Ida Example")]
+    address = reverse("retention", args=[study.name])
+    assert ada.post(address, {"until": "soon"}).status_code == 422
+    yesterday = timezone.now().date() - timedelta(days=1)
+    assert ada.post(address, {"until": yesterday.isoformat()}).status_code == 302
+    study.refresh_from_db()
+    assert study.identities_until == yesterday
+    assert erasure.delete_due(yesterday) == []  # the day itself is not over
+    told = io.StringIO()
+    call_command("purge_identities", "--due", stdout=told)
+    assert told.getvalue() == f"{study.name}: 1 identities deleted\n"
+    study_link.refresh_from_db()
+    assert "Ida" not in study_link.name
+    study.refresh_from_db()
+    assert study.identities_until is None
+    assert erasure.delete_due(date.max) == []
+    assert Answer.objects.exists()
+    with pytest.raises(CommandError, match="Name a study, or --due"):
+        call_command("purge_identities")
+
+
+def test_a_deletion_waits_for_working_and_unpaid_annotators(study):
+    factories.make_study(study.owner, factories.make_task(name="other"))
+    erasure.keep_until(study, date(2020, 1, 1), None, study.owner)
+    scenario = study.scenarios.get()
+    lifecycle.add_seats(scenario, 1, study.owner, confirmed=True)
+    working = factories.seat(scenario)
+    ((name, what),) = erasure.delete_due(date(2020, 1, 2))
+    assert (name, what.split(":")[0]) == (study.name, "waits")
+    with pytest.raises(identities.PurgeError):
+        identities.purge(study)
+    assert Participation.objects.get(pk=working.pk).status == "working"
+    assert [event.what for event in study.events.all()][-2:][0].startswith("identities are deleted")
+
+
+def test_a_closed_study_is_deleted_after_its_date(ada, study, researcher):
+    today = timezone.now().date()
+    address = reverse("retention", args=[study.name])
+    refused = ada.post(address, {"answers_until": today.isoformat()})
+    assert refused.status_code == 422
+    assert "Choose a day to come" in refused.content.decode()
+    day = today + timedelta(days=7)
+    assert ada.post(address, {"answers_until": day.isoformat()}).status_code == 302
+    assert day.isoformat() in ada.get(address).content.decode()
+    collecting.collect()
+    notice = Notice.objects.get(user=researcher, about="retention")
+    assert notice.what == f"The study is deleted after {day}, with all answers"
+    assert erasure.delete_due(day) == []  # the day itself is not over
+    ((name, what),) = erasure.delete_due(day + timedelta(days=1))
+    assert (name, what.split(":")[0]) == (study.name, "waits")
+    assert Answer.objects.exists()
+    # Meanwhile the other day can be set: only another day that is over is refused.
+    Study.objects.filter(pk=study.pk).update(answers_until=today)
+    days = {"until": day.isoformat(), "answers_until": today.isoformat()}
+    assert ada.post(address, days).status_code == 302
+    days["answers_until"] = (today - timedelta(days=1)).isoformat()
+    assert ada.post(address, days).status_code == 422
+    Study.objects.filter(pk=study.pk).update(answers_until=day, identities_until=None)
+    closed(study)
+    number = Answer.objects.count()
+    done = erasure.delete_due(day + timedelta(days=1))
+    assert done == [(study.name, f"deleted, with {number} answers")]
+    assert not Answer.objects.exists()
+    assert StudyTombstone.objects.get().by == study.owner
+    entry = AuditEntry.objects.filter(study=study).latest("pk")
+    assert (entry.what, entry.by) == ("deleted, with all answers, as its day was over", None)
+    assert erasure.delete_due(date.max) == []
+
+
+def test_a_program_sets_the_dates_and_deletes(client, study, researcher):
+    closed(study)
+    key = factories.bearer(researcher, "read", "run", study=study)
+
+    def post(name, sent):
+        address = reverse(name, args=[study.name])
+        return client.post(address, sent, content_type="application/json", headers=key)
+
+    days = {"until": "2030-01-01", "answers_until": "2040-01-01"}
+    assert post("api_retention", days).status_code == 200
+    stored = Study.objects.get(pk=study.pk)
+    assert (stored.identities_until, stored.answers_until) == (date(2030, 1, 1), date(2040, 1, 1))
+    Study.objects.filter(pk=study.pk).update(answers_until=date(2020, 1, 1))
+    assert post("api_retention", days | {"answers_until": "2020-01-01"}).status_code == 200
+    assert post("api_retention", days | {"answers_until": "2020-01-02"}).status_code == 422
+    assert post("api_erase", {"typed": "x"}).status_code == 422
+    assert post("api_erase", {"typed": study.name}).status_code == 200
+    assert not Answer.objects.exists()

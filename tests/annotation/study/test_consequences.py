@@ -1,0 +1,151 @@
+"""Consequences of a design: shown next to its form while typing, and again before opening."""
+
+import re
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import AuditEntry, Study
+from annotation.study import consequences, minutes
+from tests import factories
+from tests.annotation.study.test_design import fields
+
+pytestmark = pytest.mark.django_db
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def task(db):
+    return factories.make_task(shots=(2, 4))
+
+
+def words(reply) -> str:
+    return " ".join(reply.content.decode().split())
+
+
+def test_seats_minutes_and_cost_are_calculated_and_not_stored(ada, task):
+    sent = fields(task, annotators="5", calculate="1")
+    page = words(ada.post(reverse("study_new"), sent, headers=HTMX))
+    assert "<b>10</b>" in page  # 5 annotators at 0 and at 2 shots
+    assert "<b>120.00 USD</b> for all seats at the cap" in page  # 12.00 an hour, one hour at most
+    assert "the budget stops at 72.00 USD" in page
+    assert "the budget covers the cap of 6 annotators at a time" in page
+    assert "paid by the completion code of their last page" in page
+    assert '<th scope="rowgroup" colspan="5">toy-places</th>' in page
+    cells = re.findall(r"<tr>(<td>.*?)</tr>", page)
+    assert [re.findall(r"<td>(.*?)</td>", cell) for cell in cells] == [
+        ["0", "4 x 6", "3", "20", "5"],
+        ["2", "6 x 6", "3", "20", "5"],
+    ]
+    assert "About 20 minutes. Pay: 12.00" in page
+    assert "<html" not in page
+    assert not Study.objects.exists()
+    # It is asked for with every word that is typed.
+    assert not AuditEntry.objects.filter(topic="design").exists()
+
+
+def test_the_page_of_a_draft_shows_its_work_and_expected_cost(ada, researcher, task):
+    draft = factories.make_study(
+        researcher, task, status="draft", shots=[0, 2], annotators=5, estimated_minutes=20,
+        hourly_rate=Decimal(12),
+    )  # fmt: skip
+    sums = consequences.for_study(draft)
+    page = words(ada.get(reverse("study", args=[draft.name])))
+    assert f"<dt>Expected cost</dt><dd>{sums.expected_cost}</dd>" in page
+    assert f"<dt>Work in all</dt><dd>{sums.hours:.1f} hours</dd>" in page
+    assert "<dt>Minutes of one seat</dt><dd>3 at most; announced: 20</dd>" in page
+
+
+def test_calculating_without_javascript_retains_what_was_typed(ada, task):
+    reply = ada.post(reverse("study_new"), fields(task, title="Typed", calculate="1"))
+    assert reply.status_code == 200
+    assert "<b>6</b>" in words(reply)
+    assert 'value="Typed"' in words(reply)
+    assert not Study.objects.exists()
+
+
+def test_a_calculation_names_only_the_fields_it_lacks(ada, task):
+    reply = ada.post(reverse("study_new"), fields(task, shots="7", calculate="1"), headers=HTMX)
+    assert '<a href="#id_shots">Shots</a>' in words(reply)
+    reply = ada.post(reverse("study_new"), fields(task, name="", calculate="1"), headers=HTMX)
+    assert "<b>6</b>" in words(reply)
+    reply = ada.post(reverse("study_new"), fields(task, name="", calculate="1"))
+    assert reply.status_code == 422
+    assert "Nothing was saved. Before it can be" in words(reply)
+
+
+def test_a_pilot_gives_the_seconds_of_an_example(ada, researcher):
+    task = factories.make_task(shots=(2,), test_size=30)
+    draft = factories.make_study(researcher, task, status="draft")
+    assert minutes.pilot(draft, task) is None
+    study = factories.make_study(researcher, task)
+    factories.work_through(factories.seat(study.scenarios.first()))
+    seconds, answers = minutes.pilot(draft, task)
+    assert answers == 30
+    assert {cell.pilot for cell in consequences.for_study(draft).cells} == {30}
+    assert {cell.seconds_each for cell in consequences.for_study(draft).cells} == {seconds}
+
+
+def test_a_pilot_of_another_researcher_is_not_used(researcher, other_researcher):
+    task = factories.make_task(shots=(2,), test_size=30)
+    study = factories.make_study(other_researcher, task)
+    factories.work_through(factories.seat(study.scenarios.first()))
+    draft = factories.make_study(researcher, task, status="draft")
+    assert minutes.pilot(draft, task) is None
+
+
+def test_the_power_of_the_planned_contrast_is_in_the_side_panel(ada, task):
+    page = words(ada.post(reverse("study_new"), fields(task, calculate="1"), headers=HTMX))
+    assert "toy-places, 0 against 2 shots, 3 people each: 80% of such studies find" in page
+    assert "Nobody&#x27;s SD on this task is known yet" in page
+    more = words(
+        ada.post(reverse("study_new"), fields(task, annotators="30", calculate="1"), headers=HTMX)
+    )
+    assert "30 people each" in more
+    alone = words(ada.post(reverse("study_new"), fields(task, shots="2", calculate="1")))
+    assert "no difference is planned" in alone
+
+
+def test_only_required_and_erroneous_sections_are_open(ada, task):
+    sections = {s.title: s for s in ada.get(reverse("study_new")).context["form"].sections()}
+    assert [title for title, section in sections.items() if section.is_open] == [
+        "What is asked",
+        "Time and pay",
+    ]
+    reply = ada.post(reverse("study_new"), fields(task, comprehension_attempts="1"))
+    sections = {s.title: s for s in reply.context["form"].sections()}
+    assert sections["Screening"].is_open
+    reply = ada.post(reverse("study_new"), fields(task, idle_limit_hours="7", calculate="1"))
+    folded = {s.title: s for s in reply.context["form"].sections()}["Further pay and idle time"]
+    assert (folded.is_open, folded.changed) == (False, ["Idle limit (hours)"])
+
+
+def test_task_choices_of_the_form_have_different_labels(ada, task):
+    form = ada.get(reverse("study_new")).context["form"]
+    labels = [choice.choice_label for name in ("tasks", "upstream_tasks") for choice in form[name]]
+    assert len(labels) == len(set(labels)) == 2
+
+
+def test_opening_confirms_the_sum_and_refuses_a_changed_one(ada, researcher, task):
+    study = factories.make_study(
+        researcher, task, status="draft", max_paid_hours="0.5", budget=Decimal("48.00")
+    )
+    address = reverse("study_status", args=[study.name])
+    page = words(ada.get(reverse("study", args=[study.name])))
+    agreed = "4 seats, 60 minutes announced for each, up to 6.00 USD for each"
+    assert agreed in page
+    assert "48.00 USD at most in all" in page
+    sent = factories.opening(study)
+    reply = ada.post(address, {"action": "open"})
+    assert (reply.status_code, "Confirm the sum" in words(reply)) == (409, True)
+    Study.objects.filter(pk=study.pk).update(budget=Decimal("480.00"))
+    reply = ada.post(address, sent)
+    assert reply.status_code == 409
+    assert "the sum has changed" in words(reply)
+    assert "480.00 USD at most in all" in words(reply)
+    study.refresh_from_db()
+    assert study.is_draft
+    assert ada.post(address, factories.opening(study)).status_code == 302
+    study.refresh_from_db()
+    assert study.status == "open"
