@@ -6,12 +6,20 @@ The other URLs of /api/v1/ are in annotation/urls_api.py.
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
+from analysis.cross_task import api as cross_task_api
+from analysis.cross_task import pages as cross_task_pages
+from analysis.documents import api as documents_api
 from analysis.documents import pages as report
+from analysis.examples import api as examples_api
 from analysis.examples import pages as examples
 from analysis.export import api, api_rows
+from analysis.export import pages as export_pages
+from analysis.figures import api as figures_api
 from analysis.figures import pages as figures
 from analysis.models import api as api_models
 from analysis.models import pages as models
+from analysis.planning import api as planning_api
+from analysis.planning import pages as planning_pages
 from analysis.scores import api as api_results
 from analysis.scores import pages as tables
 from annotation.monitoring.sample import LARGEST_EXPORT
@@ -24,21 +32,21 @@ OF_STUDY = [
     path(
         "human-performance.<str:ext>", tables.human_performance_file, name="human_performance_file"
     ),
-    path("cross-task/", tables.cross_task_page, name="cross_task"),
-    path("cross-task/<str:table>.csv", tables.cross_task_file, name="cross_task_file"),
+    path("cross-task/", cross_task_pages.cross_task_page, name="cross_task"),
+    path("cross-task/<str:table>.csv", cross_task_pages.cross_task_file, name="cross_task_file"),
     path("training/", tables.training_table, name="training_table"),
     path("training.csv", tables.training_table_file, name="training_table_file"),
     path("analysis/", tables.analysis, name="analysis"),
     path("analysis/run/", tables.analysis_run, name="analysis_run"),
-    path("analysis/<str:table>.csv", tables.table_file, name="analysis_file"),
-    path("latex/", tables.latex_page, name="latex"),
-    path("latex/<str:table>.tex", tables.table_latex, name="table_latex"),
+    path("analysis/<str:table>.csv", report.table_file, name="analysis_file"),
+    path("latex/", report.latex_page, name="latex"),
+    path("latex/<str:table>.tex", report.table_latex, name="table_latex"),
     path("figures/", figures.figures, name="figures"),
     path("figures/<str:figure>/numbers/", figures.figure_table, name="figure_table"),
     path("figures/<str:figure>/numbers.csv", figures.figure_numbers, name="figure_numbers"),
     path("figures/<str:figure>.<str:ext>", figures.figure_file, name="figure_file"),
     path("sensitivity/", tables.sensitivity, name="sensitivity"),
-    path("sensitivity.csv", tables.table_file, {"table": "sensitivity"}, name="sensitivity_file"),
+    path("sensitivity.csv", report.table_file, {"table": "sensitivity"}, name="sensitivity_file"),
     path("preregistration/", report.preregistration_page, name="preregistration"),
     path("preregistration.md", report.preregistration_file, name="preregistration_file"),
     path("report/", report.report_page, name="report"),
@@ -52,51 +60,57 @@ OF_STUDY = [
         name="sample_upload",
     ),
     path("sample.<str:ext>", report.sample_file, name="sample_file"),
-    path("release/", report.release_page, name="release"),
-    path("release/prepare/", report.release_prepare, name="release_prepare"),
-    path("release/<int:pk>/run/", report.release_run, name="release_run"),
-    path("release.zip", report.release_zip, name="release_zip"),
+    path("release/", export_pages.release_page, name="release"),
+    path("release/prepare/", export_pages.release_prepare, name="release_prepare"),
+    path("release/<int:pk>/run/", export_pages.release_run, name="release_run"),
+    path("release.zip", export_pages.release_zip, name="release_zip"),
     path("examples/", examples.examples, name="examples"),
     path("examples.csv", examples.examples_file, name="examples_file"),
     path("gold-audit/", examples.audit, name="gold_audit"),
-    path("gold-audit.csv", tables.table_file, {"table": "gold-audit"}, name="gold_audit_file"),
+    path("gold-audit.csv", report.table_file, {"table": "gold-audit"}, name="gold_audit_file"),
     path("examples/<int:pk>/", examples.example, name="example"),
     path("examples/<int:pk>/comment/", examples.comment, name="example_comment"),
     path("models/", models.study_models, name="study_models"),
     path("models/differences/", models.study_differences, name="study_differences"),
     path("models/<str:table>.csv", models.study_models_file, name="study_models_file"),
-    path("leaderboard/", tables.leaderboard_page, name="leaderboard"),
-    path("leaderboard.csv", tables.table_file, {"table": "leaderboard"}, name="leaderboard_file"),
-    path("export.zip", tables.export_zip, name="export_zip"),
+    path("leaderboard/", models.leaderboard_page, name="leaderboard"),
+    path("leaderboard.csv", report.table_file, {"table": "leaderboard"}, name="leaderboard_file"),
+    path("export.zip", export_pages.export_zip, name="export_zip"),
 ]
 API_OF_STUDY = [
-    path("human-performance/", api.HumanPerformance.as_view(), name="api_human_performance"),
-    path("analysis/", api.Findings.as_view(), name="api_analysis"),
-    path("training/", api.TrainingTable.as_view(), name="api_training"),
-    path("figures/<str:figure>/", api.FigureData.as_view(), name="api_figure"),
-    path("models/", api.HumansAndModels.as_view(), name="api_study_models"),
-    path("leaderboard/", api.Leaderboard.as_view(), name="api_leaderboard"),
+    path(
+        "human-performance/", api_results.HumanPerformance.as_view(), name="api_human_performance"
+    ),
+    path("analysis/", api_results.Findings.as_view(), name="api_analysis"),
+    path("training/", api_results.TrainingTable.as_view(), name="api_training"),
+    path("figures/<str:figure>/", figures_api.FigureData.as_view(), name="api_figure"),
+    path("models/", api_models.HumansAndModels.as_view(), name="api_study_models"),
+    path("leaderboard/", api_models.Leaderboard.as_view(), name="api_leaderboard"),
     path("answers/", api_rows.Answers.as_view(), name="api_answers"),
     path("spans/", api_rows.Spans.as_view(), name="api_spans"),
-    path("cross-task/<str:table>/", api_results.CrossTask.as_view(), name="api_cross_task"),
+    path("cross-task/<str:table>/", cross_task_api.CrossTask.as_view(), name="api_cross_task"),
     path("sensitivity/", api_results.Sensitivity.as_view(), name="api_sensitivity"),
-    path("latex/<str:table>.tex", api_results.TableLatex.as_view(), name="api_table_latex"),
-    path("examples/", api_results.Examples.as_view(), name="api_examples"),
-    path("examples/<int:pk>/comments/", api_rows.Comments.as_view(), name="api_comments"),
-    path("gold-audit/", api_results.GoldAudit.as_view(), name="api_gold_audit"),
-    path("preregistration.md", api_results.Preregistration.as_view(), name="api_preregistration"),
-    path("report.md", api_results.ReportText.as_view(), name="api_report_text"),
-    path("report/", api_results.Report.as_view(), name="api_report"),
+    path("latex/<str:table>.tex", documents_api.TableLatex.as_view(), name="api_table_latex"),
+    path("examples/", examples_api.Examples.as_view(), name="api_examples"),
+    path("examples/<int:pk>/comments/", examples_api.Comments.as_view(), name="api_comments"),
+    path("gold-audit/", examples_api.GoldAudit.as_view(), name="api_gold_audit"),
+    path("preregistration.md", documents_api.Preregistration.as_view(), name="api_preregistration"),
+    path("report.md", documents_api.ReportText.as_view(), name="api_report_text"),
+    path("report/", documents_api.Report.as_view(), name="api_report"),
     path(
-        "checklists/<str:form>.tex", api_rows.ChecklistLatex.as_view(), name="api_checklist_latex"
+        "checklists/<str:form>.tex",
+        documents_api.ChecklistLatex.as_view(),
+        name="api_checklist_latex",
     ),
-    path("checklists/<str:form>/", api_rows.ChecklistForm.as_view(), name="api_checklist"),
+    path("checklists/<str:form>/", documents_api.ChecklistForm.as_view(), name="api_checklist"),
     path(
-        "sample/", uploads.takes_files(LARGEST_EXPORT)(api_rows.Sample.as_view()), name="api_sample"
+        "sample/",
+        uploads.takes_files(LARGEST_EXPORT)(documents_api.Sample.as_view()),
+        name="api_sample",
     ),
-    path("export.zip", api_results.ExportZip.as_view(), name="api_export_zip"),
-    path("release/", api_results.Release.as_view(), name="api_release"),
-    path("release.zip", api_results.ReleaseZip.as_view(), name="api_release_zip"),
+    path("export.zip", api.ExportZip.as_view(), name="api_export_zip"),
+    path("release/", api.Release.as_view(), name="api_release"),
+    path("release.zip", api.ReleaseZip.as_view(), name="api_release_zip"),
 ]
 # Below models/NAME/.
 OF_MODEL = [
@@ -119,11 +133,11 @@ API_OF_MODEL = [
 API = [
     path("studies/<str:name>/", include(API_OF_STUDY)),
     path("", api.Index.as_view(), name="api_index"),
-    path("compare/", api_results.SeveralStudies.as_view(), name="api_compare"),
-    path("planner/", api_results.Planner.as_view(), name="api_planner"),
+    path("compare/", figures_api.SeveralStudies.as_view(), name="api_compare"),
+    path("planner/", planning_api.Planner.as_view(), name="api_planner"),
     path(
         "models/",
-        uploads.takes_files(uploads.MAX_BYTES)(api.ModelScores.as_view()),
+        uploads.takes_files(uploads.MAX_BYTES)(api_models.ModelScores.as_view()),
         name="api_models",
     ),
     path("models/<str:name>/", include(API_OF_MODEL)),
@@ -133,7 +147,7 @@ urlpatterns = [
     path("compare/", figures.compare_page, name="compare"),
     path("compare/designs.csv", figures.compare_design, name="compare_design"),
     path("compare/studies.<str:ext>", figures.compare_file, name="compare_file"),
-    path("planner/", tables.plan, name="planner"),
+    path("planner/", planning_pages.plan, name="planner"),
     path("models/", models.models, name="models"),
     path("models.csv", models.models_file, name="models_file"),
     path("models/uploads/<int:pk>/", models.model_upload, name="model_upload"),

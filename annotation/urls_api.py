@@ -2,19 +2,22 @@
 
 from django.urls import path
 
+from annotation.audit import api as audit_api
 from annotation.library import datasets_api as datasets
 from annotation.library import tasks_api as tasks
 from annotation.monitoring import api as annotators
 from annotation.monitoring import decisions
+from annotation.notices import api as notices_api
 from annotation.participation import api as participants
 from annotation.participation import api_joining as joining
 from annotation.payout import api as money
 from annotation.privacy import pages as retention
 from annotation.prolific import api as platforms
+from annotation.recruitment import api as recruitment_api
 from annotation.recruitment import pages as lists
+from annotation.simulation import api as simulation_api
 from annotation.study import api as studies
-from annotation.study import api_running as running
-from annotation.study import lifecycle
+from annotation.study import lifecycle, team_api
 from annotation.web import jobs
 from annotation.web.views import twin
 from tasks import gym_uploads, uploads
@@ -55,18 +58,18 @@ urlpatterns = [
     path(STUDY + "archive/", studies.Archive.as_view(is_archived=True), name="api_archive"),
     path(STUDY + "unarchive/", studies.Archive.as_view(is_archived=False), name="api_unarchive"),
     path(STUDY + "clone/", studies.Clone.as_view(), name="api_clone"),
-    path(STUDY + "simulate/", studies.Simulate.as_view(), name="api_simulate"),
-    path(STUDY + "progress/", running.Progress.as_view(), name="api_progress"),
-    path(STUDY + "scenarios/", running.Scenarios.as_view(), name="api_scenarios"),
-    path(STUDY + "events/", running.Events.as_view(), name="api_events"),
+    path(STUDY + "simulate/", simulation_api.Simulate.as_view(), name="api_simulate"),
+    path(STUDY + "progress/", annotators.Progress.as_view(), name="api_progress"),
+    path(STUDY + "scenarios/", annotators.Scenarios.as_view(), name="api_scenarios"),
+    path(STUDY + "events/", audit_api.Events.as_view(), name="api_events"),
     path(STUDY + "seats/", twin(lists.Seats).as_view(), name="api_seats"),
     path(STUDY + "retention/", twin(retention.Retention).as_view(), name="api_retention"),
     path(STUDY + "erase/", twin(retention.Erase).as_view(), name="api_erase"),
     path(STUDY + "budget/", twin(lists.Budget).as_view(), name="api_budget"),
-    path(STUDY + "switches/", running.Switches.as_view(), name="api_switches"),
-    path(STUDY + "lists/", running.Lists.as_view(), name="api_lists"),
-    path(STUDY + "team/", running.Team.as_view(), name="api_team"),
-    path(STUDY + "links/", running.Links.as_view(), name="api_links"),
+    path(STUDY + "switches/", recruitment_api.Switches.as_view(), name="api_switches"),
+    path(STUDY + "lists/", recruitment_api.Lists.as_view(), name="api_lists"),
+    path(STUDY + "team/", team_api.Team.as_view(), name="api_team"),
+    path(STUDY + "links/", recruitment_api.Links.as_view(), name="api_links"),
     path(STUDY + "panels/", platforms.Panels.as_view(), name="api_panels"),
     path(STUDY + "prolific/", platforms.Prolific.as_view(), name="api_prolific"),
     path(STUDY + "prolific/costs/", platforms.ProlificCosts.as_view(), name="api_prolific_costs"),
@@ -100,9 +103,9 @@ urlpatterns = [
     path(ONE + "review/", twin(decisions.Review).as_view(), name="api_review"),
     path(STUDY + "decisions/", annotators.Decisions.as_view(), name="api_decisions"),
     path(STUDY + "behaviour/", annotators.Behaviour.as_view(), name="api_behaviour"),
-    path(STUDY + "webhooks/", running.Webhooks.as_view(), name="api_webhooks"),
-    path(WEBHOOK, running.OneWebhook.as_view(), name="api_webhook"),
-    path(WEBHOOK + "deliveries/", running.Deliveries.as_view(), name="api_deliveries"),
+    path(STUDY + "webhooks/", notices_api.Webhooks.as_view(), name="api_webhooks"),
+    path(WEBHOOK, notices_api.OneWebhook.as_view(), name="api_webhook"),
+    path(WEBHOOK + "deliveries/", notices_api.Deliveries.as_view(), name="api_deliveries"),
     path("tasks/", files(tasks.Tasks.as_view()), name="api_tasks"),
     path("tasks/datasets/", files(datasets.Datasets.as_view()), name="api_datasets"),
     path(

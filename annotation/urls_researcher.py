@@ -8,6 +8,7 @@ from annotation.audit import pages as audit
 from annotation.library import dataset_import, gym_import, task_import
 from annotation.library import tasks as task_pages
 from annotation.monitoring import annotator_pages as annotators
+from annotation.monitoring import pages as monitoring_pages
 from annotation.notices import pages as notices
 from annotation.participation import preview
 from annotation.payout import pages as pay
@@ -15,7 +16,7 @@ from annotation.privacy import pages as retention
 from annotation.prolific import pages as platforms
 from annotation.recruitment import links_pages as links
 from annotation.recruitment import pages as lists
-from annotation.study import life
+from annotation.simulation import pages as simulation_pages
 from annotation.study import pages as studies
 from annotation.study import team_pages as team
 
@@ -26,8 +27,8 @@ TASK = "tasks/<str:name>/<int:version>/"
 UPLOAD = "tasks/import/<uuid:pk>/"
 
 urlpatterns = [
-    path("", studies.home, name="home"),
-    path("studies/", studies.studies, name="studies"),
+    path("", monitoring_pages.home, name="home"),
+    path("studies/", monitoring_pages.studies, name="studies"),
     path("invitation/<str:token>/", accounts.invitation, name="invitation"),
     path("tokens/", tokens.tokens, name="tokens"),
     path("tokens/<int:pk>/revoke/", tokens.token_revoke, name="token_revoke"),
@@ -39,20 +40,20 @@ urlpatterns = [
     ),
     path("first-study/", first_study.first_study, name="first_study"),
     path("new-study/", studies.study_new, name="study_new"),
-    path(STUDY, studies.study, name="study"),
+    path(STUDY, monitoring_pages.study, name="study"),
     path(STUDY + "edit/", studies.study_edit, name="study_edit"),
-    path(STUDY + "clone/", life.clone, name="study_clone"),
-    path(STUDY + "archive/", life.archive, {"is_archived": True}, name="study_archive"),
-    path(STUDY + "unarchive/", life.archive, {"is_archived": False}, name="study_unarchive"),
-    path(STUDY + "delete/", life.delete, name="study_delete"),
-    path(STUDY + "robots/", life.robots, name="robots"),
-    path(STUDY + "robots/<int:pk>/run/", life.robots_run, name="robots_run"),
-    path(STUDY + "recruit/", studies.recruit, name="recruit"),
-    path(STUDY + "people/", studies.people, name="people"),
+    path(STUDY + "clone/", studies.clone, name="study_clone"),
+    path(STUDY + "archive/", studies.archive, {"is_archived": True}, name="study_archive"),
+    path(STUDY + "unarchive/", studies.archive, {"is_archived": False}, name="study_unarchive"),
+    path(STUDY + "delete/", studies.delete, name="study_delete"),
+    path(STUDY + "robots/", simulation_pages.robots, name="robots"),
+    path(STUDY + "robots/<int:pk>/run/", simulation_pages.robots_run, name="robots_run"),
+    path(STUDY + "recruit/", monitoring_pages.recruit, name="recruit"),
+    path(STUDY + "people/", monitoring_pages.people, name="people"),
     path(STUDY + "people/decide/", annotators.decide_together, name="people_decide"),
     path(STUDY + "design/", studies.study_design, name="study_design"),
-    path(STUDY + "progress/", studies.study_progress, name="study_progress"),
-    path(STUDY + "status/", studies.study_status, name="study_status"),
+    path(STUDY + "progress/", monitoring_pages.study_progress, name="study_progress"),
+    path(STUDY + "status/", monitoring_pages.study_status, name="study_status"),
     path(
         STUDY + "preview/<int:scenario>/<str:step>/<int:position>/",
         preview.scenario_preview,

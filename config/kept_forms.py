@@ -24,6 +24,7 @@ from django.views.csrf import csrf_failure as django_csrf_failure
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
+from annotation.recruitment import visitors
 from annotation.web import access
 from config import users
 from config.addresses import is_of_researchers, page_above
@@ -203,7 +204,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def _not_sent(request: HttpRequest, reason: str) -> HttpResponse:
     """Django's response with our template, for annotators in the language of the study."""
-    with access.in_study_language(access.language_of(request)):
+    with access.in_study_language(visitors.language_of(request)):
         return django_csrf_failure(request, reason)
 
 

@@ -1,29 +1,49 @@
 """The researcher's documents: preregistration, report and release bundle."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import FileResponse, Http404, HttpResponse
-from django.http.response import HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from analysis.documents import blocks, checklists, front, preregistration, report, results, wording
+from analysis.documents import (
+    blocks,
+    checklists,
+    front,
+    paper_tables,
+    preregistration,
+    report,
+    results,
+    wording,
+)
 from analysis.documents.checklists import short_form
-from analysis.export import bundle_job, publishing
-from analysis.scores.forms import ASKED, AnswersForm, BundleForm, SampleForm
-from analysis.scores.pages import reading
+from analysis.documents.forms import ASKED, AnswersForm, SampleForm
+from analysis.examples import gold_audit
+from analysis.models import leaderboard
+from analysis.scores import (
+    findings,
+    findings_columns,
+    performance,
+)
+from analysis.scores import sensitivity as rules
+from analysis.scores.attrition import ADMISSION, ATTRITION
+from analysis.scores.columns import TableRows
+from analysis.scores.pages import FORMATS, chosen_kind, csv_file, of_kind, reading
 from annotation.models import Study
 from annotation.monitoring import report_answers
 from annotation.monitoring.sample import ExportError, about_export, drop_export, store_export
-from annotation.web.access import ResearcherRequest, scores_of, study_of
+from annotation.protocol.blinding import scores_of
+from annotation.web.access import ResearcherRequest, study_of
 from annotation.web.fields import is_shown_again
 from annotation.web.rights import right_to
+from tasks.columns import Column
 from tasks.downloads import download
-from tasks.polling import go_to, poll
+from tasks.polling import poll
 
 MARKDOWN = "text/markdown; charset=utf-8"
 TYPES = {
@@ -217,64 +237,45 @@ def _opened(request: ResearcherRequest, name: str) -> Study:
     return study
 
 
-@reading
-def release_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """The bundle: not prepared, in preparation, or ready; and whether the study has changed."""
-    return _release(request, _opened(request, name))
+def _finding(name: str, study: Study, kind: str) -> Sequence[findings.Finding]:
+    return findings.tables(study, kind, name)[name]
 
 
-def _release(
-    request: ResearcherRequest, study: Study, sent: BundleForm | None = None
-) -> HttpResponse:
-    job = bundle_job.job_of(study)
-    rounding = bundle_job.rounding_of(job) if job else ""
-    form = sent or BundleForm(initial={"round_times": rounding})
-    answers = dict(study.report_answers.values_list("item", "text"))
-    context: dict[str, object] = {
-        "study": study, "job": job, "form": form, "missing": front.missing(study, answers),
-        "unanswered": sum(not answers.get(name) for name in short_form.FIELDS),
-    }  # fmt: skip
-    archive = bundle_job.archive_of(job)
-    if job is not None and archive is not None:
-        context |= {
-            "size": archive.stat().st_size,
-            "created_at": bundle_job.created_at(job),
-            "is_current": bundle_job.is_current(study, job),
-            "times": publishing.UNITS[rounding] if rounding else "",
-        }
-    return render(request, "export/release.html", context, status=422 if sent else 200)
-
-
-@login_required
-@require_POST
-def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Start to make the bundle, unless it is being made or is current."""
-    study = _opened(request, name)
-    form = BundleForm(request.POST)
-    if not form.is_valid():
-        return _release(request, study, form)
-    bundle_job.prepare(study, request.user, form.cleaned_data["round_times"])
-    return redirect("release", study.name)
-
-
-@login_required
-@require_POST
-def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    """Run a part of that job; if it was deleted meanwhile, the page shows the current state."""
-    study = _opened(request, name)
-    address = reverse("release", args=[study.name])
-    job = bundle_job.job_of(study)
-    if job is None or job.pk != pk:
-        return go_to(request, address)
-    return poll(request, job, address)
+# Name of a table -> its columns, and its rows of one kind.
+TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
+    **{name: (findings_columns.COLUMNS[name], partial(_finding, name)) for name in findings.TABLES},
+    **{table.name: (table.columns, table.rows) for table in (ATTRITION, ADMISSION)},
+    "sensitivity": (rules.COLUMNS, rules.table),
+    "leaderboard": (leaderboard.COLUMNS, leaderboard.rows),
+    "gold-audit": (gold_audit.COLUMNS, gold_audit.rows),
+}
 
 
 @reading
-def release_zip(request: ResearcherRequest, name: str) -> HttpResponseBase:
-    """The finished bundle; without one, redirect to the page that prepares it."""
-    study = _opened(request, name)
-    archive = bundle_job.archive_of(bundle_job.job_of(study))
-    if archive is None:
-        return redirect("release", study.name)
-    filename = f"{study.name}-release.zip"
-    return FileResponse(archive.open("rb"), as_attachment=True, filename=filename)
+def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
+    """One of these tables as CSV, with all digits."""
+    study = scores_of(request, name)
+    kind = chosen_kind(request, performance.kinds(study))
+    if table not in TABLES:
+        raise Http404
+    shown, rows = TABLES[table]
+    return csv_file(f"{study.name}-{table}", shown, rows(study, kind), kind)
+
+
+@reading
+def latex_page(request: HttpRequest, name: str) -> HttpResponse:
+    """Every table of the study as LaTeX, to copy or to download; computes nothing."""
+    study, _kind, context = of_kind(request, name)
+    titles = {"titles": paper_tables.titles(study)}
+    return render(request, "scores/latex.html", context | titles)
+
+
+@reading
+def table_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
+    """One of these tables as LaTeX."""
+    study = scores_of(request, name)
+    if table not in paper_tables.titles(study):
+        raise Http404
+    kind = chosen_kind(request, performance.kinds(study))
+    text = paper_tables.latex(study, kind, table)
+    return download(text, f"{study.name}-{table}.tex", FORMATS["tex"][1])

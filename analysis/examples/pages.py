@@ -7,13 +7,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from analysis.examples import difficulty, gold_audit
+from analysis.examples.forms import CommentForm
 from analysis.examples.one_page import ExamplePage
 from analysis.scores import performance
-from analysis.scores.forms import CommentForm
 from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
 from annotation.models import Study
+from annotation.protocol.blinding import scores_of
 from annotation.study import comments
-from annotation.web.access import ResearcherRequest, scores_of
+from annotation.web.access import ResearcherRequest
 from annotation.web.rights import right_to
 from tasks import columns, listing
 from tasks.models import Example, Split, Task

@@ -8,42 +8,23 @@ test scores, those of the annotation step are null until the study is closed.
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from analysis.documents import checklists
-from analysis.documents.checklists import FORMS
-from analysis.documents.checklists.short_form import Form, Reply
-from analysis.examples.pages import example_of
-from analysis.scores.forms import CommentForm
 from annotation.models import (
     JUDGED_STEPS,
     REVEALED,
     AnswerSpan,
-    ExampleComment,
-    GoldOpinion,
     Kind,
     Scenario,
     Step,
-    Study,
     Turn,
 )
-from annotation.monitoring.sample import ExportError, drop_export, store_export
 from annotation.protocol import blinding
-from annotation.study import comments
-from annotation.web.access import scores_of, study_of
-from annotation.web.form_bodies import Texts, as_form_data
-from annotation.web.paging import RowsView, page_of, small_list
-from annotation.web.problems import Conflict, Unprocessable
-from annotation.web.rights import right_to
-from annotation.web.views import ApiView, StudyTwin, Twin, tagged
+from annotation.web.access import study_of
+from annotation.web.form_bodies import Texts
+from annotation.web.paging import RowsView
 from tasks.columns import Column
-from tasks.downloads import download
-from tasks.models import Example
 from tasks.spans import QUESTION
 
 OF_TURN = {
@@ -197,136 +178,5 @@ class Spans(RowsView):
 
 # The API of checklists and the table of the sample.
 
-FORM = OpenApiParameter("form", str, "path", enum=list(FORMS))
-DRAFT = "The study is a draft: its checklists are made when it is open."
-
-
-def _form(request: Request, name: str, form: str) -> Form:
-    study = scores_of(request, name)
-    if study.is_draft:
-        raise Http404(DRAFT)
-    filled = checklists.form_of(study, form)
-    if filled is None:
-        raise Http404(f"There is no such form; known: {', '.join(FORMS)}.")
-    return filled
-
-
-class ChecklistForm(ApiView):
-    class FormShape(serializers.Serializer):
-        """A checklist in the order of its form."""
-
-        class ItemShape(serializers.Serializer):
-            number = serializers.CharField()
-            title = serializers.CharField(help_text="in our own words")
-            reply = serializers.ChoiceField(
-                [str(reply) for reply in Reply], help_text="the kind of answer of the form"
-            )
-            answer = serializers.CharField(help_text="status: Yes, Partial, No, Unknown or N/A")
-            evidence = serializers.CharField(allow_blank=True)
-
-        form = serializers.CharField()
-        title = serializers.CharField()
-        source = serializers.CharField()
-        items = ItemShape(many=True)
-
-    @extend_schema(
-        parameters=[FORM], responses=FormShape, summary="A checklist of a venue, filled in"
-    )
-    def get(self, request: Request, name: str, form: str) -> Response:
-        return tagged(request, checklists.as_record(_form(request, name, form)))
-
-
-class ChecklistLatex(ApiView):
-    @extend_schema(
-        parameters=[FORM], responses={(200, "application/x-tex"): str}, summary="The same in LaTeX"
-    )
-    def get(self, request: Request, name: str, form: str) -> HttpResponse:
-        text = checklists.as_latex(_form(request, name, form))
-        return download(text, f"{name}-{form}.tex", "application/x-tex; charset=utf-8")
-
-
-class Sample(StudyTwin):
-    """The table of the sample; POST creates the part from a demographic export."""
-
-    page = "sample_upload"
-    summary = "Make the table of the sample of Prolific's demographic export, or delete it"
-    more_fields: ClassVar = {
-        "action": serializers.ChoiceField(["read", "remove"], default="read", required=False),
-        "csv": serializers.CharField(
-            required=False, help_text="the whole CSV; it is read once and not stored"
-        ),
-    }
-    faults: ClassVar = {ExportError: "csv"}
-
-    @extend_schema(responses=OpenApiTypes.OBJECT, summary="The table of the sample")
-    def get(self, request: Request, name: str) -> Response:
-        return tagged(request, checklists.sample_record(scores_of(request, name)))
-
-    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Study:
-        study = scores_of(request, names["name"], right_to(self.page))
-        if study.is_draft:
-            raise Conflict("The study is a draft: it has no sample yet.")
-        return study
-
-    def form(self, about: Study, sent: dict[str, Any]) -> None:
-        action = sent.get("action", "read")
-        if action not in ("read", "remove"):
-            raise Unprocessable({"action": ["Write read or remove."]})
-        if action == "read" and not (isinstance(sent.get("csv"), str) and sent["csv"]):
-            raise Unprocessable({"csv": ["Write the CSV as a text."]})
-
-    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        if sent.get("action") == "remove":
-            drop_export(about, request.user)
-            return {"done": "The table of the demographic export was deleted."}
-        people = store_export(about, sent["csv"], request.user)
-        return {"done": f"Read: {people} in the analysis. The file was not stored."}
-
 
 # The API of a team's comments on an example of its study.
-
-FIELDS: dict[str, serializers.Field] = {
-    "text": serializers.CharField(),
-    "gold": serializers.ChoiceField(
-        ["", *GoldOpinion.values], help_text="what it says of the gold, if anything"
-    ),
-    "by": serializers.CharField(help_text="user name"),
-    "at": serializers.DateTimeField(help_text="UTC"),
-}
-
-
-def as_record(comment: ExampleComment) -> dict[str, Any]:
-    """One comment as JSON."""
-    return {
-        "text": comment.text,
-        "gold": comment.gold,
-        "by": comment.by.get_username(),
-        "at": comment.at,
-    }
-
-
-class Comments(Twin):
-    page, form_class = "example_comment", CommentForm
-    summary = "Comment on an example, for the team of the study"
-    success = 201
-
-    @extend_schema(
-        summary="The comments on an example, oldest first",
-        operation_id="comments_list",
-        responses=page_of("Comment", FIELDS),
-    )
-    def get(self, request: Request, name: str, pk: int) -> Response:
-        study = scores_of(request, name)
-        return small_list(map(as_record, comments.on(study, example_of(study, pk))))
-
-    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> tuple[Study, Example]:
-        study = scores_of(request, names["name"], right_to(self.page))
-        return study, example_of(study, names["pk"])
-
-    def form(self, about: Any, sent: dict[str, Any]) -> CommentForm:
-        return CommentForm(as_form_data(sent))
-
-    def do(self, about: tuple[Study, Example], sent: dict[str, Any], request: Request) -> Any:
-        study, example = about
-        comments.add(study, example, sent["text"], request.user, sent["gold"])
-        return {"done": "The comment is stored."}

@@ -6,7 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from analysis.export.columns import COLUMNS, type_of
+from analysis.export.columns import COLUMNS
+from analysis.scores.columns import type_of
 
 # Type -> its name in pandas; Int64 allows missing values.
 IN_PANDAS = {"integer": "Int64", "number": "float64", "datetime": "datetime64", "string": "string"}

@@ -17,7 +17,8 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from analysis.documents import front
-from analysis.export.columns import COLUMNS, type_of
+from analysis.export.columns import COLUMNS
+from analysis.scores.columns import type_of
 from annotation.models import AuditEntry, Status, Study, Topic
 from tasks.csv_files import moment, write_csv
 

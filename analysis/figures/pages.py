@@ -12,7 +12,8 @@ from analysis.scores import columns, performance
 from analysis.scores.markup import PaperTable, as_latex
 from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading, results_of
 from annotation.models import Kind, Study
-from annotation.web.access import ResearcherRequest, scores_of
+from annotation.protocol.blinding import scores_of
+from annotation.web.access import ResearcherRequest
 from tasks.columns import cells, on_page
 from tasks.downloads import download
 

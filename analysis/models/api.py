@@ -11,11 +11,18 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from analysis.models import differences, leaderboard, model_runs, models_columns
 from analysis.models import models as model_tables
-from analysis.models import models_columns
+from analysis.models.forms import UploadForm
+from analysis.scores import (
+    metrics,
+    performance,
+)
+from analysis.scores.api import Rows, rows_schema
 from analysis.scores.columns import as_records
-from analysis.scores.forms import UploadForm
 from annotation.library.tasks_api import JobBegun
+from annotation.models import Kind
+from annotation.protocol.blinding import scores_of
 from annotation.study import design_file
 from annotation.web import jobs
 from annotation.web.access import own_model
@@ -202,3 +209,77 @@ class Predictions(RowsView):
         model = get_object_or_404(LanguageModel, name=names["name"])
         rows = Prediction.objects.filter(file__in=PredictionFile.objects.filter(model=model))
         return rows.select_related("file__model", "file__task", "example")
+
+
+class ModelScores(UploadModels):
+    @extend_schema(
+        responses=rows_schema("ModelScore", models_columns.MODEL),
+        summary="Scores of every uploaded model",
+    )
+    def get(self, request: Request) -> Response:
+        rows = model_tables.model_rows(PredictionFile.objects.all())
+        return Response(as_records(models_columns.MODEL, rows))
+
+
+class HumansAndModels(ApiView):
+    class Comparison(serializers.Serializer):
+        """Rows as in the CSVs of the page; scores under the card's metric, scale 0 to 1."""
+
+        kind = serializers.ChoiceField(Kind.choices)
+        scores = Rows(help_text="by task; sd_over says what the SD is over, n and of count these")
+        aggregates = Rows(help_text="means over the study's tasks")
+        differences = Rows(help_text="humans minus model on the same examples")
+        metrics = Rows(
+            help_text="annotators of that kind and models under every metric of the design"
+        )
+        effort = Rows(
+            help_text="minutes and cost per answer, of people and of models in their seat"
+        )
+
+    @extend_schema(
+        responses=Comparison(many=True), summary="Humans, uploaded models and published figures"
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = scores_of(request, name)
+        replies = []
+        for kind in performance.kinds(study):
+            tables = model_tables.tables(study, kind)
+            pairings = as_records(models_columns.DIFFERENCES, differences.differences(study, kind))
+            replies.append(
+                {
+                    "kind": kind,
+                    "scores": as_records(models_columns.SCORES, model_tables.score_rows(tables)),
+                    "aggregates": as_records(
+                        models_columns.AGGREGATES, model_tables.aggregate_rows(tables)
+                    ),
+                    "differences": [{"kind": kind} | pairing for pairing in pairings],
+                    "effort": as_records(model_runs.EFFORT, model_runs.efforts(study)),
+                    "metrics": as_records(
+                        metrics.COLUMNS,
+                        [row for row in metrics.rows(study) if row.who in (kind, metrics.MODEL)],
+                    ),
+                }
+            )
+        return Response(replies)
+
+
+class Leaderboard(ApiView):
+    class BoardsOfKind(serializers.Serializer):
+        """Rows as in the CSV; means and SDs under the card's metric, scale 0 to 1."""
+
+        kind = serializers.ChoiceField(Kind.choices)
+        entries = Rows()
+        left_out = serializers.ListField(
+            child=serializers.CharField(), help_text="models that lack splits, and which"
+        )
+
+    @extend_schema(responses=BoardsOfKind(many=True), summary="The leaderboard, all kinds")
+    def get(self, request: Request, name: str) -> Response:
+        study = scores_of(request, name)
+        replies = []
+        for kind in performance.kinds(study):
+            boards = leaderboard.boards(study, kind)
+            rows = as_records(leaderboard.COLUMNS, leaderboard.cells(boards))
+            left_out = [f"{b.heading}: {words}" for b in boards for words in b.left_out]
+            replies.append({"kind": kind, "entries": rows, "left_out": left_out})
+        return Response(replies)

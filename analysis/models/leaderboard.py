@@ -14,15 +14,14 @@ from functools import partial
 from typing import Any
 
 from analysis.heavy import pd
-from analysis.models.model_runs import FileScore, Place, mean_of, splits, training_files
+from analysis.models.model_runs import FileScore, Place, mean_of, splits
 from analysis.models.models import WHO
-from analysis.models.models_columns import SD0, SD1
 from analysis.scores import frames, means
-from analysis.scores.columns import SCORE, between
+from analysis.scores.columns import SCORE, SD0, SD1, between
 from analysis.scores.performance import performance
 from analysis.scores.published import human_table4, machine_tables5_6, name_of
 from analysis.scores.scores import Score, aggregate
-from analysis.scores.test_sets import S1
+from analysis.scores.test_sets import S1, training_files
 from annotation.models import Kind, Study
 from tasks.columns import NOTHING, Column
 from tasks.models import LanguageModel, PredictionFile, Task

@@ -7,8 +7,8 @@ alternative golds as one set.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -148,19 +148,6 @@ def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, 
 def mean_of(scores: Sequence[FileScore], of: int) -> Score:
     """The Score over the files of a model; `of` is the possible number of files."""
     return over([own.value for own in scores], of, [own.remark for own in scores])
-
-
-def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
-    """(key of the task version, shots) -> the number of splits on which a model can be trained.
-
-    At zero shots nothing is trained: one run.
-    """
-    files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
-    counts = Counter(
-        (task, shots) for task, shots in files.values_list("task_id", "shots") if shots is not None
-    )
-    counts.update((task.pk, 0) for task in tasks)
-    return counts
 
 
 # Models that took a seat in a study: their scores over training splits, and their effort. A model

@@ -26,13 +26,13 @@ from analysis.models.model_runs import (
     runs,
     splits,
     splits_as_one_set,
-    training_files,
 )
 from analysis.scores import frames, test_sets
 from analysis.scores.frames import covariances
 from analysis.scores.performance import FAMILY_NAMES, PerformanceTable, performance
 from analysis.scores.published import human_table4, machine_tables5_6, name_of
 from analysis.scores.scores import Aggregate, Score, aggregate, over
+from analysis.scores.test_sets import training_files
 from annotation.models import Kind, Study
 from annotation.study import compared_files
 from tasks.cards import FAMILIES

@@ -6,14 +6,10 @@ from operator import attrgetter
 from typing import Any
 
 from analysis.models.differences import Difference
-from analysis.scores.columns import SCORE, signed_points
+from analysis.scores.columns import RECIPE, SCORE, SD0, SD1, signed_points
 from analysis.scores.tested import equivalence_columns, error_columns, interval_columns, p_columns
 from analysis.stats.two_way import RUNS
 from tasks.columns import Column, points, two_digits
-
-SD1 = "sample standard deviation (ddof 1), x 100; empty for a single one"
-SD0 = "population standard deviation (ddof 0), x 100"
-RECIPE = "recipe string: every choice that affects the number"
 
 STATED = {
     "numbering": "which training files the numbers of its splits mean: published, rechained",

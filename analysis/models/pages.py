@@ -12,13 +12,20 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from analysis.models import differences, model_runs, models_columns
+from analysis.models import differences, leaderboard, model_runs, models_columns
 from analysis.models import models as model_tables
-from analysis.scores import columns, metrics, performance, published
-from analysis.scores.forms import UploadForm
+from analysis.models.forms import UploadForm
+from analysis.models.leaderboard import Board
+from analysis.scores import (
+    columns,
+    metrics,
+    performance,
+    published,
+)
 from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
 from annotation.models import Kind
-from annotation.web.access import ResearcherRequest, own_model, predictions_job_of, scores_of
+from annotation.protocol.blinding import scores_of
+from annotation.web.access import ResearcherRequest, own_model, predictions_job_of
 from tasks import listing, teams, uploads
 from tasks.columns import Column, cells, on_page
 from tasks.downloads import download
@@ -294,3 +301,29 @@ def _chosen(
     if chosen is None:
         raise Http404
     return chosen
+
+
+@reading
+def leaderboard_page(request: ResearcherRequest, name: str) -> HttpResponse:
+    study, kind, context = of_kind(request, name)
+    boards = leaderboard.boards(study, kind)
+    context |= {
+        "boards": [_shown(board, number) for number, board in enumerate(boards)],
+        "not_compared": published.not_compared(study.tasks.all()),
+    }
+    return render(request, "models/leaderboard.html", context)
+
+
+def _shown(board: Board, number: int) -> dict[str, Any]:
+    shown = leaderboard.of_board(board)
+    groups = [
+        (words, list(zip(entries, cells(shown, entries), strict=True)))
+        for words, entries in board.groups
+    ]
+    return {
+        "shown": board,
+        "columns": shown,
+        "groups": groups,
+        "width": len(shown) + 1,
+        "anchor": f"leaderboard-{number}",
+    }

@@ -15,6 +15,8 @@ from annotation.models import Study
 from tasks.columns import NOTHING, Column, cells, in_files, on_page, points
 from tasks.csv_files import csv_text
 
+# The rows of a table, of annotators of one kind.
+TableRows = Callable[[Study, str], Sequence[Any]]
 SCORE = "score x 100"  # the unit of scores under the metric of a task's card
 FEW = "†"  # after an interval of fewer than ten annotators
 ASSUMES = (
@@ -176,3 +178,65 @@ def cell(value: Any) -> Any:
     if value is None:
         return ""
     return number(value) if isinstance(value, float) else value
+
+
+SD1 = "sample standard deviation (ddof 1), x 100; empty for a single one"
+
+
+SD0 = "population standard deviation (ddof 0), x 100"
+
+
+RECIPE = "recipe string: every choice that affects the number"
+
+
+# The type of a column by its name: integers, other numbers and times; all others are texts.
+INTEGERS = {
+    "task_version", "shots", "split", "position", "in_analysis", "start", "end", "n", "training_n",
+    "too_fast", "longest_run", "blurs", "pastes", "checks", "checks_passed", "arrival", "outcome",
+    "cents", "entries", "of", "nested", "in_shots", "not_in_shots", "test_examples", "contexts",
+    "from_shots", "to_shots", "n_from", "n_to", "splits",
+    "seats", "arrived", "declined", "consented", "trained", "qualified", "completed", "analysed",
+    "at_work", "screened_out", "returned", "expired", "refused", "withdrawn", "rejected",
+    "withdrawn_cents", "by_platform", "late_seats", "by_program", "score_seen", "compared",
+    "answers",
+    "respondents", "unanimous", "against_gold", "annotators", "new_people", "base_people",
+    "replicate", "retries", "seed", "input_tokens", "output_tokens", "invalid", "refusals",
+    "in_family", "number", "began_from", "completed_from", "began_to", "completed_to",
+}  # fmt: skip
+
+
+NUMBERS = {
+    "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",
+    "sd_examples", "training_s1", "modal_share", "longest_absence", "mean", "sd_ddof1", "sd_ddof0",
+    "set_mean", "set_sd_ddof1", "set_sd_ddof0", "set_ceiling", "split_sd_ddof1", "split_sd_ddof0",
+    "floor_random",
+    "floor_frequent", "baseline", "ceiling",
+    "worked_seconds", "waited_seconds", "published_mean", "published_spread",
+    "pairwise_s1", "alpha_nominal", "alpha_jaccard", "alpha_masi", "alpha_s1", "individuals",
+    "majority", "low_95", "high_95", "t_low_95", "t_high_95", "se", "df", "difference", "hedges_g",
+    "p",
+    "margin", "p_equivalence", "low_90", "high_90", "smallest_margin", "welch_p", "permutation_p",
+    "smallest_p", "people_se", "people_df", "p_holm", "sd_between_annotators",
+    "sd_between_contexts", "sd_rest", "leave_one_out", "best", "worst", "right", "right_models",
+    "item_rest", "human_mean",
+    "model_mean", "se_clustered", "p_sign_flip", "elapsed_seconds", "per_active_hour",
+    "per_elapsed_hour", "median_active_seconds", "median_elapsed_seconds", "total_active_seconds",
+    "total_elapsed_seconds", "new", "base", "new_sd", "base_sd", "gain", "boot_low_95",
+    "boot_high_95",
+    "difference_low_95", "difference_high_95", "value", "temperature", "cost_usd",
+    "share_from", "share_to", "p_fisher", "trimmed", "lee_low", "lee_high",
+}  # fmt: skip
+
+
+TIMES = {"shown_at", "submitted_at", "at"}
+
+
+def type_of(column: str, file: str = "") -> str:
+    """integer, number, datetime or string; `refused` is a count in flow.csv, else a sentence."""
+    if column == "refused" and file != "flow.csv":
+        return "string"
+    if column in INTEGERS:
+        return "integer"
+    if column in NUMBERS:
+        return "number"
+    return "datetime" if column in TIMES else "string"

@@ -15,12 +15,11 @@ from dataclasses import dataclass, replace
 from django.core.cache import caches
 
 from analysis.heavy import np
-from analysis.models.model_runs import training_files
-from analysis.models.models_columns import RECIPE, SD0, SD1
 from analysis.scores import test_sets
-from analysis.scores.columns import ASSUMES, assuming, between
+from analysis.scores.columns import ASSUMES, RECIPE, SD0, SD1, assuming, between
 from analysis.scores.findings import state
 from analysis.scores.scores import Score, over
+from analysis.scores.test_sets import training_files
 from analysis.stats import two_way
 from annotation.models import Kind, Study
 from annotation.study import compared_files

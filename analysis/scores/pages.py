@@ -1,33 +1,23 @@
 """The researcher's pages of tables, and the downloads behind them."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from analysis.cross_task import cross_task, upstream
-from analysis.documents import paper_tables
-from analysis.examples import gold_audit
-from analysis.export import files
-from analysis.models import leaderboard
-from analysis.models.leaderboard import Board
-from analysis.planning import planned_power, planner
 from analysis.scores import (
     attrition,
     columns,
     findings,
     findings_columns,
-    forms,
     frames,
     marks,
     performance,
-    published,
     rendering,
     training,
 )
@@ -35,11 +25,12 @@ from analysis.scores import sensitivity as rules
 from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.stats import two_way
 from annotation.models import Study
-from annotation.web.access import ResearcherRequest, scores_of, study_of
+from annotation.protocol.blinding import scores_of
+from annotation.web.access import study_of
 from annotation.web.rights import right_to
 from tasks import columns as table_columns
-from tasks.columns import Column, cells, on_page
-from tasks.downloads import download, saved_as
+from tasks.columns import Column
+from tasks.downloads import download
 from tasks.polling import poll
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
@@ -162,157 +153,13 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     return redirect(address) if job is None else poll(request, job, address)
 
 
-def _finding(name: str, study: Study, kind: str) -> Sequence[findings.Finding]:
-    return findings.tables(study, kind, name)[name]
-
-
-Rows = Callable[[Study, str], Sequence[Any]]
-# Name of a table -> its columns, and its rows of one kind.
-TABLES: dict[str, tuple[Sequence[Column], Rows]] = {
-    **{name: (findings_columns.COLUMNS[name], partial(_finding, name)) for name in findings.TABLES},
-    **{table.name: (table.columns, table.rows) for table in (ATTRITION, ADMISSION)},
-    "sensitivity": (rules.COLUMNS, rules.table),
-    "leaderboard": (leaderboard.COLUMNS, leaderboard.rows),
-    "gold-audit": (gold_audit.COLUMNS, gold_audit.rows),
-}
-
-
-@reading
-def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
-    """One of these tables as CSV, with all digits."""
-    study = scores_of(request, name)
-    kind = chosen_kind(request, performance.kinds(study))
-    if table not in TABLES:
-        raise Http404
-    shown, rows = TABLES[table]
-    return csv_file(f"{study.name}-{table}", shown, rows(study, kind), kind)
-
-
-@reading
-def latex_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Every table of the study as LaTeX, to copy or to download; computes nothing."""
-    study, _kind, context = of_kind(request, name)
-    titles = {"titles": paper_tables.titles(study)}
-    return render(request, "scores/latex.html", context | titles)
-
-
-@reading
-def table_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
-    """One of these tables as LaTeX."""
-    study = scores_of(request, name)
-    if table not in paper_tables.titles(study):
-        raise Http404
-    kind = chosen_kind(request, performance.kinds(study))
-    text = paper_tables.latex(study, kind, table)
-    return download(text, f"{study.name}-{table}.tex", FORMATS["tex"][1])
-
-
-@reading
-def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
-    """All CSVs with verify.py, streamed while they are generated."""
-    return zip_of(scores_of(request, name))
-
-
-def zip_of(study: Study) -> StreamingHttpResponse:
-    """The export of a study as NAME.zip."""
-    return StreamingHttpResponse(
-        files.stream_export(study),
-        content_type="application/zip",
-        headers=saved_as(f"{study.name}.zip"),
-    )
-
-
 # The leaderboard of a study's tasks: page and CSV; JSON is in api.py.
-
-
-@reading
-def leaderboard_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    study, kind, context = of_kind(request, name)
-    boards = leaderboard.boards(study, kind)
-    context |= {
-        "boards": [_shown(board, number) for number, board in enumerate(boards)],
-        "not_compared": published.not_compared(study.tasks.all()),
-    }
-    return render(request, "models/leaderboard.html", context)
-
-
-def _shown(board: Board, number: int) -> dict[str, Any]:
-    shown = leaderboard.of_board(board)
-    groups = [
-        (words, list(zip(entries, cells(shown, entries), strict=True)))
-        for words, entries in board.groups
-    ]
-    return {
-        "shown": board,
-        "columns": shown,
-        "groups": groups,
-        "width": len(shown) + 1,
-        "anchor": f"leaderboard-{number}",
-    }
 
 
 # Results of a cross-task study: gains of its arms, and its upstream training.
 
 
-@reading
-def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Gains with their intervals, the models of the paper, and the manipulation check."""
-    study, kind, context = of_kind(request, name)
-    tables = {name: table.page(study, kind) for name, table in upstream.OF_ARMS.items()}
-    published = cross_task.published()
-    context |= {
-        "tables": tables,
-        "sentences": list(cross_task.sentences(cross_task.gains(study, kind))),
-        "question": cross_task.QUESTION,
-        "published": {
-            "columns": on_page(cross_task.PUBLISHED),
-            "cells": cells(cross_task.PUBLISHED, published),
-        },
-    }
-    return render(request, "cross_task/cross_task.html", context)
-
-
-@reading
-def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
-    """One of these tables as CSV, of every kind, with all digits."""
-    study = scores_of(request, name)
-    if table not in upstream.OF_ARMS:
-        raise Http404
-    shown = upstream.OF_ARMS[table]
-    every = [row for kind in performance.kinds(study) for row in shown.rows(study, kind)]
-    every = list(dict.fromkeys(every))  # published rows appear once
-    return csv_file(f"{study.name}-{table}", shown.columns, every, "")
-
-
 # The planner, and the sensitivity of the results to inclusion.
-
-
-@reading
-def plan(request: HttpRequest) -> HttpResponse:
-    """The annotators and examples that a wanted interval needs. Stores nothing."""
-    sources = planner.sources(request.user)
-    form = forms.PlannerForm(request.GET, sources=sources)
-    stated = forms.StatedGainForm(request.GET)
-    context = {"form": form, "stated": stated, "has_studies": len(sources) > 1}
-    if form.is_valid():
-        wanted = form.cleaned_data
-        cells = planner.known(request.user, wanted["source"])
-        shown = planner.columns(wanted)
-        context |= {
-            "source": dict(sources)[wanted["source"]],
-            "sentences": planner.sentences(wanted),
-            "columns": shown,
-            "cells": table_columns.cells(shown, [planner.plan(cell, wanted) for cell in cells]),
-        }
-    if stated.is_valid():
-        gain = stated.cleaned_data
-        shown = planned_power.columns(gain)
-        context |= {
-            "formula": planned_power.FORMULA,
-            "gain_columns": shown,
-            "gain_cells": table_columns.cells(shown, planned_power.plan(gain)),
-        }
-    return render(request, "planning/planner.html", context)
 
 
 @reading

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from functools import partial
 from operator import itemgetter
 
-from analysis.models.models_columns import RECIPE
 from analysis.scores import findings, marks, markup, means
-from analysis.scores.columns import ASSUMES, assuming, between
+from analysis.scores.columns import ASSUMES, RECIPE, assuming, between
 from analysis.scores.markup import PaperTable, markdown
 from analysis.scores.performance import PerformanceTable
 from analysis.scores.test_sets import S1

@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from analysis.heavy import pd
 from annotation.models import Answer, AnswerSpan, Step, Study
 from tasks.metrics import METRICS, Answers, SetScore, over_test_set
-from tasks.models import Prediction, PredictionFile, PredictionFileQuerySet, Task
+from tasks.models import Prediction, PredictionFile, PredictionFileQuerySet, Split, Task
 
 S1 = "S1"
 
@@ -239,3 +239,16 @@ def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:
     """
     spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
     return spans.exclude(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)
+
+
+def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
+    """(key of the task version, shots) -> the number of splits on which a model can be trained.
+
+    At zero shots nothing is trained: one run.
+    """
+    files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
+    counts = Counter(
+        (task, shots) for task, shots in files.values_list("task_id", "shots") if shots is not None
+    )
+    counts.update((task.pk, 0) for task in tasks)
+    return counts

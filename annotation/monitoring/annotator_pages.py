@@ -19,13 +19,13 @@ from annotation.models import (
     Turn,
 )
 from annotation.monitoring import decisions, flags, participants
+from annotation.monitoring.pages import people_page
 from annotation.participation.reveal import reveal_page
 from annotation.participation.state import own_data_file
 from annotation.pay import ledger
 from annotation.prolific import review as prolific_review
 from annotation.protocol import attention_checks, blinding, exclusion
 from annotation.recruitment.registry import current_exit
-from annotation.study.pages import people_page
 from annotation.web.access import ResearcherRequest, annotator_of, signed_in, study_of
 from annotation.web.fields import PageForm, by_key
 from annotation.web.posts import page

@@ -9,14 +9,39 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.models import ORDERS, Decision, Kind, Participation, Status, Step
-from annotation.monitoring import decisions, flags
+from annotation.models import (
+    ORDERS,
+    Decision,
+    Kind,
+    Participation,
+    Status,
+    Step,
+)
+from annotation.monitoring import decisions, flags, progress
 from annotation.protocol import blinding
 from annotation.web.access import annotator_of, study_of
-from annotation.web.paging import RowsView
+from annotation.web.paging import RowsView, documented, page_of, small_list
 from annotation.web.problems import Unprocessable
 from annotation.web.views import ApiView, PostTwin, tagged
 from tasks.columns import Column
+
+SCENARIOS = [
+    Column("id", meaning="number of the scenario", get=lambda row: row.scenario.pk),
+    Column("task", meaning="name of the task", get=lambda row: row.scenario.task.name),
+    Column("task_version", meaning="its version", get=lambda row: row.scenario.task.version),
+    Column("shots", meaning="number of shots", get=lambda row: row.scenario.shots),
+    Column(
+        "split",
+        meaning="number of the training split; null at zero shots",
+        get=lambda row: row.scenario.split_number,
+    ),
+    Column("arm", meaning="of a cross-task study, else empty", get=lambda row: row.scenario.arm),
+    Column("seats", meaning="seats of people"),
+    Column("completed", meaning="seats of people who completed and are in the analysis"),
+    Column("working", meaning="seats of people who have begun and not ended"),
+    Column("free", meaning="seats that a person can take"),
+    Column("simulated", meaning="seats taken by simulated annotators"),
+]
 
 COLUMNS = [
     Column("pseudonym", meaning="of the annotator in this study"),
@@ -176,3 +201,49 @@ class Behaviour(ApiView):
         study = study_of(request, name, "read")
         rows = flags.ranked(study, flags.sentences(study))
         return Response([{"pseudonym": p.pseudonym, "flags": raised} for p, raised in rows])
+
+
+class Scenarios(ApiView):
+    """The seats of each scenario, as one page."""
+
+    @extend_schema(
+        summary="The scenarios of a study, with their seats",
+        operation_id="scenarios_list",
+        responses=page_of(
+            "Scenarios",
+            documented(
+                SCENARIOS,
+                dict.fromkeys(
+                    ("id", "task_version", "shots", "split", "seats", "completed", "working",
+                     "free", "simulated"),
+                    serializers.IntegerField,
+                ),
+            ),
+        ),
+    )  # fmt: skip
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "see")
+        rows = progress.for_study(study).seats
+        return small_list({c.name: c.value(row) for c in SCENARIOS} for row in rows)
+
+
+class Progress(ApiView):
+    class ProgressShape(serializers.Serializer):
+        """What a polling client needs; with its ETag the reply is 304 while nothing changes."""
+
+        status = serializers.CharField()
+        seats = serializers.IntegerField(help_text="of people, all scenarios")
+        completed = serializers.IntegerField()
+        time_left = serializers.CharField(help_text="work left, in words")
+
+    @extend_schema(responses=ProgressShape, summary="How far a study is")
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "see")
+        now = progress.for_study(study)
+        shown = {
+            "status": study.status,
+            "seats": now.all_seats,
+            "completed": now.completed,
+            "time_left": now.time_left,
+        }
+        return tagged(request, shown)

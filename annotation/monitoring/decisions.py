@@ -20,11 +20,10 @@ from annotation.prolific.errors import ProlificError
 from annotation.protocol import blinding, exclusion, qualification
 from annotation.recruitment import expiry
 from annotation.web.access import annotator_of
-from annotation.web.fields import PageForm, PressedField, YesNoField
+from annotation.web.fields import NO_REASON, PageForm, PressedField, YesNoField
 from annotation.web.posts import AnnotatorPost, StudyPost
 from annotation.web.rights import right_to
 
-NO_REASON = "Give a reason: it is stored with the decision."
 STORED = "The decision is stored with its reason."
 
 

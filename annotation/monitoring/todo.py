@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.utils.timezone import localtime
 
-from annotation.models import Kind, Qualification, Study, StudyStatus
+from annotation.models import Kind, Study, StudyStatus
 from annotation.monitoring.progress import Progress
 from annotation.pay import budget, ledger
 from annotation.web.wording import in_words
@@ -193,20 +193,3 @@ def _due(progress: Progress) -> Iterator[Need]:
     if flagged.people:
         who = "1 person" if flagged.people == 1 else f"{flagged.people} people"
         yield Need("flags", f"{who} flagged", flagged.in_words, "Flags", "behaviour")
-
-
-def in_force(study: Study) -> list[str]:
-    """Return what excludes people now, by the design or later settings; [] if nothing does."""
-    sentences = [str(rule) for rule in study.access_rules.filter(ended_at=None)]
-    if not study.open_link_on:
-        sentences.append("the open link is off: only personal links and platforms lead here")
-    if study.computer_only:
-        sentences.append("computers only, no phones")
-    if study.comprehension_questions.strip():
-        attempts = study.comprehension_attempts
-        sentences.append(f"questions about the instructions, right within {attempts} attempts")
-    if study.qualification != Qualification.NONE:
-        threshold = study.qualification_threshold
-        told = "" if threshold is None else f" ({threshold:g})"
-        sentences.append(f"after the training step: {study.get_qualification_display()}{told}")
-    return sentences

@@ -39,7 +39,7 @@ from annotation.protocol import (
     training_step,
 )
 from annotation.recruitment import consent as consent_step
-from annotation.recruitment import refusals, registry, seats
+from annotation.recruitment import refusals, registry, seats, visitors
 from annotation.recruitment.doors import NotAdmitted
 from annotation.web import access, problems
 from annotation.web.authentication import HoldsParticipation, ParticipationToken, PerParticipation
@@ -118,7 +118,7 @@ def holder(request: Request) -> Participation:
     Raises AuthenticationFailed.
     """
     try:
-        return access.participation_of(str(request.auth))
+        return visitors.participation_of(str(request.auth))
     except Http404:
         raise AuthenticationFailed(NOBODY) from None
 

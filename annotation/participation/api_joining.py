@@ -19,7 +19,7 @@ from annotation.participation import api_bodies as bodies
 from annotation.participation.api import Spoken, Unfit, holding, read
 from annotation.participation.landing import landing_page
 from annotation.protocol import channels
-from annotation.recruitment import refusals, start_limit
+from annotation.recruitment import refusals, start_limit, visitors
 from annotation.recruitment.doors import door_at
 from annotation.recruitment.links import ModelDoor, OpenLink, Seated, SimulatedLink
 from annotation.web import access
@@ -94,7 +94,7 @@ class Join(Spoken):
         )
 
 
-def by_own_link(request: Request, code: str, ticket: str = "") -> access.Arrival:
+def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arrival:
     """Return the arrival by a link that Handful gave out; 404 for an unknown link.
 
     A platform's link needs a platform id, which programs are not asked for: it raises
@@ -104,12 +104,12 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> access.Arrival
     if door is not None and not isinstance(door, OpenLink):
         channels.check(Channel.API, door.kind, door.study)
         raise Unfit({"code": ["This link is a platform's: people arrive by it on its page alone."]})
-    return access.arrival(request._request, code, ticket)
+    return visitors.arrival(request._request, code, ticket)
 
 
 def _for_researcher(
-    request: Request, arrival: access.Arrival, kind: str, sent: dict[str, Any]
-) -> tuple[access.Arrival, Seated | None]:
+    request: Request, arrival: visitors.Arrival, kind: str, sent: dict[str, Any]
+) -> tuple[visitors.Arrival, Seated | None]:
     """Return the arrival of a simulated annotator or model, joined with a researcher's token.
 
     Raises NotAuthenticated, PermissionDenied, Unfit, and Http404 for another researcher's study.
@@ -125,14 +125,14 @@ def _for_researcher(
     if kind == Kind.SIMULATED:
         code = study.simulated_link_code
         ticket = sent.get("arrival", "")
-        return access.Arrival(visitor, SimulatedLink(study), code, ticket), None
+        return visitors.Arrival(visitor, SimulatedLink(study), code, ticket), None
     model = Seated(
         scenario=_scenario(study, sent["scenario"]),
         replicate=sent.get("replicate", 1),
         **{"revision": ""} | sent["model"],
     )
     door = ModelDoor(model.scenario, model.identity)
-    return access.Arrival(visitor, door, study.link_code), model
+    return visitors.Arrival(visitor, door, study.link_code), model
 
 
 def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
@@ -146,7 +146,7 @@ def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
     return scenario
 
 
-def _seated(arrival: access.Arrival) -> Participation:
+def _seated(arrival: visitors.Arrival) -> Participation:
     """Seat the arrival, or return its ended participation. Raises RecruitmentError."""
     try:
         return arrival.start(in_browser=False)

@@ -26,10 +26,9 @@ from annotation.participation.state import (
 from annotation.participation.turn import TurnPage
 from annotation.protocol import comprehension, own_questions, training_step, upstream_step
 from annotation.protocol.training_review import Mistake
-from annotation.recruitment import refusals
+from annotation.recruitment import refusals, visitors
 from annotation.recruitment.doors import Exit
 from annotation.study import gates
-from annotation.web import access
 from tasks.answers.number import written
 from tasks.cards import Card, Help
 from tasks.spans import GivenAnswer
@@ -44,7 +43,7 @@ STEPS = (
 
 def state_of(participation: Participation, turn: Turn | None = None) -> dict[str, Any]:
     """Return the state of the participation; `turn` is its latest, if loaded. Writes nothing."""
-    access.speak_to(participation)
+    visitors.speak_to(participation)
     about = {
         "participation": participation.pseudonym,
         "kind": participation.kind,
@@ -66,7 +65,7 @@ def record_of(participation: Participation) -> dict[str, Any]:
 
     It contains nothing beyond earlier replies, so that a program can continue after a crash.
     """
-    access.speak_to(participation)
+    visitors.speak_to(participation)
     scenario = participation.scenario
     turns = participation.turns.filter(answer__isnull=False).order_by("pk")
     answered: list[dict[str, Any]] = []

@@ -12,8 +12,8 @@ from annotation.models import Kind, Participation, Study
 from annotation.pay import promises
 from annotation.recruitment import refusals
 from annotation.recruitment.links import COOKIE_AGE
+from annotation.recruitment.visitors import Arrival
 from annotation.study import cross_task, minutes
-from annotation.web.access import Arrival
 from tasks.answer_keys import ANSWERS
 from tasks.cards import Card
 

@@ -44,7 +44,7 @@ from annotation.protocol import (
     upstream_step,
 )
 from annotation.recruitment import consent as consent_step
-from annotation.recruitment import refusals, registry, seats, start_limit
+from annotation.recruitment import refusals, registry, seats, start_limit, visitors
 from annotation.recruitment.doors import Exit, NotAdmitted
 from annotation.web import access
 from annotation.web.fields import PageForm, by_key
@@ -71,7 +71,7 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
                     context = {"reason": refused}
                     return render(request, "participation/not_admitted.html", context, status=403)
                 except (Http404, Participation.DoesNotExist, Turn.DoesNotExist):
-                    translation.activate(access.language_of(request))
+                    translation.activate(visitors.language_of(request))
                     return render(request, "participation/nothing_here.html", status=404)
 
         return never_cache(vary_on_headers("HX-Request")(guarded))
@@ -82,13 +82,13 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
 @worker_page("GET")
 def landing(request: access.PageRequest, code: str) -> HttpResponse:
     """Show topic, duration and pay; Start, or why there is no seat."""
-    arrival = access.arrival(request, code)
+    arrival = visitors.arrival(request, code)
     return _landing(request, arrival, arrival.begun())
 
 
 def _landing(
     request: access.PageRequest,
-    arrival: access.Arrival,
+    arrival: visitors.Arrival,
     begun: Participation | None = None,
     refused: str = "",
     status: int = 200,
@@ -100,7 +100,7 @@ def _landing(
 @worker_page("POST")
 def start(request: access.PageRequest, code: str) -> HttpResponse:
     """Take a seat, or show why there is none."""
-    arrival = access.arrival(request, code, request.POST.get("arrival", ""))
+    arrival = visitors.arrival(request, code, request.POST.get("arrival", ""))
     try:
         participation = arrival.start()
     except refusals.RecruitmentError as refusal:
@@ -117,13 +117,13 @@ def start(request: access.PageRequest, code: str) -> HttpResponse:
 @worker_page("POST")
 def refused(request: access.PageRequest, code: str) -> HttpResponse:
     """Count a refusal by the landing page by its reason, once for each browser."""
-    arrival = access.arrival(request, code, request.POST.get("arrival", ""))
+    arrival = visitors.arrival(request, code, request.POST.get("arrival", ""))
     response = HttpResponse(status=204)
     count_refusal(request, arrival, response)
     return response
 
 
-def _busy(request: access.PageRequest, arrival: access.Arrival) -> HttpResponse:
+def _busy(request: access.PageRequest, arrival: visitors.Arrival) -> HttpResponse:
     """Show that too many start at once; the page keeps its Start button."""
     response = _landing(request, arrival, refused="busy", status=429)
     response["Retry-After"] = str(start_limit.WINDOW)
@@ -133,7 +133,7 @@ def _busy(request: access.PageRequest, arrival: access.Arrival) -> HttpResponse:
 @worker_page("GET")
 def work(request: access.PageRequest, token: str) -> HttpResponse:
     """Show the state of the participation: consent, instructions, question, reveal or end."""
-    return _state(request, access.participation_of(token))
+    return _state(request, visitors.participation_of(token))
 
 
 @worker_page("POST")
@@ -141,12 +141,12 @@ def consent(request: access.PageRequest, token: str) -> HttpResponse:
     """Store consent, or delete the participation."""
     form = ConsentForm(request.POST)
     if not form.is_valid():
-        participation = access.participation_of(token)
+        participation = visitors.participation_of(token)
         return _state(request, participation, error=gettext("Please choose yes or no."), status=422)
     if form.cleaned_data["agree"] == "yes":
-        consent_step.record(access.participation_of(token), agree=True)
+        consent_step.record(visitors.participation_of(token), agree=True)
         return redirect("work", token)
-    language = access.language_of(request)
+    language = visitors.language_of(request)
     told = {} if language == settings.LANGUAGE_CODE else {"language": language}
     try:
         way_out = registry.decline(token)
@@ -176,13 +176,13 @@ def declined(request: access.PageRequest) -> HttpResponse:
 @worker_page("POST")
 def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
     """Check one attempt at the comprehension questions."""
-    participation = access.participation_of(token)
+    participation = visitors.participation_of(token)
     if not comprehension.is_open(participation):
         return redirect("work", token)
     form = ComprehensionForm(participation.study, request.POST)
     if form.is_valid():
         form.mark(comprehension.answer(token, form.cleaned_data))
-        participation = access.participation_of(token)
+        participation = visitors.participation_of(token)
     if form.is_valid() or participation.status != Status.WORKING:
         return redirect(f"{reverse('work', args=[token])}#begin")
     return _state(request, participation, form, error=form.sentence(), status=422)
@@ -219,7 +219,7 @@ def draft(request: access.PageRequest, token: str) -> HttpResponse:
 @worker_page("POST")
 def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
     """Store the answers to the questions at the end."""
-    participation = access.participation_of(token)
+    participation = visitors.participation_of(token)
     form = exit_form(participation, request.POST)
     if form is None:  # already answered
         return redirect("work", token)
@@ -234,7 +234,7 @@ def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
 @worker_page("POST")
 def own(request: access.PageRequest, token: str) -> HttpResponse:
     """Store the answers to the custom questions before the instructions."""
-    participation = access.participation_of(token)
+    participation = visitors.participation_of(token)
     form = OwnForm(own_questions.asked(participation, OwnAnswer.Moment.BEFORE), request.POST)
     if not form.is_valid():
         return _state(request, participation, form, status=422)
@@ -245,7 +245,7 @@ def own(request: access.PageRequest, token: str) -> HttpResponse:
 @worker_page("POST")
 def resume(request: access.PageRequest, token: str) -> HttpResponse:
     """Resume after the seat has expired, if one is free."""
-    participation = access.participation_of(token)
+    participation = visitors.participation_of(token)
     try:
         seats.resume(participation)
     except refusals.RecruitmentError as refusal:
@@ -256,7 +256,7 @@ def resume(request: access.PageRequest, token: str) -> HttpResponse:
 @worker_page("GET", "POST")
 def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
     """GET asks for confirmation; POST erases the answers."""
-    participation = access.participation_of(token)
+    participation = visitors.participation_of(token)
     if request.method == "POST":
         withdrawal.withdraw(token)
         return redirect("work", token)
@@ -268,13 +268,13 @@ def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
 @worker_page("GET")
 def own_data(request: access.PageRequest, token: str) -> HttpResponse:
     """Download the data stored about this annotator's work."""
-    return own_data_file(access.participation_of(token))
+    return own_data_file(visitors.participation_of(token))
 
 
 @worker_page("GET", "POST")
 def try_tool(request: access.PageRequest, token: str, number: int) -> HttpResponse:
     """Show an invented sentence; POST shows whether the answer is right, and stores nothing."""
-    participation = access.participation_of(token)
+    participation = visitors.participation_of(token)
     page = try_out.page(participation, number) if try_out.is_offered(participation) else None
     if page is None:
         address = reverse("work", args=[token])
@@ -289,7 +289,7 @@ def try_tool(request: access.PageRequest, token: str, number: int) -> HttpRespon
 
 @worker_page("POST")
 def begin(request: access.PageRequest, token: str) -> HttpResponse:
-    participation = access.participation_of(token)
+    participation = visitors.participation_of(token)
     try:
         training_step.begin(token)
     except answering.Conflict as conflict:
@@ -303,10 +303,10 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
     try:
         participation, turn = answering.submit(token, turn_of(request.POST), request.POST)
     except answering.Conflict as conflict:
-        return _state(request, access.participation_of(token), notice=str(conflict), status=409)
+        return _state(request, visitors.participation_of(token), notice=str(conflict), status=409)
     except AnswerError as error:
         return _state(
-            request, access.participation_of(token), error=translated(error.sentence), status=422
+            request, visitors.participation_of(token), error=translated(error.sentence), status=422
         )
     return _after_post(request, participation, turn)
 
@@ -321,7 +321,7 @@ def go_on(request: access.PageRequest, token: str) -> HttpResponse:
 @worker_page("POST")
 def next_task(request: access.PageRequest, token: str) -> HttpResponse:
     """Start the next task of the study, where it allows more than one per worker."""
-    participation = access.participation_of(token)
+    participation = visitors.participation_of(token)
     worker = participation.worker
     try:
         following = seats.join(
@@ -340,7 +340,7 @@ def _after_post(
     request: access.PageRequest, participation: Participation, turn: Turn | None
 ) -> HttpResponse:
     """Return the new state: as a fragment for htmx, else by redirect, so that reload is safe."""
-    access.speak_to(participation)
+    visitors.speak_to(participation)
     if not request.htmx:
         return redirect("work", participation.token)
     shows_turn = _shows_turn(participation)

@@ -10,7 +10,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.models import PaymentBatch, Study
-from annotation.monitoring.decisions import NO_REASON
 from annotation.pay import budget, holds, ledger
 from annotation.payout import batches
 from annotation.payout import payments as payout
@@ -18,7 +17,7 @@ from annotation.prolific.errors import ProlificError
 from annotation.prolific.sync import sync
 from annotation.recruitment.registry import current_exit
 from annotation.web.access import ResearcherRequest, signed_in, study_of
-from annotation.web.fields import PageForm, RowField, row_field
+from annotation.web.fields import NO_REASON, PageForm, RowField, row_field
 from annotation.web.rights import right_to
 from annotation.web.wording import in_words
 from tasks.downloads import download

@@ -27,17 +27,11 @@ from annotation.pay import ledger, promises
 from annotation.prolific import audience
 from annotation.prolific.accounts import client_of
 from annotation.prolific.client import Client
-from annotation.prolific.drafts import (
-    CREATING,
-    LEAST_HOURLY,
-    NOT_CREATED,
-    PlanError,
-    check_currency,
-    check_pay,
-)
+from annotation.prolific.drafts import CREATING, NOT_CREATED, PlanError, check_currency, check_pay
 from annotation.prolific.errors import ProlificError
 from annotation.recruitment.doors import OUTCOMES
 from annotation.study import minutes
+from annotation.study.prolific_rewards import LEAST_HOURLY
 from tasks.clock import database_now
 
 SLOTS_PER_PLACE = 10  # paid screen-outs, after which Prolific pauses a study

@@ -14,6 +14,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
+from django.http import HttpRequest
 
 from annotation.models import (
     AuditEntry,
@@ -25,6 +26,8 @@ from annotation.models import (
     Study,
     Topic,
 )
+from annotation.protocol import blinding
+from annotation.web.access import study_of
 from tasks.clock import database_now
 
 _BY_HAND = Q(about=Decision.About.ANALYSIS, by__isnull=False)
@@ -119,3 +122,13 @@ def show(participation: Participation, by: User | None) -> None:
                 "had the score shown before a decision", Topic.PEOPLE, by=by,
                 study=participation.study, about=participation.pseudonym,
             )  # fmt: skip
+
+
+def scores_of(request: HttpRequest, name: str, right: str = "read") -> Study:
+    """Return the study if the user may read results and human test scores are not hidden.
+
+    Used for every page, file and API reply with results. Raises blinding.ScoresHidden.
+    """
+    study = study_of(request, name, right)
+    blinding.check_uncovered(study)
+    return study

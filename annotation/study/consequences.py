@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
-from annotation.models import Study
+from annotation.models import Qualification, Study
 from annotation.pay import ledger
 from annotation.study import design, minutes
 from tasks.models import Task
@@ -172,3 +172,20 @@ def _earned(study: Study, worked: int) -> int:
     """Return the earnings for completing in that many minutes, in cents."""
     by_time = ledger.for_time(study, timedelta(minutes=worked))
     return max(by_time, ledger.cents(study.base_reward), ledger.cents(study.minimum_pay))
+
+
+def in_force(study: Study) -> list[str]:
+    """Return what excludes people now, by the design or later settings; [] if nothing does."""
+    sentences = [str(rule) for rule in study.access_rules.filter(ended_at=None)]
+    if not study.open_link_on:
+        sentences.append("the open link is off: only personal links and platforms lead here")
+    if study.computer_only:
+        sentences.append("computers only, no phones")
+    if study.comprehension_questions.strip():
+        attempts = study.comprehension_attempts
+        sentences.append(f"questions about the instructions, right within {attempts} attempts")
+    if study.qualification != Qualification.NONE:
+        threshold = study.qualification_threshold
+        told = "" if threshold is None else f" ({threshold:g})"
+        sentences.append(f"after the training step: {study.get_qualification_display()}{told}")
+    return sentences

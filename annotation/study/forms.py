@@ -11,9 +11,15 @@ from django.db.models import IntegerField, Q, QuerySet
 from annotation.models import ProlificReward, Study
 from annotation.pay import promises
 from annotation.pay.amounts import AmountField
-from annotation.prolific import drafts
 from annotation.study import audience_form as audience
-from annotation.study import consequences, data_warnings, design, design_file, minutes
+from annotation.study import (
+    consequences,
+    data_warnings,
+    design,
+    design_file,
+    minutes,
+    prolific_rewards,
+)
 from annotation.study.consequences import Consequences
 from annotation.web.fields import RowsField, WholeNumberField, row_field
 from tasks.gym import catalogue
@@ -152,11 +158,11 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
             return None
         return consequences.for_design(self.instance, self.chosen_tasks())
 
-    def prolific_costs(self) -> list[drafts.Cost]:
+    def prolific_costs(self) -> list[prolific_rewards.Cost]:
         """Return the costs of each reward on Prolific, if the choice makes a difference."""
         sums = self.consequences
         cells = [(cell.seats, cell.told) for cell in sums.cells] if sums else []
-        return drafts.costs_of_design(self.instance, cells)
+        return prolific_rewards.costs_of_design(self.instance, cells)
 
     def chosen_tasks(self) -> list[Task]:
         """Return the selected tasks, by name."""

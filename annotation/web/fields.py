@@ -120,3 +120,6 @@ class RowsField(forms.ModelMultipleChoiceField):
                     params={"value": number},
                 )
         return super().clean(value)
+
+
+NO_REASON = "Give a reason: it is stored with the decision."

@@ -13,9 +13,9 @@ from django.urls import reverse
 
 from analysis.cross_task.upstream import OF_ARMS as TABLES
 from analysis.export import release
-from analysis.export.columns import type_of
 from analysis.figures import data as figure_data
 from analysis.scores import findings, findings_columns
+from analysis.scores.columns import type_of
 from annotation.models import Kind
 from tasks.models import Job
 from tests import factories

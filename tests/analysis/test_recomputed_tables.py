@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.export.columns import COLUMNS, type_of
+from analysis.export.columns import COLUMNS
+from analysis.scores.columns import type_of
 from tasks.metrics import METRICS, Answers, over_test_set
 from tests.analysis import recomputed_models as models
 from tests.analysis import recomputed_tables as tables

@@ -22,8 +22,9 @@ from django.urls import reverse
 
 from analysis.documents.checklists import FORMS
 from analysis.export import dictionary, files, release, verify
-from analysis.export.columns import COLUMNS, type_of
+from analysis.export.columns import COLUMNS
 from analysis.figures import data as figure_data
+from analysis.scores.columns import type_of
 from annotation.models import Kind, Panel, Participation, ProlificStudy, Study
 from annotation.protocol import exclusion, own_questions, training_step
 from annotation.recruitment import consent

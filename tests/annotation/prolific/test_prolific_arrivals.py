@@ -18,7 +18,7 @@ from annotation.pay import ledger
 from annotation.payout import batches
 from annotation.prolific import client as prolific_client
 from annotation.prolific import door, drafts, studies, submissions, sync
-from annotation.web import access
+from annotation.recruitment import visitors
 from tests import factories
 from tests.annotation.prolific import (
     BO,
@@ -94,7 +94,7 @@ def test_only_a_valid_ticket_of_this_study_replaces_a_signature(
     elif wrong == "changed":
         ticket = "x" + ticket
     elif wrong == "too old":
-        later = time.time() + access.TICKET_AGE + 1
+        later = time.time() + visitors.TICKET_AGE + 1
         monkeypatch.setattr(signing, "time", SimpleNamespace(time=lambda: later))
     else:
         other = factories.make_study(

@@ -1,0 +1,42 @@
+"""The page of a cross-task study."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from analysis.cross_task import cross_task, upstream
+from analysis.scores import (
+    performance,
+)
+from analysis.scores.pages import csv_file, of_kind, reading
+from annotation.protocol.blinding import scores_of
+from tasks.columns import cells, on_page
+
+
+@reading
+def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
+    """Gains with their intervals, the models of the paper, and the manipulation check."""
+    study, kind, context = of_kind(request, name)
+    tables = {name: table.page(study, kind) for name, table in upstream.OF_ARMS.items()}
+    published = cross_task.published()
+    context |= {
+        "tables": tables,
+        "sentences": list(cross_task.sentences(cross_task.gains(study, kind))),
+        "question": cross_task.QUESTION,
+        "published": {
+            "columns": on_page(cross_task.PUBLISHED),
+            "cells": cells(cross_task.PUBLISHED, published),
+        },
+    }
+    return render(request, "cross_task/cross_task.html", context)
+
+
+@reading
+def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
+    """One of these tables as CSV, of every kind, with all digits."""
+    study = scores_of(request, name)
+    if table not in upstream.OF_ARMS:
+        raise Http404
+    shown = upstream.OF_ARMS[table]
+    every = [row for kind in performance.kinds(study) for row in shown.rows(study, kind)]
+    every = list(dict.fromkeys(every))  # published rows appear once
+    return csv_file(f"{study.name}-{table}", shown.columns, every, "")

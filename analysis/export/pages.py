@@ -1,0 +1,98 @@
+"""Files of a study: the export and the release bundle."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from analysis.documents import front
+from analysis.documents.checklists import short_form
+from analysis.documents.pages import _opened
+from analysis.export import bundle_job, files, publishing
+from analysis.export.forms import BundleForm
+from analysis.scores.pages import reading
+from annotation.models import Study
+from annotation.protocol.blinding import scores_of
+from annotation.web.access import ResearcherRequest
+from tasks.downloads import saved_as
+from tasks.polling import go_to, poll
+
+
+@reading
+def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
+    """All CSVs with verify.py, streamed while they are generated."""
+    return zip_of(scores_of(request, name))
+
+
+def zip_of(study: Study) -> StreamingHttpResponse:
+    """The export of a study as NAME.zip."""
+    return StreamingHttpResponse(
+        files.stream_export(study),
+        content_type="application/zip",
+        headers=saved_as(f"{study.name}.zip"),
+    )
+
+
+@reading
+def release_page(request: ResearcherRequest, name: str) -> HttpResponse:
+    """The bundle: not prepared, in preparation, or ready; and whether the study has changed."""
+    return _release(request, _opened(request, name))
+
+
+def _release(
+    request: ResearcherRequest, study: Study, sent: BundleForm | None = None
+) -> HttpResponse:
+    job = bundle_job.job_of(study)
+    rounding = bundle_job.rounding_of(job) if job else ""
+    form = sent or BundleForm(initial={"round_times": rounding})
+    answers = dict(study.report_answers.values_list("item", "text"))
+    context: dict[str, object] = {
+        "study": study, "job": job, "form": form, "missing": front.missing(study, answers),
+        "unanswered": sum(not answers.get(name) for name in short_form.FIELDS),
+    }  # fmt: skip
+    archive = bundle_job.archive_of(job)
+    if job is not None and archive is not None:
+        context |= {
+            "size": archive.stat().st_size,
+            "created_at": bundle_job.created_at(job),
+            "is_current": bundle_job.is_current(study, job),
+            "times": publishing.UNITS[rounding] if rounding else "",
+        }
+    return render(request, "export/release.html", context, status=422 if sent else 200)
+
+
+@login_required
+@require_POST
+def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Start to make the bundle, unless it is being made or is current."""
+    study = _opened(request, name)
+    form = BundleForm(request.POST)
+    if not form.is_valid():
+        return _release(request, study, form)
+    bundle_job.prepare(study, request.user, form.cleaned_data["round_times"])
+    return redirect("release", study.name)
+
+
+@login_required
+@require_POST
+def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
+    """Run a part of that job; if it was deleted meanwhile, the page shows the current state."""
+    study = _opened(request, name)
+    address = reverse("release", args=[study.name])
+    job = bundle_job.job_of(study)
+    if job is None or job.pk != pk:
+        return go_to(request, address)
+    return poll(request, job, address)
+
+
+@reading
+def release_zip(request: ResearcherRequest, name: str) -> HttpResponseBase:
+    """The finished bundle; without one, redirect to the page that prepares it."""
+    study = _opened(request, name)
+    archive = bundle_job.archive_of(bundle_job.job_of(study))
+    if archive is None:
+        return redirect("release", study.name)
+    filename = f"{study.name}-release.zip"
+    return FileResponse(archive.open("rb"), as_attachment=True, filename=filename)

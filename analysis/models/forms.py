@@ -1,0 +1,172 @@
+"""The form that uploads predictions."""
+
+import contextlib
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from annotation.web.fields import WholeNumberField, row_field
+from tasks import checking
+from tasks.formats import FormatError
+from tasks.models import Job, LanguageModel, Task
+from tasks.models.predictions import ExternalData, Numbering, Seen, SizeClass
+from tasks.predictions import store, upload_job
+from tasks.predictions.format import LARGEST_FILE, NAMED
+from tasks.predictions.store import PredictionUpload
+
+
+class _Files(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
+class _FilesField(forms.FileField):
+    """One or more files, none of them empty."""
+
+    widget = _Files
+
+    def clean(self, data: Any, initial: Any = None) -> list[Any]:
+        return [super(_FilesField, self).clean(file, initial) for file in data or [None]]
+
+
+def _stated(label: str, choices: Any, help_text: str) -> forms.ChoiceField:
+    """A property of a model, with these choices."""
+    return forms.ChoiceField(label=label, choices=choices, required=False, help_text=help_text)
+
+
+class UploadForm(forms.Form):
+    """A model and its files: placed by the fields (one file), or by the files' names."""
+
+    name = forms.CharField(
+        label="Name of the model",
+        max_length=60,
+        help_text="A new model or one of yours. Letters, digits, dots, hyphens and underscores.",
+    )
+    title = forms.CharField(
+        label="Description", max_length=200, required=False, help_text="Optional: one line of text."
+    )
+    link = forms.CharField(
+        label="Link",
+        max_length=500,
+        required=False,
+        help_text="Optional: URL of its paper or code.",
+    )
+    parameters = WholeNumberField(
+        label="Number of parameters",
+        min_value=1,
+        max_value=2**62,
+        required=False,
+        help_text="Optional, such as 770000000.",
+    )
+    size_class = _stated("Size class", SizeClass, "Leaderboards rank base and large models apart.")
+    external_labelled = _stated(
+        "Labelled data from outside",
+        ExternalData,
+        "Beside the training split, for this task or another.",
+    )
+    external_unlabelled = _stated(
+        "Unlabelled data from outside",
+        ExternalData,
+        "Of the task's domain, beside what the model was pretrained on.",
+    )
+    numbering = _stated(
+        "Numbers of its training splits",
+        Numbering,
+        "Which training file a number means. Published SQuADv2 and ReCoRD do not nest.",
+    )
+    seen_test = _stated(
+        "May it have seen the test set?", Seen, "In its training data or its prompt."
+    )
+    predicted_on = forms.DateField(
+        label="Date of the run", required=False, help_text="Such as 2026-05-31."
+    )
+    revision = forms.CharField(
+        label="Revision",
+        max_length=100,
+        required=False,
+        help_text="Of the model or its weights: a version, a commit, a date of the service.",
+    )
+    files = _FilesField(  # type: ignore[assignment]  # forms take their fields away
+        label="Files of predictions", help_text=f"Several files at once if they are named {NAMED}."
+    )
+    task = forms.ModelChoiceField(
+        Task.objects.none(),
+        label="Task",
+        required=False,
+        empty_label="From the file names",
+        help_text="Choose a task only for a single file with another name.",
+    )
+    shots = WholeNumberField(label="Shots", min_value=0, max_value=99999, required=False)
+    split_number = WholeNumberField(
+        label="Split number", min_value=1, max_value=9999, required=False
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        row_field(self, "task").queryset = Task.objects.order_by("name", "-version")
+        self.fields["files"].widget.attrs["accept"] = ".jsonl"
+
+    def clean_files(self) -> list[Any]:
+        files = self.cleaned_data["files"]
+        problems = [
+            f"{file.name}: the file is larger than {LARGEST_FILE:,} bytes"
+            for file in files
+            if file.size > LARGEST_FILE
+        ]
+        if problems:
+            raise ValidationError(problems)
+        return files
+
+    def clean(self) -> dict[str, Any]:
+        """Place every file: by the fields, or by its name if no task is chosen."""
+        super().clean()
+        cleaned = self.cleaned_data
+        if self.errors:
+            return cleaned
+        task, shots, number = cleaned["task"], cleaned["shots"], cleaned["split_number"]
+        if task is None and (shots is not None or number is not None):
+            self.add_error(
+                "task", "Choose the task as well, or leave shots and split number empty."
+            )
+        elif task is None:
+            cleaned["uploads"] = self._by_name(cleaned["files"])
+        elif len(cleaned["files"]) > 1:
+            self.add_error(
+                "task",
+                "Choose a task for a single file only; several files are identified by their"
+                " names.",
+            )
+        elif shots is None:
+            self.add_error("shots", "Enter the number of shots of these predictions.")
+        elif shots and number is None:
+            self.add_error("split_number", "Enter the number of the training split.")
+        elif not shots and number is not None:
+            self.add_error("split_number", "Zero shots have no training split: leave it empty.")
+        else:
+            (file,) = cleaned["files"]
+            cleaned["uploads"] = [PredictionUpload(file.name, file.read(), task, shots, number)]
+        return cleaned
+
+    def store(self, user: Any) -> LanguageModel | Job:
+        """The model with these files, or the job of a large upload.
+
+        Raises PredictionsError or ValidationError if nothing is stored.
+        """
+        data = self.cleaned_data
+        details = {key: data[key] for key in (*store.DETAILS, *store.RUN)}
+        if details["predicted_on"] is not None:
+            details["predicted_on"] = details["predicted_on"].isoformat()  # for a job's JSON
+        name, sent = data["name"], data["uploads"]
+        if not upload_job.is_large(sent):
+            with contextlib.suppress(checking.Busy):  # then it waits as a job
+                return store.add(name, sent, user, **details)[0].model
+        return upload_job.begin(name, sent, user, **details)
+
+    def _by_name(self, files: list[Any]) -> list[PredictionUpload]:
+        uploads = []
+        for file in files:
+            try:
+                uploads.append(PredictionUpload.named(file.name, file.read()))
+            except FormatError as error:
+                self.add_error("files", str(error))
+        return uploads

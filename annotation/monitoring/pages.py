@@ -1,0 +1,187 @@
+"""Pages that watch studies: the list, the overview of one study, recruitment, people."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from annotation import guards
+from annotation.accounts import first_study
+from annotation.models import ORDERS, Study
+from annotation.monitoring import overview, participants, progress, todo
+from annotation.monitoring.decisions import TogetherForm
+from annotation.pay import budget
+from annotation.study import (
+    consequences,
+    design,
+    gates,
+    lifecycle,
+    minutes,
+)
+from annotation.web import qr, wording
+from annotation.web.access import ResearcherRequest, in_study_language, signed_in, study_of
+from annotation.web.rights import right_to
+from tasks import listing
+from tasks.clock import database_now
+from tasks.models import Task
+
+
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    return render(request, "home.html")
+
+
+@signed_in("GET")
+def studies(request: ResearcherRequest) -> HttpResponse:
+    """List this researcher's studies with pending actions."""
+    rows = overview.for_studies(Study.objects.visible_to(request.user))
+    shown = listing.listing(
+        request.GET,
+        rows,
+        overview.COLUMNS,
+        overview.text,
+        overview.FILTERS,
+        is_archived=lambda row: row.study.archived_at is not None,
+    )
+    if listing.wants_csv(request.GET):
+        return shown.as_csv("studies.csv")
+    context = {
+        "listing": shown if rows else None,
+        "has_tasks": Task.objects.exists(),
+        "first_study": first_study.shown_to(request.user, (row.study for row in rows)),
+        "missing_guards": guards.missing(connection),
+    }
+    return render(request, "monitoring/studies.html", context)
+
+
+@signed_in("GET")
+def study(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Show one study: results, pending actions, seats, people, money."""
+    context = _overview(request, study_of(request, name, "see"))
+    return render(request, "monitoring/study.html", context)
+
+
+def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
+    """Return the context of a study's page, in a fixed number of queries."""
+    rule = (study.qualification, study.shots, study.screening_examples)
+    sums = consequences.for_study(study) if study.is_draft else None
+    return _live(study) | {
+        "actions": lifecycle.allowed_actions(study),
+        "missing": design.missing(study) if study.is_draft else [],
+        "doubts": minutes.doubts(study, list(study.tasks.all())) if study.is_draft else [],
+        "sums": sums,
+        "sum": sums.sum_in_words if sums else "",
+        "unequal": gates.warning(*rule),
+        "screened": gates.screened(*rule),
+        "notice": budget.notice(study),
+        "restrictions": consequences.in_force(study),
+        "link": _link(request, study),
+    }
+
+
+def _live(study: Study) -> dict[str, Any]:
+    """Return the context that the actions of annotators change."""
+    current = progress.for_study(study)
+    return {
+        "study": study,
+        "progress": current,
+        "needs": todo.needs(study, current, database_now()),
+        "money_bar": current.money.bar(study.budget, study.is_closed),
+    }
+
+
+def _link(request: ResearcherRequest, study: Study) -> str:
+    return request.build_absolute_uri(reverse("landing", args=[study.link_code]))
+
+
+@signed_in("GET")
+def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Show the recruitment link and free seats."""
+    study = study_of(request, name, "see")
+    link = _link(request, study)
+    with in_study_language(study.interface_language):
+        invitation = wording.invitation(study.title, link)
+    context = {
+        "study": study, "link": link, "qr": qr.svg(link), "invitation": invitation,
+        "progress": progress.for_study(study),
+    }  # fmt: skip
+    return render(request, "monitoring/recruit.html", context)
+
+
+@signed_in("GET")
+def people(request: ResearcherRequest, name: str) -> HttpResponse:
+    """List participants, waiting and working people, and their progress."""
+    return people_page(request, study_of(request, name, "see"))
+
+
+def people_page(
+    request: ResearcherRequest,
+    study: Study,
+    form: TogetherForm | None = None,
+) -> HttpResponse:
+    """Render the list, with the errors of a refused decision about several people."""
+    rows = study.participations.select_related("scenario__task").defer(
+        *ORDERS, "scenario__task__card_data"
+    )
+    text = participants.text_for_payers if "pay" in study.rights else participants.text
+    shown = listing.listing(
+        request.GET,
+        rows.order_by("-arrived_at", "-pk"),
+        participants.COLUMNS,
+        text,
+        participants.FILTERS,
+        participants.PER_PAGE,
+    )
+    if listing.wants_csv(request.GET):
+        return shown.as_csv(f"{study.name}-people.csv")
+    participations = participants.participation_rows(study, list(shown.page))
+    context = {
+        "study": study,
+        "progress": progress.for_study(study),
+        "listing": shown,
+        "participations": participations,
+        "hides": any(row["is_hidden"] for row in participations if row["mean_s1"] is not None),
+        "together": form or TogetherForm(),
+        "ticked": request.POST.getlist("annotators"),
+        "query": request.GET.urlencode(),
+    }
+    return render(request, "monitoring/people.html", context, status=422 if form else 200)
+
+
+# Parts of pages that reload automatically: ?part= -> template.
+LIVE_PARTS = {
+    "overview": "monitoring/_overview_live.html",
+    "recruit": "monitoring/_scenarios.html",
+    "people": "monitoring/_people_live.html",
+}
+
+
+@signed_in("GET")
+def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Return the part that a page polls every few seconds: 204 while unchanged."""
+    study = study_of(request, name, "see")
+    template = LIVE_PARTS.get(request.GET.get("part", "overview"))
+    if not request.htmx or template is None:
+        return redirect("study", study.name)
+    context = _live(study)
+    if context["progress"].version == request.GET.get("seen"):
+        return HttpResponse(status=204)
+    return render(request, template, context)
+
+
+@signed_in("POST")
+def study_status(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Open, pause, reopen or close a study, or return it to draft."""
+    study = study_of(request, name, right_to("study_status"))
+    try:
+        agreed = request.POST.get("agreed", "")
+        lifecycle.change_status(study, request.POST.get("action", ""), request.user, agreed)
+    except design.DesignError as error:
+        context = _overview(request, study) | {"problem": str(error)}
+        return render(request, "monitoring/study.html", context, status=409)
+    messages.success(request, f"The study is {study.status} now.")
+    return redirect("study", study.name)

@@ -1,0 +1,114 @@
+"""Webhooks in the API."""
+
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.models import Delivery, Event, Webhook
+from annotation.notices import webhooks
+from annotation.web.access import study_of
+from annotation.web.form_bodies import as_object, check_known
+from annotation.web.paging import RowsView, page_of, small_list
+from annotation.web.problems import Unprocessable
+from annotation.web.views import ApiView
+from tasks.columns import Column
+
+DELIVERIES = [
+    Column("id", meaning="the same in each attempt: take it once", get=lambda d: str(d.key)),
+    Column("event", meaning="what happened"),
+    Column("subject", meaning="what it is about"),
+    Column("state", meaning="waiting, delivered or failed"),
+    Column("attempts", meaning="how often it was sent"),
+    Column("last_status", meaning="of the last reply; null: none"),
+    Column("last_error", meaning="why it did not arrive"),
+    Column("created_at", meaning="UTC"),
+    Column("next_at", meaning="of the next attempt, UTC"),
+    Column("delivered_at", meaning="UTC"),
+]
+
+
+class WebhookShape(serializers.Serializer):
+    """One webhook; `secret` is shown only when it is created."""
+
+    id = serializers.IntegerField()
+    url = serializers.CharField()
+    events = serializers.ListField(child=serializers.ChoiceField(Event.values))
+    created_at = serializers.DateTimeField()
+
+
+class NewWebhookShape(WebhookShape):
+    secret = serializers.CharField(help_text="whsec_..., as Standard Webhooks has it")
+
+
+class WebhookBody(serializers.Serializer):
+    url = serializers.CharField(help_text="https://..., at a public address")
+    events = serializers.ListField(child=serializers.ChoiceField(Event.values))
+
+
+def as_record(webhook: Webhook) -> dict[str, Any]:
+    """Return one webhook without its secret."""
+    return {
+        "id": webhook.pk,
+        "url": webhook.url,
+        "events": webhook.events,
+        "created_at": webhook.created_at,
+    }
+
+
+class Webhooks(ApiView):
+    """The webhooks of a study, for its owners."""
+
+    @extend_schema(
+        summary="The webhooks of a study",
+        operation_id="webhooks_list",
+        responses=page_of("Webhooks", WebhookShape().get_fields()),
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "own")
+        return small_list(map(as_record, study.webhooks.all()))
+
+    @extend_schema(summary="Make a webhook", request=WebhookBody, responses={201: NewWebhookShape})
+    def post(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "own")
+        sent = as_object(request.data)
+        check_known(sent, {"url", "events"})
+        body = WebhookBody(data=sent)
+        if not body.is_valid():
+            raise Unprocessable(body.errors)
+        data = body.validated_data
+        try:
+            webhook, secret = webhooks.make(study, data["url"], data["events"], request.user)
+        except webhooks.WebhookError as error:
+            raise Unprocessable({"url": [str(error)]}) from None
+        return Response(as_record(webhook) | {"secret": secret}, status=201)
+
+
+class OneWebhook(ApiView):
+    @extend_schema(summary="End a webhook", responses={204: None})
+    def delete(self, request: Request, name: str, pk: int) -> Response:
+        study = study_of(request, name, "own")
+        webhook = get_object_or_404(study.webhooks, pk=min(pk, 2**62))
+        webhook.end(by=request.user)
+        return Response(status=204)
+
+
+class Deliveries(RowsView):
+    columns = DELIVERIES
+    kinds: ClassVar = {
+        "attempts": serializers.IntegerField,
+        "last_status": serializers.IntegerField,
+        "created_at": serializers.DateTimeField,
+        "next_at": serializers.DateTimeField,
+        "delivered_at": serializers.DateTimeField,
+    }
+    summary = "What a webhook was sent, and what came of it"
+    filters: ClassVar = {"state": ("state", Delivery.State.values)}
+
+    def rows(self, request: Request, **names: Any) -> QuerySet[Delivery]:
+        study = study_of(request, names["name"], "own")
+        return get_object_or_404(study.webhooks, pk=min(names["pk"], 2**62)).deliveries.all()

@@ -1,0 +1,120 @@
+"""Access lists and personal links in the API."""
+
+from typing import Any, ClassVar
+
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.models import Study
+from annotation.recruitment import links_pages as links
+from annotation.recruitment import pages as lists
+from annotation.recruitment.links import links_with_states
+from annotation.study import lifecycle
+from annotation.web import form_bodies
+from annotation.web.access import study_of
+from annotation.web.paging import documented, page_of, small_list
+from annotation.web.problems import Unprocessable
+from annotation.web.views import PostTwin
+from tasks.columns import Column
+
+RULES = [
+    Column("id", meaning="number of the entry", get=lambda rule: rule.pk),
+    Column("effect", meaning="allow or deny"),
+    Column("criterion", meaning="task, study or people"),
+    Column("value", meaning="name of the task, study or platform"),
+    Column(
+        "made_by",
+        meaning="user name",
+        get=lambda rule: rule.made_by and rule.made_by.get_username(),
+    ),
+    Column("ended_at", meaning="UTC; null while it holds"),
+]
+
+
+class Lists(PostTwin):
+    """Entries that allow or deny workers; `{"end": ID}` ends one."""
+
+    step = lists.Lists
+    more_fields: ClassVar = {
+        "end": serializers.IntegerField(required=False, help_text="the entry to end, alone"),
+    }
+
+    @extend_schema(
+        summary="The allow and deny lists",
+        operation_id="lists_list",
+        responses=page_of(
+            "Lists",
+            documented(
+                RULES, {"id": serializers.IntegerField, "ended_at": serializers.DateTimeField}
+            ),
+        ),
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "read")
+        rules = study.access_rules.select_related("made_by").order_by("pk")
+        return small_list({c.name: c.value(rule) for c in RULES} for rule in rules)
+
+    def adapted(self, about: Study, sent: dict[str, Any]) -> dict[str, Any]:
+        if "end" in sent:
+            form_bodies.check_known(sent, {"end"})
+        return sent
+
+
+class LinkRow(serializers.Serializer):
+    name = serializers.CharField()
+    link = serializers.CharField()
+    state = serializers.CharField()
+
+
+class Links(PostTwin):
+    """Create personal links, one for each name."""
+
+    step = links.Links
+    more_fields: ClassVar = {
+        "names": serializers.ListField(child=serializers.CharField(), help_text="one link each"),
+    }
+    reply = LinkRow(many=True)
+
+    @extend_schema(
+        summary="The personal links of a study, for who may see identities",
+        operation_id="links_list",
+        responses=page_of("Links", LinkRow().get_fields()),
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "pay")
+        return small_list(self._rows(request, links_with_states(study)))
+
+    def adapted(self, about: Study, sent: dict[str, Any]) -> dict[str, Any]:
+        names = sent.get("names")
+        if isinstance(names, list):
+            if not all(isinstance(name, str) and name.strip() for name in names):
+                raise Unprocessable({"names": ["Write a list of names, none of them empty."]})
+            if any(len(name.splitlines()) > 1 for name in names):
+                raise Unprocessable({"names": ["A name is one line."]})
+            return sent | {"names": "\n".join(names)}
+        return sent
+
+    def told(self, about: Study, done: Any) -> Any:
+        return self._rows(self.request, [(link, "unused") for link in done])
+
+    def _rows(self, request: Request, links: Any) -> list[dict[str, str]]:
+        address = request.build_absolute_uri
+        return [
+            {"name": k.name, "link": address(reverse("landing", args=[k.code])), "state": state}
+            for k, state in links
+        ]
+
+
+class Switches(PostTwin):
+    """Set switches; omitted ones stay unchanged."""
+
+    step = lists.Switches
+
+    def adapted(self, about: Study, sent: dict[str, Any]) -> dict[str, Any]:
+        wrong = {k: ["Write true or false."] for k, v in sent.items() if not isinstance(v, bool)}
+        if wrong:
+            raise Unprocessable(wrong)
+        return {name: getattr(about, name) for name in lifecycle.SWITCHES} | sent

@@ -1,0 +1,208 @@
+"""Access checks for visitors: the study or participation that a link opens.
+
+They activate the language of the study; `web.access.in_study_language` resets it.
+"""
+
+import secrets
+from dataclasses import asdict
+from typing import Any
+
+from django.conf import settings
+from django.core import signing
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils import translation
+
+from annotation.models import Kind, Participation, Status
+from annotation.recruitment import arrivals, doors, refusals, start_limit
+from annotation.recruitment.doors import Identity
+from annotation.recruitment.identities import worker_key
+from annotation.recruitment.links import COOKIE_AGE, COOKIE_SALT, OpenLink, browser
+from annotation.recruitment.start_limit import client_address
+
+TICKET_SALT = "annotation.arrival"
+
+
+# Long enough to read the landing page and be interrupted; a copied address expires within hours,
+# and a platform reserves a place no longer before the work begins.
+TICKET_AGE = 2 * 3600  # seconds
+
+
+ENDED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN, Status.REJECTED)
+
+
+class Arrival:
+    """An arrival at a study: platform adapter, kind and key of the worker, and browser."""
+
+    def __init__(self, request: HttpRequest, door: doors.Door, code: str, ticket: str = ""):
+        self.door, self.study, self.kind, self.code = door, door.study, door.kind, code
+        self.is_preview = door.is_preview(request)
+        held = self._of_ticket(ticket)
+        # A second click on the first Start has no cookie yet: the form carries the drawn id.
+        self.drawn = held.get("browser") or secrets.token_urlsafe(24)
+        self.browser = browser(request) or self.drawn
+        self.who = None
+        if not self.is_preview:
+            who = held.get("who")
+            self.who = Identity(**who) if who else door.identity(request)
+        self.query = request.META.get("QUERY_STRING", "")
+        self.lacks_computer = self.study.computer_only and _is_phone(request)
+        self.address = client_address(request) or ""
+
+    @property
+    def ticket(self) -> str:
+        """Signed form field with the identity, and the browser id if there is no cookie yet.
+
+        A platform's own signature is valid for two minutes: it is checked once, when the page is
+        shown. Start relies on this field instead. A browser id from the cookie is left out.
+        """
+        known = self.browser != self.drawn
+        who = self.who if self.who and self.who.person != self.browser else None
+        held = {
+            "door": self.code,
+            "browser": "" if known else self.drawn,
+            "who": asdict(who) if who else None,
+        }
+        return signing.dumps(held, salt=TICKET_SALT)
+
+    def _of_ticket(self, ticket: str) -> dict[str, Any]:
+        """Return the content of `ticket`; empty if it is missing, stale or for another study."""
+        try:
+            held = signing.loads(ticket, salt=TICKET_SALT, max_age=TICKET_AGE)
+        except signing.BadSignature:
+            return {}
+        return held if held["door"] == self.code else {}
+
+    @property
+    def key(self) -> str:
+        """The worker's key; empty for an unknown browser."""
+        return worker_key(self.door.platform, self.who.person) if self.who else ""
+
+    def refusal(self) -> str:
+        """Return why no seat is available now (a code of refusals.NO_SEAT), or ""."""
+        if self.lacks_computer:
+            return "device"
+        browser = worker_key("browser", self.browser) if self.kind == Kind.PERSON else ""
+        return self.door.refusal() or refusals.refusal(
+            self.study, self.key, self.kind, self.door.scenarios(), browser
+        )
+
+    def begun(self) -> Participation | None:
+        """Return the live or resumable participation of this id; ownership is not verified."""
+        theirs = self.study.participations.filter(worker__key=self.key).order_by("-pk")
+        return theirs.live().first() or theirs.expired_at_work().first()
+
+    def ended(self) -> Participation | None:
+        """Return the latest ended participation here, so that its page shows the exit again.
+
+        Where the platform has submission ids, only the participation of this submission matches.
+        """
+        theirs = self.study.participations.filter(worker__key=self.key, status__in=ENDED)
+        if self.who and self.who.submission:
+            key = arrivals.submission_key(self.door.platform, self.who.submission)
+            theirs = theirs.filter(submissions__key=key)
+        return theirs.order_by("-pk").first()
+
+    def owns(self, participation: Participation) -> bool:
+        """Does the participation belong to this arrival, so that its personal link may be shown?
+
+        Other people may know an unverified id: then only the browser that began is accepted.
+        """
+        if self.who is None or self.who.verified:
+            return self.who is not None
+        return participation.browser == worker_key("browser", self.browser)
+
+    def start(self, in_browser: bool = True) -> Participation:
+        """Take a seat; an unknown browser gets the identity that was drawn for it.
+
+        Page and API share these checks. The browser is stored only with `in_browser`. Raises
+        refusals.RecruitmentError.
+        """
+        self._check_may_start()
+        self.who = self.who or Identity(self.browser, verified=True)
+        stored = self.browser if in_browser and self.kind == Kind.PERSON else ""
+        try:
+            return arrivals.arrive(self.door, self.who, stored)
+        except refusals.RecruitmentError as refusal:
+            if refusal.code == "elsewhere":
+                arrivals.note_elsewhere(self.door, self.who)
+            raise
+
+    def _check_may_start(self) -> None:
+        """Refuse previews, phones where a computer is required, and too many Starts per address.
+
+        Annotators with a live participation may continue on any device.
+        """
+        if self.is_preview:
+            raise refusals.RecruitmentError("preview")
+        begun = self.begun()
+        if self.lacks_computer and not begun:
+            raise refusals.RecruitmentError("device")
+        known = begun or self.ended()
+        if not self.door.anonymous or (known is not None and self.owns(known)):
+            return
+        if not start_limit.admit(self.address):
+            raise refusals.RecruitmentError("busy")
+        by_open_link = type(self.door) is OpenLink
+        if by_open_link and not start_limit.admit_to(self.study, self.address):
+            raise refusals.RecruitmentError("address")
+
+    def set_cookie(self, response: HttpResponse, secure: bool) -> None:
+        response.set_signed_cookie(
+            settings.WORKER_COOKIE_NAME,
+            self.browser,
+            salt=COOKIE_SALT,
+            max_age=COOKIE_AGE,
+            httponly=True,
+            secure=secure,
+            samesite="Lax",
+        )
+
+
+def _is_phone(request: HttpRequest) -> bool:
+    """Does the user agent name a phone? The result is not stored."""
+    hint = request.headers.get("Sec-CH-UA-Mobile", "")
+    return hint == "?1" or (not hint and "Mobi" in request.headers.get("User-Agent", ""))
+
+
+def arrival(request: HttpRequest, code: str, ticket: str = "") -> Arrival:
+    """Return the arrival at the study of this link; 404 for an unknown code.
+
+    `ticket` comes from the form of the landing page (Arrival.ticket). Raises doors.NotAdmitted for
+    a forged or stale address.
+    """
+    door = doors.door_at(code)
+    if door is None:
+        raise Http404
+    translation.activate(door.study.interface_language)
+    return Arrival(request, door, code, ticket)
+
+
+def participation_of(token: str) -> Participation:
+    """Return the participation of this personal link, or raise 404."""
+    participation = get_object_or_404(
+        Participation.objects.select_related("study", "scenario__task", "worker").defer(
+            "scenario__task__card_data"
+        ),
+        token=token,
+    )
+    translation.activate(participation.study.interface_language)
+    return participation
+
+
+def speak_to(participation: Participation) -> None:
+    """Activate the language of the study of a participation that a step has loaded."""
+    translation.activate(participation.scenario.interface_language)
+
+
+def language_of(request: HttpRequest) -> str:
+    """Return the language of the study whose annotator sends this; English if unknown.
+
+    For pages that are shown before any access check has run.
+    """
+    named = request.resolver_match.kwargs if request.resolver_match else {}
+    if "token" in named:
+        theirs = Participation.objects.filter(token=named["token"])
+        return theirs.values_list("study__interface_language", flat=True).first() or "en"
+    door = doors.door_at(named["code"]) if "code" in named else None
+    return door.study.interface_language if door else "en"

@@ -1,0 +1,78 @@
+"""The page that rehearses a study with simulated annotators."""
+
+from typing import Any
+
+from django import forms
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from annotation.models import Kind, Status
+from annotation.simulation import rehearsal_job
+from annotation.simulation.robots import POLICIES
+from annotation.web.access import ResearcherRequest, job_of, signed_in, study_of
+from annotation.web.fields import PageForm, WholeNumberField, is_shown_again
+from annotation.web.rights import right_to
+from tasks.polling import poll
+
+
+class RobotsForm(PageForm):
+    """Answer policy, number and random seed of simulated annotators."""
+
+    key = "robots"
+    policy = forms.CharField(
+        max_length=40,
+        initial="noisy:0.8",
+        help_text=f"One of {', '.join(POLICIES)}; noisy:0.8 is right with probability 0.8.",
+    )
+    number = WholeNumberField(
+        required=False,
+        min_value=0,
+        max_value=1000,
+        label="How many",
+        help_text="Empty: as many as there are free seats; 0: those alone who were admitted.",
+    )
+    seed = WholeNumberField(
+        required=False,
+        min_value=0,
+        max_value=2**53,
+        initial=0,
+        help_text="The same seed gives the same answers.",
+    )
+
+
+@signed_in("GET", "POST")
+def robots(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Start simulated annotators in a rehearsal, and show their progress."""
+    study = study_of(request, name, right_to("robots"))
+    sent_before = rehearsal_job.jobs_of(study)
+    first = {"policy": sent_before[0].parameters["policy"]} if sent_before else {}
+    form = RobotsForm(request.POST or None, initial=first)
+    if request.method == "POST" and not is_shown_again(request) and form.is_valid():
+        sent = form.cleaned_data
+        try:
+            rehearsal_job.start(
+                study, sent["policy"], sent["number"], sent["seed"] or 0, request.user
+            )
+            return redirect("robots", study.name)
+        except rehearsal_job.NoRehearsal as error:
+            form.add_error(None, str(error))
+        except ValueError as error:
+            form.add_error("policy", str(error))
+    status = 422 if form.is_bound and form.errors else 200
+    context: dict[str, Any] = {
+        "study": study, "form": form, "free": rehearsal_job.free_seats(study),
+        "jobs": sent_before, "admitted": rehearsal_job.admitted(study),
+        "waiting": study.participations.filter(kind=Kind.SIMULATED, status=Status.WAITING).count(),
+    }  # fmt: skip
+    return render(request, "simulation/robots.html", context, status=status)
+
+
+@signed_in("POST")
+def robots_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
+    """Run the next simulated annotator of that job."""
+    study = study_of(request, name, right_to("robots_run"))
+    job = job_of(request, pk)
+    if job.kind != rehearsal_job.KIND or job.parameters["study"] != study.pk:
+        raise Http404
+    return poll(request, job, reverse("robots", args=[study.name]))

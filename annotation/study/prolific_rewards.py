@@ -1,0 +1,87 @@
+"""The reward on Prolific, and what each choice of it costs, from the design."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+from annotation.models import (
+    ProlificReward,
+    Study,
+)
+from annotation.pay.ledger import cents, for_time, in_currency
+
+# Prolific's minimum in cents of the currencies that it pays in: per hour, and per screen-out.
+LEAST_HOURLY = {"GBP": 600, "USD": 800}
+
+
+def _reward(study: Study, minutes: Sequence[int], choice: str) -> int:
+    """Return the reward in cents of scenarios with these minutes: see ProlificReward.
+
+    Prolific judges it by the longest time: the reward never falls below Prolific's minimum for that
+    time if the design's rate is higher.
+    """
+    longest = _at_rate(study, max(minutes))
+    if choice == ProlificReward.LONGEST:
+        return max(longest, 1)
+    least = least_reward(LEAST_HOURLY.get(study.currency, 0), max(minutes))
+    return max(_at_rate(study, min(minutes)), min(least, longest), 1)
+
+
+def _reward_of_one(study: Study, minutes: Sequence[int], choice: str) -> int:
+    """Return the same for one study with everything, which also pays the base reward."""
+    return max(_reward(study, minutes, choice), cents(study.base_reward))
+
+
+def _at_rate(study: Study, minutes: int) -> int:
+    return cents(study.hourly_rate * Decimal(minutes) / 60)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of drafts if all seats are filled in the announced time, without Prolific's fees.
+
+    Amounts in currency; `reward` is for one participant, over all parts.
+    """
+
+    choice: str
+    what: str
+    reward: str
+    rewards: str
+    bonuses: str
+    total: str
+
+
+def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[Cost]:
+    """Return the cost of each reward in one session; `cells` are (seats, minutes).
+
+    [] if the choice makes no difference, or Prolific does not pay in that currency.
+    """
+    told = [minutes for _seats, minutes in cells]
+    one_each = study.participants_choose_scenario or len(set(told)) < 2
+    if one_each or not study.hourly_rate or study.currency not in LEAST_HOURLY:
+        return []
+    return [
+        _sum(
+            choice, str(label), study,
+            [(seats, minutes, _reward_of_one(study, told, choice)) for seats, minutes in cells],
+        )
+        for choice, label in ProlificReward.choices
+    ]  # fmt: skip
+
+
+def _sum(choice: str, what: str, study: Study, cells: list[tuple[int, int, int]]) -> Cost:
+    """Return the cost of cells, each with seats, minutes and reward in cents."""
+    rewards = bonuses = 0
+    for seats, minutes, reward in cells:
+        by_time = for_time(study, timedelta(minutes=minutes))
+        earned = max(by_time, cents(study.base_reward), cents(study.minimum_pay))
+        rewards += seats * reward
+        bonuses += seats * max(earned - reward, 0)
+    most = max((reward for _seats, _minutes, reward in cells), default=0)
+    return Cost(choice, what, *map(in_currency, (most, rewards, bonuses, rewards + bonuses)))
+
+
+def least_reward(hourly: int, minutes: int) -> int:
+    """Return the minimum reward in cents for these minutes at this hourly rate, rounded up."""
+    return -(-hourly * minutes // 60)
