@@ -6,7 +6,6 @@ The other URLs of /api/v1/ are in annotation/urls_api.py.
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
-from analysis.cross_task import api as cross_task_api
 from analysis.cross_task import pages as cross_task_pages
 from analysis.documents import api as documents_api
 from analysis.documents import pages as report
@@ -18,7 +17,6 @@ from analysis.figures import api as figures_api
 from analysis.figures import pages as figures
 from analysis.models import api as api_models
 from analysis.models import pages as models
-from analysis.planning import api as planning_api
 from analysis.planning import pages as planning_pages
 from analysis.scores import api as api_results
 from analysis.scores import pages as tables
@@ -88,7 +86,7 @@ API_OF_STUDY = [
     path("leaderboard/", api_models.Leaderboard.as_view(), name="api_leaderboard"),
     path("answers/", api_rows.Answers.as_view(), name="api_answers"),
     path("spans/", api_rows.Spans.as_view(), name="api_spans"),
-    path("cross-task/<str:table>/", cross_task_api.CrossTask.as_view(), name="api_cross_task"),
+    path("cross-task/<str:table>/", cross_task_pages.CrossTask.as_view(), name="api_cross_task"),
     path("sensitivity/", api_results.Sensitivity.as_view(), name="api_sensitivity"),
     path("latex/<str:table>.tex", documents_api.TableLatex.as_view(), name="api_table_latex"),
     path("examples/", examples_api.Examples.as_view(), name="api_examples"),
@@ -134,7 +132,7 @@ API = [
     path("studies/<str:name>/", include(API_OF_STUDY)),
     path("", api.Index.as_view(), name="api_index"),
     path("compare/", figures_api.SeveralStudies.as_view(), name="api_compare"),
-    path("planner/", planning_api.Planner.as_view(), name="api_planner"),
+    path("planner/", planning_pages.Planner.as_view(), name="api_planner"),
     path(
         "models/",
         uploads.takes_files(uploads.MAX_BYTES)(api_models.ModelScores.as_view()),

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.audit import api as audit_api
+from annotation.audit import pages as audit_pages
 from annotation.library import datasets_api as datasets
 from annotation.library import tasks_api as tasks
 from annotation.monitoring import api as annotators
@@ -15,9 +15,9 @@ from annotation.privacy import pages as retention
 from annotation.prolific import api as platforms
 from annotation.recruitment import api as recruitment_api
 from annotation.recruitment import pages as lists
-from annotation.simulation import api as simulation_api
+from annotation.simulation import pages as simulation_pages
 from annotation.study import api as studies
-from annotation.study import lifecycle, team_api
+from annotation.study import lifecycle
 from annotation.web import jobs
 from annotation.web.views import twin
 from tasks import gym_uploads, uploads
@@ -58,17 +58,17 @@ urlpatterns = [
     path(STUDY + "archive/", studies.Archive.as_view(is_archived=True), name="api_archive"),
     path(STUDY + "unarchive/", studies.Archive.as_view(is_archived=False), name="api_unarchive"),
     path(STUDY + "clone/", studies.Clone.as_view(), name="api_clone"),
-    path(STUDY + "simulate/", simulation_api.Simulate.as_view(), name="api_simulate"),
+    path(STUDY + "simulate/", simulation_pages.Simulate.as_view(), name="api_simulate"),
     path(STUDY + "progress/", annotators.Progress.as_view(), name="api_progress"),
     path(STUDY + "scenarios/", annotators.Scenarios.as_view(), name="api_scenarios"),
-    path(STUDY + "events/", audit_api.Events.as_view(), name="api_events"),
+    path(STUDY + "events/", audit_pages.Events.as_view(), name="api_events"),
     path(STUDY + "seats/", twin(lists.Seats).as_view(), name="api_seats"),
     path(STUDY + "retention/", twin(retention.Retention).as_view(), name="api_retention"),
     path(STUDY + "erase/", twin(retention.Erase).as_view(), name="api_erase"),
     path(STUDY + "budget/", twin(lists.Budget).as_view(), name="api_budget"),
     path(STUDY + "switches/", recruitment_api.Switches.as_view(), name="api_switches"),
     path(STUDY + "lists/", recruitment_api.Lists.as_view(), name="api_lists"),
-    path(STUDY + "team/", team_api.Team.as_view(), name="api_team"),
+    path(STUDY + "team/", studies.Team.as_view(), name="api_team"),
     path(STUDY + "links/", recruitment_api.Links.as_view(), name="api_links"),
     path(STUDY + "panels/", platforms.Panels.as_view(), name="api_panels"),
     path(STUDY + "prolific/", platforms.Prolific.as_view(), name="api_prolific"),

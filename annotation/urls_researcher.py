@@ -14,7 +14,6 @@ from annotation.participation import preview
 from annotation.payout import pages as pay
 from annotation.privacy import pages as retention
 from annotation.prolific import pages as platforms
-from annotation.recruitment import links_pages as links
 from annotation.recruitment import pages as lists
 from annotation.simulation import pages as simulation_pages
 from annotation.study import pages as studies
@@ -69,8 +68,8 @@ urlpatterns = [
     path(ANNOTATOR + "review/", annotators.review, name="participation_review"),
     path(STUDY + "behaviour/", annotators.behaviour_page, name="behaviour"),
     path(STUDY + "behaviour/exclude/", annotators.behaviour_exclude, name="behaviour_exclude"),
-    path(STUDY + "links/", links.links, name="personal_links"),
-    path(STUDY + "links.csv", links.links_file, name="personal_links_file"),
+    path(STUDY + "links/", lists.links, name="personal_links"),
+    path(STUDY + "links.csv", lists.links_file, name="personal_links_file"),
     path(STUDY + "platforms/", platforms.page, name="platforms"),
     path(STUDY + "platforms/panels/", platforms.panel_new, name="panel_new"),
     path(STUDY + "platforms/panels/<int:pk>/", platforms.panel_visit, name="panel_visit"),

@@ -29,7 +29,7 @@ from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
 from annotation.recruitment import identities
-from annotation.recruitment.start_limit import client_address
+from annotation.recruitment.visitors import client_address
 from annotation.web.qr import svg
 
 # The longest waiting times: the windows of "login_failed" and of "login_failed_name".

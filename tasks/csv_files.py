@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from django.http import HttpResponse
+from django.utils.http import content_disposition_header
+
 # Spreadsheets interpret texts with these prefixes as formulas.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -68,3 +71,23 @@ def no_formula(text: str) -> str:
     "'=1+1"
     """
     return f"'{text}" if text.startswith(FORMULA) else text
+
+
+CSV = "text/csv; charset=utf-8"
+
+
+def saved_as(filename: str) -> dict[str, str]:
+    """Return the header that makes a browser save a response under that name."""
+    return {"Content-Disposition": content_disposition_header(True, filename)}
+
+
+def download(content: str | bytes, filename: str, content_type: str = CSV) -> HttpResponse:
+    return HttpResponse(content, content_type=content_type, headers=saved_as(filename))
+
+
+def csv_download(
+    filename: str, header: Sequence[str], rows: Iterable[Iterable[Any]]
+) -> HttpResponse:
+    response = download("", filename)
+    write_csv(response, header, rows)
+    return response

@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 from tasks import data_report
-from tasks.datasets import layout
+from tasks.datasets import making
 from tasks.formats import Record, SplitFile, content_hash
 from tasks.models import Example, Split, Task
 
@@ -52,7 +52,7 @@ def as_zip(task: Task) -> bytes:
     """Pack the card and the files, without times: equal tasks give equal bytes."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(packed, "w") as archive:
-        layout.write_folder(Path(place), task.card, files_of(task))
+        making.write_folder(Path(place), task.card, files_of(task))
         for path in sorted(Path(place).iterdir()):
             entry = zipfile.ZipInfo(path.name)
             archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
@@ -73,7 +73,7 @@ def export(task: Task, folder: Path) -> list[SplitFile]:
         raise ExportError(f"{task} is not stored as it was imported; nothing was written")
     part = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        layout.write_folder(part, task.card, files)
+        making.write_folder(part, task.card, files)
         (part / "README.md").write_text(_readme(task, files), encoding="utf-8")
         part.chmod(0o755)
         part.rename(folder)

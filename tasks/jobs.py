@@ -29,6 +29,10 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
+from django_htmx.middleware import HtmxDetails
 
 from tasks import checking, disk
 from tasks.clock import database_now
@@ -317,3 +321,28 @@ def _sentence(error: Exception) -> str:
         f"An unexpected error occurred ({type(error).__name__}). Try again; if it happens"
         " again, see the server's log."
     )
+
+
+def poll(request: HttpRequest, job: Job, address: str) -> HttpResponse:
+    """Advance the job and return its progress; after its end, make the browser reload the page.
+
+    `address` is that page. Without JavaScript a button starts each poll and redirects to the page.
+    """
+    if "again" in request.POST:
+        retry(job)
+    advance(job)
+    if not HtmxDetails(request):
+        return redirect(address)
+    if job.is_done or job.has_failed:
+        return HttpResponseClientRefresh()
+    context = {
+        "job": job,
+        "job_address": request.get_full_path(),
+        "has_queue": send is not None,
+    }
+    return render(request, "web/_job_progress.html", context)
+
+
+def go_to(request: HttpRequest, address: str) -> HttpResponse:
+    """Redirect the whole page, also for htmx requests."""
+    return HttpResponseClientRedirect(address) if HtmxDetails(request) else redirect(address)

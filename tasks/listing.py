@@ -12,8 +12,7 @@ from django.core.paginator import Page, Paginator
 from django.http import HttpResponse, QueryDict
 
 from tasks.columns import Column, in_files, on_page
-from tasks.csv_files import cell, no_formula
-from tasks.downloads import csv_download
+from tasks.csv_files import cell, csv_download, no_formula
 
 PER_PAGE = 50
 CSV = "csv"

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from tasks import checking, data_report, disk, exporting, jobs, teams, uploads
 from tasks.cards import Card, CardError, load_card, parse_card
-from tasks.datasets.layout import write_folder
+from tasks.datasets.making import write_folder
 from tasks.formats import FormatError, content_hash, layout, read_folder
 from tasks.importing import CARDS, CLUES, import_task
 from tasks.models import Job, Task, TaskUpload

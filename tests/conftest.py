@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 from analysis.export import screenshots
 from annotation import frozen, guards
 from tasks import installation
-from tests.annotation.prolific import fake, payer, published, signed, study  # noqa: F401, their fixtures
+from tests.annotation.prolific.fixtures import fake, payer, published, signed, study  # noqa: F401, their fixtures
 from tests.migrated import Migrated
 
 FLAGS = [

@@ -2,13 +2,19 @@
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from analysis.cross_task import cross_task, upstream
+from analysis.cross_task.upstream import OF_ARMS
 from analysis.scores import (
     performance,
 )
+from analysis.scores.api import KIND, OBJECT, KindOfTable
 from analysis.scores.pages import csv_file, of_kind, reading
 from annotation.protocol.blinding import scores_of
+from annotation.web.views import tagged
 from tasks.columns import cells, on_page
 
 
@@ -40,3 +46,18 @@ def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse
     every = [row for kind in performance.kinds(study) for row in shown.rows(study, kind)]
     every = list(dict.fromkeys(every))  # published rows appear once
     return csv_file(f"{study.name}-{table}", shown.columns, every, "")
+
+
+class CrossTask(KindOfTable):
+    @extend_schema(
+        parameters=[KIND, OpenApiParameter("table", str, "path", enum=list(OF_ARMS))],
+        responses=OBJECT,
+        summary="A table of a cross-task study: gains, manipulation, curve or plan",
+    )
+    def get(self, request: Request, name: str, table: str) -> Response:
+        study = scores_of(request, name)
+        if table not in OF_ARMS:
+            raise Http404
+        shown = OF_ARMS[table]
+        rows = self.rows(request, study, shown.columns, shown.rows)
+        return tagged(request, {"table": table, "rows": rows})

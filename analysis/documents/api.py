@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from analysis.documents import blocks, checklists, paper_tables, preregistration, report
-from analysis.documents import forms as documents_forms
+from analysis.documents import pages as documents_pages
 from analysis.documents.checklists import FORMS
 from analysis.documents.checklists.short_form import Form, Reply
 from analysis.documents.pages import MARKDOWN
@@ -23,7 +23,7 @@ from annotation.web.access import study_of
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
 from annotation.web.views import ApiView, StudyTwin, tagged
-from tasks.downloads import download
+from tasks.csv_files import download
 
 
 class TableLatex(KindOfTable):
@@ -68,13 +68,13 @@ class Report(StudyTwin):
     page = "report"
     summary = "Answer fields of the report's short form"
     more_fields: ClassVar = {
-        item: serializers.CharField(required=False) for item in documents_forms.ASKED
+        item: serializers.CharField(required=False) for item in documents_pages.ASKED
     }
 
     @extend_schema(responses=OBJECT, summary="The answers of the report's short form, by field")
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "read")
-        stored = study.report_answers.filter(item__in=documents_forms.ASKED)
+        stored = study.report_answers.filter(item__in=documents_pages.ASKED)
         return tagged(request, {"answers": dict(stored.values_list("item", "text"))})
 
     def form(self, about: Study, sent: dict[str, Any]) -> None:
@@ -82,10 +82,10 @@ class Report(StudyTwin):
             raise Conflict("The study is a draft: a report is made when it is open.")
         if wrong := {k: ["Write a text."] for k, v in sent.items() if not isinstance(v, str)}:
             raise Unprocessable(wrong)
-        too_long = f"Keep the answer under {documents_forms.MAX_ANSWER} characters."
-        if wrong := {k: [too_long] for k, v in sent.items() if len(v) > documents_forms.MAX_ANSWER}:
+        too_long = f"Keep the answer under {documents_pages.MAX_ANSWER} characters."
+        if wrong := {k: [too_long] for k, v in sent.items() if len(v) > documents_pages.MAX_ANSWER}:
             raise Unprocessable(wrong)
-        if problem := documents_forms.answer_problems(sent):
+        if problem := documents_pages.answer_problems(sent):
             raise Unprocessable({item: [words] for item, words in problem.items()})
 
     def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:

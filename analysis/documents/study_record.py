@@ -108,7 +108,7 @@ class StudyRecord:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One row per participation of every kind (tables/frames.py)."""
+        """One row per participation of every kind (scores/frames.py)."""
         return frames.annotators(self.study)
 
     @cached_property
@@ -118,7 +118,7 @@ class StudyRecord:
 
     @cached_property
     def answered(self) -> pd.DataFrame:
-        """Their answers of the annotation step (tables/findings.py)."""
+        """Their answers of the annotation step (scores/findings.py)."""
         return findings.answered(self.study, Kind.PERSON)
 
     @cached_property

@@ -9,8 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from analysis.examples import difficulty, gold_audit
-from analysis.examples.forms import CommentForm
-from analysis.examples.pages import example_of
+from analysis.examples.pages import CommentForm, example_of
 from analysis.scores.api import KIND, OBJECT, KindOfTable
 from annotation.models import (
     ExampleComment,
@@ -18,7 +17,6 @@ from annotation.models import (
     Study,
 )
 from annotation.protocol.blinding import scores_of
-from annotation.study import comments
 from annotation.web.form_bodies import as_form_data
 from annotation.web.paging import page_of, small_list
 from annotation.web.rights import right_to
@@ -95,7 +93,7 @@ class Comments(Twin):
     )
     def get(self, request: Request, name: str, pk: int) -> Response:
         study = scores_of(request, name)
-        return small_list(map(as_record, comments.on(study, example_of(study, pk))))
+        return small_list(map(as_record, gold_audit.on(study, example_of(study, pk))))
 
     def door(self, request: Request, sent: dict[str, Any], **names: Any) -> tuple[Study, Example]:
         study = scores_of(request, names["name"], right_to(self.page))
@@ -106,5 +104,5 @@ class Comments(Twin):
 
     def do(self, about: tuple[Study, Example], sent: dict[str, Any], request: Request) -> Any:
         study, example = about
-        comments.add(study, example, sent["text"], request.user, sent["gold"])
+        gold_audit.add(study, example, sent["text"], request.user, sent["gold"])
         return {"done": "The comment is stored."}

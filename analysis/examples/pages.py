@@ -1,5 +1,6 @@
 """Pages of examples: the hardest, those with doubtful gold, and all answers to one of them."""
 
+from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -7,14 +8,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from analysis.examples import difficulty, gold_audit
-from analysis.examples.forms import CommentForm
 from analysis.examples.one_page import ExamplePage
 from analysis.scores import performance
 from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
-from annotation.models import Study
+from annotation.models import GoldOpinion, Study
 from annotation.protocol.blinding import scores_of
-from annotation.study import comments
 from annotation.web.access import ResearcherRequest
+from annotation.web.fields import PageForm, TextField
 from annotation.web.rights import right_to
 from tasks import columns, listing
 from tasks.models import Example, Split, Task
@@ -30,6 +30,27 @@ CHOICES = {
 }  # fmt: skip
 
 
+LONGEST_COMMENT = 2000
+
+
+class CommentForm(PageForm):
+    """A comment of a member of the team on an example."""
+
+    key = "comment"
+    text = TextField(
+        label="Comment",
+        max_length=LONGEST_COMMENT,
+        widget=forms.Textarea({"rows": 3}),
+        error_messages={"required": "Write something."},
+    )
+    gold = forms.ChoiceField(
+        label="The gold is",
+        choices=[("", "not what this is about"), *GoldOpinion.choices],
+        required=False,
+        help_text="An example marked as wrong stands on Gold audit; no score changes.",
+    )
+
+
 @reading
 def examples(request: HttpRequest, name: str) -> HttpResponse:
     """The test examples of one task, hardest first, for one kind of annotators."""
@@ -38,7 +59,7 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
     task = _task(request, tasks)
     rows = difficulty.hardest(study, task, kind)
     texts = _texts(task) if request.GET.get("q") else {}
-    wrong = comments.wrong_golds(study)
+    wrong = gold_audit.wrong_golds(study)
     marked = {"gold-wrong": ("Gold marked as wrong", lambda row: row.example in wrong)}
     shown = listing.listing(
         request.GET,
@@ -92,7 +113,7 @@ def audit(request: HttpRequest, name: str) -> HttpResponse:
         "tallies": columns.cells(gold_audit.TALLY, tallies),
         "columns": shown,
         "rows": list(zip(doubts, columns.cells(shown, doubts), strict=True)),
-        "wrong": comments.wrong_golds(study).values(),
+        "wrong": gold_audit.wrong_golds(study).values(),
     }
     return render(request, "examples/gold_audit.html", context)
 
@@ -122,7 +143,7 @@ def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     if not form.is_valid():
         return _example(request, study, shown, form)
     said = form.cleaned_data
-    comments.add(study, shown, said["text"], request.user, said["gold"])
+    gold_audit.add(study, shown, said["text"], request.user, said["gold"])
     return redirect(f"{reverse('example', args=[name, pk])}#comments")
 
 
@@ -148,7 +169,7 @@ def _example(
         raise Http404
     page = ExamplePage(study, shown, kind, int(wanted) if wanted else None)
     previous, following = difficulty.neighbours(study, shown, kind)
-    said = list(comments.on(study, shown))
+    said = list(gold_audit.on(study, shown))
     context = {
         "study": study,
         "example": shown,
@@ -161,7 +182,7 @@ def _example(
         "previous": previous,
         "following": following,
         "comments": said,
-        "wrong": comments.wrong_gold(said),
+        "wrong": gold_audit.wrong_gold(said),
         "form": form or CommentForm(),
     }
     return render(request, "examples/example.html", context, status=422 if form else 200)

@@ -20,7 +20,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from analysis.export import bundle_job
-from analysis.export import forms as export_forms
+from analysis.export import pages as export_pages
 from analysis.export.pages import zip_of
 from annotation.models import Study
 from annotation.protocol.blinding import scores_of
@@ -84,7 +84,7 @@ class Release(StudyTwin):
     """
 
     page = "release_prepare"
-    form_class = export_forms.BundleForm
+    form_class = export_pages.BundleForm
     reply = jobs.JobShape
     success = 202
     summary = "Make the release bundle, as a job"

@@ -1,6 +1,6 @@
 """The API of answers, spans, checklists, the sample and comments, with the data of the pages.
 
-Researchers must not see a person's score before they decide on the analysis (steps/blinding.py): S1
+Researchers must not see a person's score before they decide on the analysis (protocol/blinding.py): S1
 and gold of these answers are null until then, as on the page of that annotator. If the design hides
 test scores, those of the annotation step are null until the study is closed.
 """

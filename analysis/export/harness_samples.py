@@ -18,7 +18,7 @@ from analysis.export import answered
 from analysis.export.answered import Answered
 from annotation.models import Participation, Study
 from tasks.cards import Card
-from tasks.datasets import layout
+from tasks.datasets import making
 from tasks.exporting import record_of
 from tasks.predictions.completions import as_completion
 
@@ -62,7 +62,7 @@ def _results(participation: Participation, task: str, rows: list[Answered]) -> d
 def _sample(card: Card, row: Answered) -> dict[str, Any]:
     """A sample; `doc_id` is the position of the example in the test file, `doc` its line there."""
     example = row.example
-    doc = layout.line(record_of(example))
+    doc = making.line(record_of(example))
     prompt = "\n\n".join([*example.context, card.wording(example.question)])
     target, said = as_completion(example.gold), as_completion(row.given.texts)
     return {

@@ -1,5 +1,6 @@
 """Files of a study: the export and the release bundle."""
 
+from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -11,13 +12,26 @@ from analysis.documents import front
 from analysis.documents.checklists import short_form
 from analysis.documents.pages import _opened
 from analysis.export import bundle_job, files, publishing
-from analysis.export.forms import BundleForm
 from analysis.scores.pages import reading
 from annotation.models import Study
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import ResearcherRequest
-from tasks.downloads import saved_as
-from tasks.polling import go_to, poll
+from annotation.web.fields import PageForm
+from tasks.csv_files import saved_as
+from tasks.jobs import go_to, poll
+
+
+class BundleForm(PageForm):
+    """Options of the release bundle."""
+
+    key = "bundle"
+    round_times = forms.ChoiceField(
+        label="Times of people",
+        choices=[(unit, words.capitalize()) for unit, words in publishing.UNITS.items()],
+        required=False,
+        help_text="Rounded times cannot be joined with the log of a platform. Durations and pay"
+        " are not changed.",
+    )
 
 
 @reading

@@ -15,7 +15,7 @@ from annotation.models import Kind, Study
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import ResearcherRequest
 from tasks.columns import cells, on_page
-from tasks.downloads import download
+from tasks.csv_files import download
 
 
 @reading

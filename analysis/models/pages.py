@@ -28,9 +28,9 @@ from annotation.protocol.blinding import scores_of
 from annotation.web.access import ResearcherRequest, own_model, predictions_job_of
 from tasks import listing, teams, uploads
 from tasks.columns import Column, cells, on_page
-from tasks.downloads import download
+from tasks.csv_files import download
+from tasks.jobs import poll
 from tasks.models import Job, LanguageModel, PredictionFile, PredictionFileQuerySet
-from tasks.polling import poll
 from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
 

@@ -30,8 +30,8 @@ from annotation.web.access import study_of
 from annotation.web.rights import right_to
 from tasks import columns as table_columns
 from tasks.columns import Column
-from tasks.downloads import download
-from tasks.polling import poll
+from tasks.csv_files import download
+from tasks.jobs import poll
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 

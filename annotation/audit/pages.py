@@ -1,20 +1,23 @@
 """Pages of the audit log, for a study and for the whole server."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
+from rest_framework import serializers
+from rest_framework.request import Request
 
 from annotation.audit import log as audit_log
 from annotation.models import Study, Topic
 from annotation.models.audit import AuditQuerySet
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import PageForm
-from tasks.csv_files import cell
-from tasks.downloads import csv_download
+from annotation.web.paging import RowsView
+from tasks.csv_files import cell, csv_download
 
 
 class LogForm(PageForm):
@@ -80,3 +83,17 @@ def _shown(request: ResearcherRequest, entries: AuditQuerySet, study: Study | No
         "asked": asked.urlencode(),
     }
     return render(request, "audit/audit_log.html", context)
+
+
+class Events(RowsView):
+    columns = audit_log.COLUMNS
+    kinds: ClassVar = {
+        "at": serializers.DateTimeField,
+        **dict.fromkeys(("before", "after"), serializers.JSONField),
+    }
+    summary = "The audit log of a study: what anybody did, newest last"
+    filters: ClassVar = {"topic": ("topic", Topic.values), "by": ("by__username", None)}
+    streams = True
+
+    def rows(self, request: Request, **names: Any) -> QuerySet[Any]:
+        return audit_log.of_study(study_of(request, names["name"], "read"))

@@ -16,8 +16,8 @@ from annotation.web.fields import PageForm, WholeNumberField
 from tasks import gym_uploads, jobs, uploads
 from tasks.gym.catalogue import partitions
 from tasks.gym.making import Sample
+from tasks.jobs import go_to, poll
 from tasks.models import TaskUpload
-from tasks.polling import go_to, poll
 
 
 class _Many(forms.ClearableFileInput):

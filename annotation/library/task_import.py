@@ -19,8 +19,8 @@ from annotation.participation.turn import TurnPage
 from annotation.web.access import ResearcherRequest, signed_in, upload_of
 from tasks import data_report, dataset_uploads, disk, gym_uploads, teams, upload_jobs, uploads
 from tasks.importing import CLUES
+from tasks.jobs import go_to, poll
 from tasks.models import Example, Task, TaskUpload
-from tasks.polling import go_to, poll
 
 
 class CardForm(forms.Form):

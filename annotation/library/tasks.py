@@ -18,8 +18,8 @@ from annotation.web.fields import PageForm, TextField, by_key
 from tasks import checking, data_report, disk, exporting, listing, teams, upload_jobs, uploads
 from tasks.cards import Card, CardError, parse_card
 from tasks.columns import Column
-from tasks.datasets import layout
-from tasks.downloads import download
+from tasks.csv_files import download
+from tasks.datasets import making
 from tasks.formats import FormatError
 from tasks.models import Example, Split, Task, TaskMember
 
@@ -235,7 +235,7 @@ def _is_in(file: str, example: Example) -> bool:
 def task_card(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """Download the card as task.toml, which an import accepts."""
     its = get_object_or_404(Task, name=name, version=version)
-    return download(layout.toml(its.card.as_dict()), layout.CARD_FILE, "application/toml")
+    return download(making.toml(its.card.as_dict()), making.CARD_FILE, "application/toml")
 
 
 @signed_in("GET")

@@ -466,7 +466,7 @@ class Study(models.Model):
     )
     # Set with its tombstone: then the study is no longer accessible.
     deleted_at = models.DateTimeField(null=True, blank=True)
-    # After this day ids of annotators are deleted (steps/erasure.py); null: only manually.
+    # After this day ids of annotators are deleted (privacy/erasure.py); null: only manually.
     identities_until = models.DateField("delete identities after", null=True, blank=True)
     # After this day the study is deleted with all answers; null: only manually.
     answers_until = models.DateField("delete the study after", null=True, blank=True)

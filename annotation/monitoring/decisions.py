@@ -13,14 +13,13 @@ from django.http import Http404, HttpRequest
 
 from annotation.models import Decision, Participation, Study
 from annotation.pay import budget, ledger
-from annotation.pay.amounts import AmountField
 from annotation.privacy import withdrawal
 from annotation.prolific import review
 from annotation.prolific.errors import ProlificError
 from annotation.protocol import blinding, exclusion, qualification
 from annotation.recruitment import expiry
 from annotation.web.access import annotator_of
-from annotation.web.fields import NO_REASON, PageForm, PressedField, YesNoField
+from annotation.web.fields import NO_REASON, AmountField, PageForm, PressedField, YesNoField
 from annotation.web.posts import AnnotatorPost, StudyPost
 from annotation.web.rights import right_to
 

@@ -31,9 +31,7 @@ from annotation.participation.forms import OwnForm
 from annotation.privacy import withdrawal
 from annotation.protocol import (
     answering,
-    channels,
     comprehension,
-    model_run,
     own_questions,
     qualification,
     training_step,
@@ -87,7 +85,7 @@ class Spoken(ApiView):
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, NotAdmitted):
             exc = PermissionDenied(str(exc))
-        if isinstance(exc, channels.PeopleUsePages):
+        if isinstance(exc, answering.PeopleUsePages):
             exc = PermissionDenied(str(exc), code="people_use_pages")
         return super().handle_exception(exc)
 
@@ -124,9 +122,9 @@ def holder(request: Request) -> Participation:
 
 
 def mine(request: Request) -> Participation:
-    """The same, if programs may work on it. Raises also channels.PeopleUsePages."""
+    """The same, if programs may work on it. Raises also answering.PeopleUsePages."""
     participation = holder(request)
-    channels.check(Channel.API, participation.kind, participation.study)
+    answering.check_channel(Channel.API, participation.kind, participation.study)
     return participation
 
 
@@ -276,8 +274,8 @@ class Finish(Work):
     def post(self, request: Request) -> Response:
         participation, told = mine(request), read(bodies.RunBody, request)
         try:
-            model_run.note(participation.token, told)
-        except model_run.RunError as error:
+            answering.note(participation.token, told)
+        except answering.RunError as error:
             status = HTTPStatus.CONFLICT
             if error.code == "template":
                 status = HTTPStatus.UNPROCESSABLE_ENTITY

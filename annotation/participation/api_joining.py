@@ -2,7 +2,7 @@
 
 Simulated annotators and models join with a researcher's token; each kind has separate seats.
 Programs may take a seat for people, by the open link or a personal link, only where the design
-allows it (steps/channels.py).
+allows it (protocol/answering.py).
 """
 
 from http import HTTPStatus
@@ -18,8 +18,8 @@ from annotation.models import Channel, Kind, Participation, Scenario, Study
 from annotation.participation import api_bodies as bodies
 from annotation.participation.api import Spoken, Unfit, holding, read
 from annotation.participation.landing import landing_page
-from annotation.protocol import channels
-from annotation.recruitment import refusals, start_limit, visitors
+from annotation.protocol import answering
+from annotation.recruitment import refusals, visitors
 from annotation.recruitment.doors import door_at
 from annotation.recruitment.links import ModelDoor, OpenLink, Seated, SimulatedLink
 from annotation.web import access
@@ -77,13 +77,13 @@ class Join(Spoken):
         kind, model = sent.get("kind", arrival.kind), None
         if kind != arrival.kind:
             arrival, model = _for_researcher(request, arrival, kind, sent)
-        channels.check(Channel.API, kind, arrival.study)
+        answering.check_channel(Channel.API, kind, arrival.study)
         known = arrival.begun() or arrival.ended()
         try:
             participation = _seated(arrival)
         except refusals.RecruitmentError as refusal:
             if refusal.code == "busy":
-                raise Throttled(start_limit.WINDOW, str(refusal)) from None
+                raise Throttled(visitors.WINDOW, str(refusal)) from None
             told = problem(HTTPStatus.CONFLICT, refusal.code, str(refusal))
             return Response(told, status=HTTPStatus.CONFLICT, content_type=MEDIA_TYPE)
         if model is not None:
@@ -98,11 +98,11 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arriv
     """Return the arrival by a link that Handful gave out; 404 for an unknown link.
 
     A platform's link needs a platform id, which programs are not asked for: it raises
-    channels.PeopleUsePages, or Unfit where the design allows programs.
+    answering.PeopleUsePages, or Unfit where the design allows programs.
     """
     door = door_at(code)
     if door is not None and not isinstance(door, OpenLink):
-        channels.check(Channel.API, door.kind, door.study)
+        answering.check_channel(Channel.API, door.kind, door.study)
         raise Unfit({"code": ["This link is a platform's: people arrive by it on its page alone."]})
     return visitors.arrival(request._request, code, ticket)
 

@@ -44,7 +44,7 @@ from annotation.protocol import (
     upstream_step,
 )
 from annotation.recruitment import consent as consent_step
-from annotation.recruitment import refusals, registry, seats, start_limit, visitors
+from annotation.recruitment import refusals, registry, seats, visitors
 from annotation.recruitment.doors import Exit, NotAdmitted
 from annotation.web import access
 from annotation.web.fields import PageForm, by_key
@@ -126,7 +126,7 @@ def refused(request: access.PageRequest, code: str) -> HttpResponse:
 def _busy(request: access.PageRequest, arrival: visitors.Arrival) -> HttpResponse:
     """Show that too many start at once; the page keeps its Start button."""
     response = _landing(request, arrival, refused="busy", status=429)
-    response["Retry-After"] = str(start_limit.WINDOW)
+    response["Retry-After"] = str(visitors.WINDOW)
     return response
 
 

@@ -29,8 +29,8 @@ from annotation.web.access import ResearcherRequest, in_study_language, signed_i
 from annotation.web.rights import right_to
 from annotation.web.wording import in_words, money
 from tasks import frozen
+from tasks.jobs import go_to
 from tasks.models import Example
-from tasks.polling import go_to
 
 
 @never_cache

@@ -21,7 +21,7 @@ from annotation.web import form_bodies
 from annotation.web.access import study_of
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.views import ApiView, StudyTwin
-from tasks.downloads import download
+from tasks.csv_files import download
 
 
 class DueShape(serializers.Serializer):

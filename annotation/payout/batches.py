@@ -1,6 +1,6 @@
 """Batches of due ledger entries, by payment method; each entry is in at most one batch.
 
-Nothing is paid here (money/payout.py), but what Prolific paid for an exit is entered as paid.
+Nothing is paid here (payments.py), but what Prolific paid for an exit is entered as paid.
 """
 
 from collections import defaultdict

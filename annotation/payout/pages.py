@@ -20,7 +20,7 @@ from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import NO_REASON, PageForm, RowField, row_field
 from annotation.web.rights import right_to
 from annotation.web.wording import in_words
-from tasks.downloads import download
+from tasks.csv_files import download
 
 
 class ReleaseForm(PageForm):

@@ -1,4 +1,4 @@
-"""Payment of ledger entries in batches (money/batches.py), safe against crashes.
+"""Payment of ledger entries in batches (batches.py), safe against crashes.
 
 Approving a submission pays its reward and may be repeated. Paying a batch of bonuses may not:
 Prolific would pay again. So a batch is stored as "paying" before the request; one in that state

@@ -1,6 +1,6 @@
 """Deletion of a study with its answers and identities; a tombstone records the counts.
 
-Answers are erased as by a withdrawal, one participation at a time (steps/withdrawal.py), so that
+Answers are erased as by a withdrawal, one participation at a time (withdrawal.py), so that
 the database guards allow it; participations without an answer are included, since reasons may have
 been written about them. KEPT names what remains: insert-only rows without answers (the ledger, the
 audit log, comments), and accounting data. The study is then no longer accessible

@@ -19,7 +19,6 @@ from django.views.decorators.http import require_POST
 
 from annotation.models import Panel, ProlificStudy, Study, WebhookEvent
 from annotation.pay import budget, ledger
-from annotation.pay.amounts import AmountField
 from annotation.prolific import drafts, studies
 from annotation.prolific.accounts import account_of, token_of
 from annotation.prolific.errors import ProlificError
@@ -28,7 +27,7 @@ from annotation.prolific.sync import OLDEST, signature, sync
 from annotation.recruitment import panel
 from annotation.web import posts
 from annotation.web.access import ResearcherRequest, signed_in, study_of
-from annotation.web.fields import OnPage, PageForm, WholeNumberField, by_key
+from annotation.web.fields import AmountField, OnPage, PageForm, WholeNumberField, by_key
 from annotation.web.posts import StudyPost
 from annotation.web.rights import right_to
 

@@ -5,8 +5,10 @@ an invalid payload stores nothing. Everything shown afterwards is read from comm
 a kill between commit and reply loses nothing: a reload shows the same.
 """
 
+import hashlib
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext_lazy
@@ -16,12 +18,16 @@ from annotation.models import (
     AnswerSpan,
     Channel,
     Kind,
+    ModelAnnotator,
+    ModelRun,
     Participation,
+    Scenario,
     Status,
     Step,
+    Study,
     Turn,
 )
-from annotation.protocol import annotation_step, channels, qualification
+from annotation.protocol import annotation_step, qualification
 from annotation.protocol.locking import lock
 from tasks import answers
 from tasks.answers.kind import NO_ANSWER
@@ -53,12 +59,12 @@ def submit(
 
     Returns the participation and its state: the latest turn, or None when it has just finished.
 
-    Raises Participation.DoesNotExist or Turn.DoesNotExist (404), channels.PeopleUsePages (403),
+    Raises Participation.DoesNotExist or Turn.DoesNotExist (404), PeopleUsePages (403),
     Conflict (409) and AnswerError (422); in each of these cases nothing is stored.
     """
     with transaction.atomic():
         participation = lock(token)
-        channels.check(channel, participation.kind, participation.scenario)
+        check_channel(channel, participation.kind, participation.scenario)
         current = participation.latest_turn()
         if current is not None and current.pk == turn_id:
             asked = current
@@ -125,3 +131,49 @@ def store(
         AnswerSpan.objects.bulk_create(
             AnswerSpan(answer=turn.answer, **span._asdict()) for span in given.spans
         )
+
+
+class PeopleUsePages(Exception):
+    """A program acts for a person, which the design of the study does not allow."""
+
+    SENTENCE = (
+        "People take part in this study on its pages: open its link, or the personal link, in a"
+        " browser. A program can take part as a model or as a simulated annotator; it takes the"
+        " seat of a person only where the design allows it (programs_as_people)."
+    )
+
+    def __init__(self) -> None:
+        super().__init__(self.SENTENCE)
+
+
+def check_channel(channel: str, kind: str, design: Study | Scenario) -> None:
+    """Raise PeopleUsePages if a program acts for a person and the design does not allow it."""
+    if channel == Channel.API and kind == Kind.PERSON and not design.programs_as_people:
+        raise PeopleUsePages
+
+
+class RunError(ValueError):
+    """Why a run is not stored; `code` for programs, the text for people."""
+
+    def __init__(self, code: str, sentence: str):
+        super().__init__(sentence)
+        self.code = code
+
+
+def note(token: str, told: Mapping[str, Any]) -> bool:
+    """Store the facts of a completed run; False if stored before: the first ones remain.
+
+    `told` has the fields of ModelRun. Raises Participation.DoesNotExist and RunError.
+    """
+    with transaction.atomic():
+        participation = lock(token)
+        if participation.kind != Kind.MODEL:
+            raise RunError("no_model", "Only the run of a model is noted.")
+        if participation.status not in (Status.COMPLETED, Status.SCREENED_OUT):
+            raise RunError("not_finished", "A run is noted when it has ended.")
+        template = hashlib.sha256(told["template"].encode()).hexdigest()
+        model = ModelAnnotator.objects.get(worker=participation.worker_id)
+        if template != model.prompt_hash:
+            raise RunError("template", "The template is not the one whose hash was given at join.")
+        _run, is_new = ModelRun.objects.get_or_create(participation=participation, defaults=told)
+        return is_new

@@ -26,7 +26,6 @@ from annotation.models import (
     Study,
     Topic,
 )
-from annotation.protocol import blinding
 from annotation.web.access import study_of
 from tasks.clock import database_now
 
@@ -127,8 +126,8 @@ def show(participation: Participation, by: User | None) -> None:
 def scores_of(request: HttpRequest, name: str, right: str = "read") -> Study:
     """Return the study if the user may read results and human test scores are not hidden.
 
-    Used for every page, file and API reply with results. Raises blinding.ScoresHidden.
+    Used for every page, file and API reply with results. Raises ScoresHidden.
     """
     study = study_of(request, name, right)
-    blinding.check_uncovered(study)
+    check_uncovered(study)
     return study

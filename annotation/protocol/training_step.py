@@ -1,8 +1,8 @@
 """The training step: k examples, each revealed once its answer is stored, without revision.
 
 Zero-shot workers have none. They begin with the annotation step, or with the screening step if the
-design has one (steps/qualification.py). In a cross-task study the upstream step comes before it
-(steps/upstream_step.py), by the same rules.
+design has one (qualification.py). In a cross-task study the upstream step comes before it
+(upstream_step.py), by the same rules.
 """
 
 import random
@@ -27,8 +27,8 @@ from annotation.models import (
     Turn,
 )
 from annotation.protocol import (
+    answering,
     attention_checks,
-    channels,
     comprehension,
     own_questions,
     qualification,
@@ -90,12 +90,12 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
     """Show the first example: from here on the worker has seen this task.
 
     A second call changes nothing. A worker who has seen the task elsewhere meanwhile loses the seat
-    and is marked as refused. Raises Participation.DoesNotExist, channels.PeopleUsePages, and
+    and is marked as refused. Raises Participation.DoesNotExist, answering.PeopleUsePages, and
     Conflict before consent.
     """
     with transaction.atomic():
         participation = lock(token)
-        channels.check(channel, participation.kind, participation.scenario)
+        answering.check_channel(channel, participation.kind, participation.scenario)
         if participation.status == Status.ARRIVED:
             raise Conflict(gettext("Please answer the question about consent first."))
         if participation.status != Status.WORKING or participation.turns.exists():
@@ -154,11 +154,11 @@ def go_on(
 
     A repeated request (second click or tab) changes nothing: `leaving` is the state of the page
     that sends it, so that a second click on a reveal cannot skip the review. Returns the
-    participation and its state; raises Participation.DoesNotExist and channels.PeopleUsePages.
+    participation and its state; raises Participation.DoesNotExist and answering.PeopleUsePages.
     """
     with transaction.atomic():
         participation = lock(token)
-        channels.check(channel, participation.kind, participation.scenario)
+        answering.check_channel(channel, participation.kind, participation.scenario)
         turn = participation.latest_turn()
         if (
             participation.status != Status.WORKING

@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.models import Study
-from annotation.recruitment import links_pages as links
 from annotation.recruitment import pages as lists
 from annotation.recruitment.links import links_with_states
 from annotation.study import lifecycle
@@ -72,7 +71,7 @@ class LinkRow(serializers.Serializer):
 class Links(PostTwin):
     """Create personal links, one for each name."""
 
-    step = links.Links
+    step = lists.Links
     more_fields: ClassVar = {
         "names": serializers.ListField(child=serializers.CharField(), help_text="one link each"),
     }

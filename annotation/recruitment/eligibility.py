@@ -22,7 +22,7 @@ from annotation.models import (
 from annotation.models.participation import ParticipationQuerySet
 from annotation.recruitment.doors import PERSONAL
 from annotation.recruitment.identities import worker_key
-from annotation.study import contradictions
+from annotation.study import consequences
 from tasks.models import Task
 
 MAX_PEOPLE = 10_000
@@ -89,9 +89,9 @@ def add_rule(
     if criterion == AccessRule.Criterion.PEOPLE:
         keys = _keys(study, value, platform)
         value = platform
-        problem = contradictions.of_list(study, effect, keys)
+        problem = consequences.of_list(study, effect, keys)
     else:
-        problem = contradictions.of_entry(study, effect, criterion, value)
+        problem = consequences.of_entry(study, effect, criterion, value)
     if problem:
         raise RuleError(problem[:1].upper() + problem[1:])
     with transaction.atomic():

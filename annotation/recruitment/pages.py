@@ -4,17 +4,27 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib.auth.models import User
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
-from annotation.models import AccessRule, Scenario, Study
+from annotation.models import AccessRule, PersonalLink, Scenario, Study
 from annotation.pay import budget, ledger
-from annotation.pay.amounts import AmountField
 from annotation.recruitment import eligibility
+from annotation.recruitment.links import LinkError, links_with_states, make_links
 from annotation.study import design, lifecycle
-from annotation.web.access import ResearcherRequest, study_of
-from annotation.web.fields import OnPage, PageForm, RowField, WholeNumberField, by_key, row_field
+from annotation.web.access import ResearcherRequest, signed_in, study_of
+from annotation.web.fields import (
+    AmountField,
+    OnPage,
+    PageForm,
+    RowField,
+    WholeNumberField,
+    by_key,
+    row_field,
+)
 from annotation.web.posts import StudyPost, page
+from tasks.csv_files import csv_download, no_formula
 
 NOT_CHOSEN = "Choose to whom the entry applies, and whether they may take part."
 UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
@@ -202,3 +212,64 @@ lists = page(Lists, _page, to="lists", get=_shown)
 seats = page(Seats, _page, to="lists")
 switches = page(Switches, _page, to="lists")
 raise_budget = page(Budget, _page, to="lists")
+
+
+class LinksForm(PageForm):
+    """Names for new links; recruitment/links.py parses the lines."""
+
+    key = "links"
+    names = forms.CharField(
+        label="Names, one per line",
+        widget=forms.Textarea({"rows": 6}),
+        error_messages={"required": "Enter one name per line: of people, or 1, 2, 3."},
+    )
+
+
+class Links(StudyPost):
+    """Create personal links, one for each name."""
+
+    row = "personal_links"
+    form_class = LinksForm
+    summary = "Make personal links"
+    success = 201
+    faults: ClassVar = {LinkError: "names"}
+    tells = True
+
+    def do(self, about: Study, sent: dict[str, Any], by: User) -> list[PersonalLink]:
+        return make_links(about, sent["names"])
+
+    def in_words(self, done: list[PersonalLink]) -> str:
+        return f"{len(done)} links were made."
+
+
+def _links_page(request: HttpRequest, study: Study, form: LinksForm | None = None) -> HttpResponse:
+    rows = [
+        {"link": link, "state": state, "address": _address(request, link)}
+        for link, state in links_with_states(study)
+    ]
+    context = {"study": study, "rows": rows, "form": form or LinksForm()}
+    status = 422 if form else 200
+    return render(request, "recruitment/personal_links.html", context, status=status)
+
+
+@signed_in("GET")
+def links_file(request: HttpRequest, name: str) -> HttpResponse:
+    """Download name, link and state, for a mail merge."""
+    study = study_of(request, name, "pay")
+    rows = (
+        [no_formula(link.name), _address(request, link), state]
+        for link, state in links_with_states(study)
+    )
+    return csv_download(f"{study.name}-links.csv", ["name", "link", "state"], rows)
+
+
+def _address(request: HttpRequest, link: PersonalLink) -> str:
+    return request.build_absolute_uri(reverse("landing", args=[link.code]))
+
+
+def _links(request: HttpRequest, name: str) -> HttpResponse:
+    """Render the links, which requires the right to see identities."""
+    return _links_page(request, study_of(request, name, "pay"))
+
+
+links = page(Links, _links_page, to="personal_links", get=_links)

@@ -3,22 +3,25 @@
 They activate the language of the study; `web.access.in_study_language` resets it.
 """
 
+import ipaddress
 import secrets
 from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
 from django.core import signing
+from django.core.cache import cache
+from django.db.models import Sum
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import translation
+from django.utils.crypto import salted_hmac
 
-from annotation.models import Kind, Participation, Status
-from annotation.recruitment import arrivals, doors, refusals, start_limit
+from annotation.models import Kind, Participation, Status, Study
+from annotation.recruitment import arrivals, doors, refusals
 from annotation.recruitment.doors import Identity
 from annotation.recruitment.identities import worker_key
 from annotation.recruitment.links import COOKIE_AGE, COOKIE_SALT, OpenLink, browser
-from annotation.recruitment.start_limit import client_address
 
 TICKET_SALT = "annotation.arrival"
 
@@ -141,10 +144,10 @@ class Arrival:
         known = begun or self.ended()
         if not self.door.anonymous or (known is not None and self.owns(known)):
             return
-        if not start_limit.admit(self.address):
+        if not admit(self.address):
             raise refusals.RecruitmentError("busy")
         by_open_link = type(self.door) is OpenLink
-        if by_open_link and not start_limit.admit_to(self.study, self.address):
+        if by_open_link and not admit_to(self.study, self.address):
             raise refusals.RecruitmentError("address")
 
     def set_cookie(self, response: HttpResponse, secure: bool) -> None:
@@ -206,3 +209,71 @@ def language_of(request: HttpRequest) -> str:
         return theirs.values_list("study__interface_language", flat=True).first() or "en"
     door = doors.door_at(named["code"]) if "code" in named else None
     return door.study.interface_language if door else "en"
+
+
+WINDOW = 60  # seconds
+
+
+HOUR = 3600
+
+
+def admit(address: str) -> bool:
+    """Count a Start from that address; False if it exceeds the limit of the last minute.
+
+    The limit is settings.STARTS_PER_MINUTE.
+    """
+    return _take(f"start:{_name(address)}", settings.STARTS_PER_MINUTE, WINDOW)
+
+
+def admit_to(study: Study, address: str) -> bool:
+    """Count a Start by the study's open link; False if the address exceeds its limit this hour.
+
+    The limit is a tenth of the seats, and at least settings.STARTS_PER_HOUR (0: no limit). Consent
+    does not reset it. A switch of the study lifts it, for a class that shares an address.
+    """
+    least = settings.STARTS_PER_HOUR
+    if study.shared_address or not least:
+        return True
+    seats = study.scenarios.aggregate(n=Sum("seats", default=0))["n"]
+    return _take(f"start:{study.pk}:{_name(address)}", max(least, seats // 10), HOUR)
+
+
+def _take(name: str, number: int, seconds: int) -> bool:
+    """Take one of `number` places, each free again after that time; False if none is left.
+
+    The cache adds a key only once, even for concurrent requests.
+    """
+    places = [f"{name}:{place}" for place in range(number)]
+    taken = cache.get_many(places)
+    return any(cache.add(place, 1, seconds) for place in places if place not in taken)
+
+
+def _name(address: str) -> str:
+    """Return the salted hash of an address."""
+    return salted_hmac("annotation.start_limit", address, algorithm="sha256").hexdigest()
+
+
+def client_address(request: HttpRequest) -> str | None:
+    """Return the address that called the outermost trusted proxy; None if there is none.
+
+    IPv6 addresses are cut to 64 bits, since one client has all the rest: "2001:db8:1:2::".
+    """
+    sender = request.META.get("REMOTE_ADDR", "")
+    entries = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
+    hops = settings.TRUSTED_PROXIES
+    # Fewer entries than proxies: the request bypassed them, so use its direct address.
+    if 0 < hops <= len(entries):
+        return _normalised(entries[-hops]) or _normalised(sender)
+    return _normalised(sender)
+
+
+def _normalised(text: str) -> str | None:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is not None:
+            return str(address.ipv4_mapped)
+        return str(ipaddress.ip_network((address, 64), strict=False).network_address)
+    return str(address)

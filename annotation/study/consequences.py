@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
-from annotation.models import Qualification, Study
+from annotation.models import AccessRule, Participation, Qualification, Status, Study
 from annotation.pay import ledger
 from annotation.study import design, minutes
-from tasks.models import Task
+from tasks.models import Split, Task
 
 # Design fields required for any calculation.
 NEEDED = (
@@ -189,3 +189,109 @@ def in_force(study: Study) -> list[str]:
         told = "" if threshold is None else f" ({threshold:g})"
         sentences.append(f"after the training step: {study.get_qualification_display()}{told}")
     return sentences
+
+
+def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
+    """Return training examples of this design whose text and question also occur in the test."""
+    shots = [number for number in study.shots if number]
+    sentences = []
+    for task in tasks:
+        overlaps = {entry["file"]: entry["ids"] for entry in task.report["overlap_with_test"]}
+        if not overlaps:
+            continue
+        trained = task.splits.filter(
+            kind=Split.Kind.TRAIN, shots__in=shots, number__in=study.splits
+        )
+        names = trained.order_by("shots", "number").values_list("filename", flat=True)
+        sentences += [
+            f"{task.name}: {len(overlaps[name])} of the training examples of {name} stand in the"
+            " test too, so their answers are revealed before they are asked."
+            for name in names
+            if name in overlaps
+        ]
+    return sentences
+
+
+def ceilings(tasks: Sequence[Task]) -> list[str]:
+    """Return the tasks with gold that cannot be entered, so that 100 is unreachable."""
+    return [
+        f"{task.name}: the highest S1 that an answer can reach is {task.report['ceiling']:.2f}, as"
+        " some gold answers are not found in the text."
+        for task in tasks
+        if task.report["ceiling"] < 100
+    ]
+
+
+def of_design(study: Study, tasks: Sequence[Task]) -> list[str]:
+    """Return both, for the manifest."""
+    return leaks(study, tasks) + ceilings(tasks)
+
+
+Effect, Criterion = AccessRule.Effect, AccessRule.Criterion
+
+
+def of_entry(study: Study, effect: str, criterion: str, value: str) -> str:
+    """Return why an entry contradicts others in force or excludes all people; else ""."""
+    in_force = list(study.access_rules.filter(ended_at=None, criterion=criterion, value=value))
+    if any(rule.effect == effect for rule in in_force):
+        return f"The same entry is in force already: {in_force[0]}."
+    if in_force:
+        return f"It contradicts an entry that is in force: {in_force[0]}. End that one first."
+    return _admits_nobody(study, effect, criterion, value)
+
+
+def of_list(study: Study, effect: str, keys: list[str]) -> str:
+    """Return why these people (keyed hashes) cannot be listed: some are on an opposite list."""
+    opposite = study.access_rules.filter(ended_at=None, criterion=Criterion.PEOPLE)
+    for rule in opposite.exclude(effect=effect):
+        number = len(set(rule.listed.values_list("key", flat=True)) & set(keys))
+        if number:
+            return (
+                f"{number} of these ids {'is' if number == 1 else 'are'} on a list that says the"
+                f" opposite: {rule}. Leave them out, or end that entry first."
+            )
+    return ""
+
+
+def of_study(study: Study) -> list[str]:
+    """Return the entries in force that would exclude all people from the study as designed."""
+    rules = study.access_rules.filter(ended_at=None).exclude(criterion=Criterion.PEOPLE)
+    return [
+        f"End the access rule “{rule}”: {reason}"
+        for rule in rules
+        if (reason := _admits_nobody(study, rule.effect, rule.criterion, rule.value))
+    ]
+
+
+def _admits_nobody(study: Study, effect: str, criterion: str, value: str) -> str:
+    if effect != Effect.ALLOW:
+        return ""
+    asked = _tasks(study)
+    if criterion == Criterion.TASK:
+        met = {value}
+        who = f"those who have seen {value}"
+    else:
+        qualified = Participation.objects.filter(study__name=value)
+        over = Study.objects.filter(name=value, status="closed").exists()
+        if (
+            over
+            and not (
+                qualified.filter(qualified=True)
+                | qualified.filter(status=Status.COMPLETED).exclude(qualified=False)
+            ).exists()
+        ):
+            return f"nobody qualified in {value}, which is closed, so nobody could take part."
+        met = _tasks(Study.objects.get(name=value))
+        who = f"those who qualified in {value}"
+        if len(met) > 1:  # they have seen one of them, unknown which
+            return ""
+    if asked and asked <= met:
+        return (
+            f"{who} have done {', '.join(sorted(asked))} already, and nobody may do a task twice,"
+            " so nobody could take part."
+        )
+    return ""
+
+
+def _tasks(study: Study) -> set[str]:
+    return set(Task.objects.filter(studies=study).values_list("name", flat=True))

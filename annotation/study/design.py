@@ -29,9 +29,8 @@ from annotation.models import (
 from annotation.pay import ledger
 from annotation.study import (
     audience,
-    contradictions,
+    consequences,
     cross_task,
-    data_warnings,
     gates,
     minutes,
     own_questions,
@@ -362,13 +361,11 @@ def missing(study: Study) -> list[str]:
                 f" earn {ledger.in_currency(most)}."
             )
     leaks = (
-        []
-        if study.accepts_leakage
-        else data_warnings.leaks(study, list(study.tasks.with_reports()))
+        [] if study.accepts_leakage else consequences.leaks(study, list(study.tasks.with_reports()))
     )
     if leaks:
         sentences.append(f"Tick “{LEAKAGE}” in the design, or ask other training splits.")
-    return sentences + leaks + contradictions.of_study(study)
+    return sentences + leaks + consequences.of_study(study)
 
 
 def save_draft(

@@ -16,7 +16,7 @@ from typing import Any
 from django.db import models
 
 from annotation.models import Study
-from annotation.pay.amounts import read_amount
+from annotation.web.fields import read_amount
 from tasks.models import Task
 
 # Headings of the form -> design fields, for form, file, API, manifest and versions.

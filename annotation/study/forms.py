@@ -10,18 +10,16 @@ from django.db.models import IntegerField, Q, QuerySet
 
 from annotation.models import ProlificReward, Study
 from annotation.pay import promises
-from annotation.pay.amounts import AmountField
 from annotation.study import audience_form as audience
 from annotation.study import (
     consequences,
-    data_warnings,
     design,
     design_file,
     minutes,
     prolific_rewards,
 )
 from annotation.study.consequences import Consequences
-from annotation.web.fields import RowsField, WholeNumberField, row_field
+from annotation.web.fields import AmountField, RowsField, WholeNumberField, row_field
 from tasks.gym import catalogue
 from tasks.metrics import METRICS
 from tasks.models import Task
@@ -178,11 +176,11 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         """Return training examples that also occur in tests of the selected tasks."""
         if self.is_bound and {"shots", "splits"} & self.errors.keys():
             return []
-        return data_warnings.leaks(self.instance, self.chosen_tasks())
+        return consequences.leaks(self.instance, self.chosen_tasks())
 
     def ceilings(self) -> list[str]:
         """Return selected tasks with a maximum score below 100."""
-        return data_warnings.ceilings(self.chosen_tasks())
+        return consequences.ceilings(self.chosen_tasks())
 
     def promise(self) -> str:
         """Return the promise of pay that annotators see."""

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.models import Study
 from annotation.pay import ledger
-from annotation.study import cross_task, data_warnings, design_file, screening
+from annotation.study import consequences, cross_task, design_file, screening
 from annotation.study.gates import OTHERS_NEEDED
 from tasks.formats import digest_of
 from tasks.metrics import recipe
@@ -51,9 +51,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "attention_check_hashes": {
             task.name: _check_hashes(task) for task in (tasks if study.attention_checks else [])
         },
-        "data_warnings": data_warnings.of_design(
-            study, study.tasks.with_reports().order_by("name")
-        ),
+        "data_warnings": consequences.of_design(study, study.tasks.with_reports().order_by("name")),
         "tokeniser": TOKENISER,
     }
 

@@ -15,7 +15,6 @@ from annotation.study import audience_form as audience
 from annotation.study import (
     consequences,
     cross_task,
-    data_warnings,
     design,
     design_file,
     lifecycle,
@@ -115,7 +114,7 @@ def design_page(study: Study) -> dict[str, Any]:
     """Return the context of a design page."""
     tasks = list(study.tasks.with_reports().order_by("name"))
     return {
-        "study": study, "tasks": tasks, "warnings": data_warnings.of_design(study, tasks),
+        "study": study, "tasks": tasks, "warnings": consequences.of_design(study, tasks),
         "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
         "restrictions": consequences.in_force(study), "audience": audience.shown(study.audience),
         "can_be_deleted": lifecycle.can_be_deleted(study),

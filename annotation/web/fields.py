@@ -5,6 +5,7 @@ Django's fields refuse U+0000, and Django's rendering joins a field to its help 
 """
 
 import re
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -123,3 +124,34 @@ class RowsField(forms.ModelMultipleChoiceField):
 
 
 NO_REASON = "Give a reason: it is stored with the decision."
+
+
+MAX_AMOUNT = Decimal(100_000)  # in currency, exclusive; of one person or place
+
+
+SENTENCE = "Write an amount such as 1.50."
+
+
+def read_amount(text: str) -> Decimal:
+    """Return the amount in this text, at least 0 and below MAX_AMOUNT.
+
+    Raises ValueError with a sentence.
+    """
+    text = text.strip()
+    if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]{1,2})?", text):
+        raise ValueError(SENTENCE)
+    return Decimal(text)
+
+
+class AmountField(forms.DecimalField):
+    """A form field for an amount or a number of hours; its bounds are those of the model."""
+
+    default_error_messages = {"invalid": "Enter a number such as 12.50: digits and a point."}
+
+    def to_python(self, value: Any) -> Decimal | None:  # type: ignore[override]  # as in DecimalField
+        # Allow the sign, so that the validator can report the minimum.
+        if value not in self.empty_values and not re.fullmatch(
+            r"-?[0-9]{1,12}(\.[0-9]{1,12})?", str(value).strip()
+        ):
+            raise ValidationError(self.error_messages["invalid"], code="invalid")
+        return super().to_python(value)

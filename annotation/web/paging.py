@@ -23,8 +23,7 @@ from rest_framework.utils.encoders import JSONEncoder
 from annotation.web import form_bodies
 from annotation.web.views import ApiView
 from tasks.columns import Column
-from tasks.csv_files import cell
-from tasks.downloads import CSV, saved_as
+from tasks.csv_files import CSV, cell, saved_as
 
 PIECE = 500  # rows read and sent at a time
 

@@ -12,7 +12,7 @@ from typing import Any
 from tasks import check_process
 from tasks.answer_keys import ANSWERS
 from tasks.cards import CardError
-from tasks.datasets import layout
+from tasks.datasets import making as datasets_making
 from tasks.datasets.kinds import Columns, check_kind
 from tasks.datasets.making import Made, Plan, Wanted, make
 from tasks.datasets.reading import Reading, read
@@ -83,7 +83,7 @@ def make_files(path: str, folder: str, wanted: dict[str, Any]) -> dict[str, Any]
                 definitions=wanted["definitions"],
             ),
         )
-        layout.write_folder(Path(folder), made.card, made.files)
+        datasets_making.write_folder(Path(folder), made.card, made.files)
     except (FormatError, CardError, OSError) as error:
         return {"error": str(error)}
     return {
@@ -99,7 +99,7 @@ def _check(folder: Path, made: Made) -> list[dict[str, Any]]:
     card = made.card.as_dict()
     files = sorted(made.files, key=lambda file: file.filename)
     return [
-        {"file": layout.CARD_FILE, "card": card},
+        {"file": datasets_making.CARD_FILE, "card": card},
         *({"file": file.filename, "examples": len(file.records)} for file in files),
         check_process.task(str(folder), card),
     ]

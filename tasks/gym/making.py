@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.cards import Card
-from tasks.datasets import layout
+from tasks.datasets import making
 from tasks.formats import FormatError, Record, SplitFile, read_folder
 from tasks.gym import catalogue, kinds, reader
 from tasks.gym.catalogue import Published
@@ -145,7 +145,7 @@ def _records(seen: Seen, lines: Iterable[Line]) -> list[Record]:
 def _checked(card: Card, files: list[SplitFile], places: dict[str, list[Line]]) -> list[SplitFile]:
     """Return the files as an import reads them. Raises FormatError."""
     with tempfile.TemporaryDirectory(prefix="handful-") as folder:
-        layout.write_folder(Path(folder), card, files)
+        making.write_folder(Path(folder), card, files)
         try:
             return read_folder(Path(folder), card)
         except FormatError as error:

@@ -18,8 +18,8 @@ from annotation.protocol import comprehension, exclusion, training_step
 from annotation.recruitment import consent, expiry
 from annotation.study import lifecycle
 from tests import factories
-from tests.annotation import prolific
 from tests.annotation.participation.test_participants_api import join, post
+from tests.annotation.prolific import fixtures as prolific
 from tests.annotation.study.test_cross_task import make_cross_task
 from tests.prolific_double.platform import FakeProlific
 

@@ -4,8 +4,8 @@ import pytest
 from django.db import DatabaseError, transaction
 from django.urls import reverse
 
+from analysis.examples import gold_audit
 from annotation.models import ExampleComment
-from annotation.study import comments
 from tests import factories
 
 HOSTILE = '<script>alert("gold")</script>'
@@ -34,7 +34,7 @@ def page(client, study, example) -> str:
 
 def test_a_comment_is_shown_escaped_with_author_and_time(ada, study, example):
     assert send(ada, study, example, HOSTILE).status_code == 302
-    (comment,) = comments.on(study, example)
+    (comment,) = gold_audit.on(study, example)
     shown = page(ada, study, example)
     assert HOSTILE not in shown
     assert "&lt;script&gt;alert(&quot;gold&quot;)" in shown
@@ -97,7 +97,7 @@ def test_a_gold_marked_as_wrong_is_listed_until_marked_as_right(ada, study, exam
     assert (other in every, other in rows) == (True, False)
     assert reverse("example", args=[study.name, example.pk]) in rows
     send(ada, study, example, "No: see the second sentence.", gold="right")
-    assert comments.wrong_golds(study) == {}
+    assert gold_audit.wrong_golds(study) == {}
     assert "No gold is marked as wrong." in listed(ada, study, "gold_audit")
     assert "Marked as wrong by" not in page(ada, study, example)
     assert study.participations.get().turns.get(example=example).answer.s1 == score
@@ -112,7 +112,7 @@ def test_an_unknown_opinion_on_a_gold_is_refused_at_its_field(ada, study, exampl
 
 @pytest.mark.parametrize("change", ["update", "delete"])
 def test_the_database_refuses_changes_to_a_comment(study, example, change):
-    comments.add(study, example, "Two golds?", study.owner)
+    gold_audit.add(study, example, "Two golds?", study.owner)
     stored = ExampleComment.objects.all()
     with pytest.raises(DatabaseError), transaction.atomic():
         stored.update(text="never said") if change == "update" else stored._raw_delete("default")
@@ -129,7 +129,7 @@ def test_a_program_reads_and_writes_comments_by_the_api(client, study, example):
     marked = {"text": "It is the other one.", "gold": "wrong"}
     assert client.post(address, marked, "application/json", headers=headers).status_code == 201
     assert client.get(address, headers=headers).json()["results"][1]["gold"] == "wrong"
-    assert set(comments.wrong_golds(study)) == {example.pk}
+    assert set(gold_audit.wrong_golds(study)) == {example.pk}
 
 
 def test_comments_are_hidden_while_test_scores_are_hidden(ada, researcher, study, example):

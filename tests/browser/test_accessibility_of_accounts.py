@@ -8,11 +8,12 @@ from allauth.account.utils import user_pk_to_url_str
 from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
+from analysis.examples import gold_audit
 from annotation.models import Kind
 from annotation.notices import collecting
 from annotation.privacy import erasure
 from annotation.protocol import qualification
-from annotation.study import comments, lifecycle, team
+from annotation.study import lifecycle, team
 from config import users
 from tests import factories
 from tests.browser.test_accessibility import is_accessible, signed_in
@@ -107,7 +108,7 @@ def busy(researcher, other_researcher, settings, tmp_path):
     team.add(study, "grace", "analyst", researcher)
     for address in ("bob@example.org", ""):
         team.invite(study, "payer", address, researcher)
-    comments.add(study, task.test_split.examples.last(), "Two golds?\nSee the card.", researcher)
+    gold_audit.add(study, task.test_split.examples.last(), "Two golds?\nSee the card.", researcher)
     collecting.collect()
     return study
 

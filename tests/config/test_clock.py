@@ -19,7 +19,7 @@ from annotation.prolific.errors import ProlificError
 from tasks import jobs
 from tasks.models import Job
 from tests import factories
-from tests.annotation.prolific import HOST, complete
+from tests.annotation.prolific.fixtures import HOST, complete
 
 
 @pytest.fixture

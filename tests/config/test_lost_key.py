@@ -10,7 +10,7 @@ from annotation.payout import batches
 from annotation.payout import payments as payout
 from annotation.prolific import sync
 from tests import factories
-from tests.annotation.prolific import BO, IDA, complete
+from tests.annotation.prolific.fixtures import BO, IDA, complete
 
 SENTENCE = "IDENTITY_KEY is not the one"
 

@@ -13,7 +13,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.recruitment.start_limit import client_address
+from annotation.recruitment.visitors import client_address
 from config.checks import proxies_are_counted
 from config.sign_in import TooManyAttempts
 

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 from django.urls import reverse
 
-from annotation.study import data_warnings, design
+from annotation.study import consequences, design
 from tasks import data_report, upload_jobs
 from tasks.cards import parse_card
 from tasks.formats import content_hash, read_folder
@@ -149,7 +149,7 @@ def test_a_study_with_leakage_opens_only_after_recorded_consent(ada, researcher,
 
 def test_leakage_at_other_shots_is_not_reported(researcher, leaking):
     study = factories.make_study(researcher, leaking, shots=[0])
-    assert data_warnings.leaks(study, [leaking]) == []
+    assert consequences.leaks(study, [leaking]) == []
     assert study.status == "open"
 
 

@@ -13,9 +13,9 @@ from django.db import models
 from django.urls import reverse
 
 from annotation.models import Study
-from annotation.pay.amounts import read_amount
 from annotation.study import design, design_file, lifecycle, minutes
 from annotation.study.design_file import DesignFile
+from annotation.web.fields import read_amount
 from tasks.models import Task
 
 # Each design field is a flag, except the table of the audience.

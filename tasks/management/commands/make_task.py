@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from tasks.cards import FAMILIES, GOLD_RULES, CardError, load_card
-from tasks.datasets import harness, layout
+from tasks.datasets import harness, making
 from tasks.datasets.kinds import ANSWERS, GOLD_IS, Columns, check_kind
 from tasks.datasets.making import Made, Plan, Wanted, make, name_of
 from tasks.datasets.reading import READERS, Reading
@@ -137,7 +137,7 @@ class Command(BaseCommand):
 
     def _preview(self, made: Made) -> None:
         for record in made.files[0].records[:10]:
-            self.stdout.write(json.dumps(layout.line(record), ensure_ascii=False))
+            self.stdout.write(json.dumps(making.line(record), ensure_ascii=False))
         self.stdout.write("Nothing was stored (--dry-run).")
 
     def _wanted(self, file: Path, options: dict[str, Any]) -> Wanted:

@@ -29,7 +29,7 @@ from annotation.models import (
 )
 from annotation.privacy import withdrawal
 from annotation.protocol import answering, training_step
-from annotation.recruitment import consent, expiry, refusals, start_limit
+from annotation.recruitment import consent, expiry, refusals, visitors
 from tests import factories
 from tests.annotation.races import (
     THREADS,
@@ -124,7 +124,7 @@ def test_control_a_counter_without_atomic_update_admits_more(researcher, setting
         return count < settings.STARTS_PER_MINUTE
 
     settings.STARTS_PER_MINUTE = 5
-    monkeypatch.setattr(start_limit, "admit", read_and_write)
+    monkeypatch.setattr(visitors, "admit", read_and_write)
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=60)
     assert starts(study, 16).count(302) > 5
 

@@ -9,6 +9,7 @@ from django.db import DatabaseError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
+from analysis.examples import gold_audit
 from annotation.models import (
     Answer,
     AnswerSpan,
@@ -32,7 +33,7 @@ from annotation.privacy import erasure
 from annotation.privacy.withdrawal import withdraw
 from annotation.protocol import exclusion
 from annotation.recruitment import consent, expiry, identities
-from annotation.study import comments, lifecycle, team
+from annotation.study import lifecycle, team
 from tests import factories
 
 
@@ -94,7 +95,7 @@ def test_related_rows_are_erased_or_named_on_the_page(ada, researcher):
         consent.record(seat, agree=True)
     OwnAnswer.objects.create(participation=told, moment="before", question="age", answer="31")
     example = study.tasks.get().test_split.examples.first()
-    comments.add(study, example, "Two golds?", researcher)
+    gold_audit.add(study, example, "Two golds?", researcher)
     team.invite(study, Role.ANALYST, "guest@example.org", researcher)
     collecting.collect()
     NoticeSwitch.objects.create(user=researcher, study=study, page_off=["quiet"])

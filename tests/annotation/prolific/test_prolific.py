@@ -20,7 +20,7 @@ from annotation.prolific import drafts, studies, sync
 from annotation.prolific.errors import ProlificError
 from annotation.recruitment import eligibility
 from tests import factories
-from tests.annotation.prolific import (
+from tests.annotation.prolific.fixtures import (
     BO,
     HOST,
     IDA,

@@ -20,7 +20,7 @@ from annotation.study import team
 from config import kept_forms
 from tasks.clock import database_now
 from tests import factories
-from tests.annotation.prolific import changed, complete, event
+from tests.annotation.prolific.fixtures import changed, complete, event
 
 OWN, SECOND = "own-prolific-token-1234", "second-prolific-token-9876"
 PAGE = "/tokens/prolific/"

@@ -20,7 +20,7 @@ from annotation.prolific import client as prolific_client
 from annotation.prolific import door, drafts, studies, submissions, sync
 from annotation.recruitment import visitors
 from tests import factories
-from tests.annotation.prolific import (
+from tests.annotation.prolific.fixtures import (
     BO,
     HOST,
     IDA,

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotation.prolific import drafts, studies
 from annotation.prolific.drafts import PlanError
-from tests.annotation.prolific import HOST
+from tests.annotation.prolific.fixtures import HOST
 from tests.annotation.study.test_audience import AUDIENCE, make_study
 
 

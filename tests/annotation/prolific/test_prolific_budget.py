@@ -11,7 +11,7 @@ from annotation.prolific import drafts, places, studies, sync
 from annotation.recruitment import consent, expiry
 from annotation.study import lifecycle
 from tests import factories
-from tests.annotation.prolific import HOST, IDA, arrive, begin
+from tests.annotation.prolific.fixtures import HOST, IDA, arrive, begin
 
 CAP = 30  # of one person, in pounds: half an hour at 60 an hour; a place there pays 10
 

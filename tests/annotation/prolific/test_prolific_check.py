@@ -5,7 +5,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.annotation.prolific import IDA
+from tests.annotation.prolific.fixtures import IDA
 
 
 def check(capsys, *options) -> dict[str, str]:

@@ -18,7 +18,7 @@ from annotation.payout import payments as payout
 from annotation.prolific import client as prolific_client
 from annotation.prolific import sync
 from annotation.prolific.errors import ProlificError
-from tests.annotation.prolific import BO, IDA, arrive, begin, changed, complete, event
+from tests.annotation.prolific.fixtures import BO, IDA, arrive, begin, changed, complete, event
 from tests.prolific_double.site import Server
 
 MAINTENANCE = b"<html>We are down for maintenance.</html>"

@@ -21,7 +21,7 @@ from annotation.recruitment import arrivals
 from annotation.recruitment.doors import Identity
 from annotation.study import lifecycle
 from tests import factories
-from tests.annotation.prolific import HOST, begin
+from tests.annotation.prolific.fixtures import HOST, begin
 from tests.annotation.study.test_cross_task import make_cross_task
 
 CHOSEN = "On Prolific participants chose their scenario"

@@ -18,7 +18,7 @@ from annotation.prolific import client as prolific_client
 from annotation.prolific import drafts, studies, sync
 from annotation.prolific.errors import ProlificError
 from tests import factories
-from tests.annotation.prolific import (
+from tests.annotation.prolific.fixtures import (
     BO,
     HOST,
     IDA,

@@ -10,7 +10,7 @@ from annotation.prolific import sync
 from annotation.recruitment import consent, expiry, refusals, seats
 from annotation.study import lifecycle
 from tests import factories
-from tests.annotation.prolific import (
+from tests.annotation.prolific.fixtures import (
     BO,
     IDA,
     arrive,

@@ -14,7 +14,7 @@ from annotation.prolific import drafts, review, studies, sync
 from annotation.prolific.errors import ProlificError
 from annotation.protocol import attention_checks
 from tests import factories
-from tests.annotation.prolific import HOST, IDA, arrive, begin, complete, submission_of
+from tests.annotation.prolific.fixtures import HOST, IDA, arrive, begin, complete, submission_of
 
 MESSAGE = "We looked at your answers together and found what this message says. " * 2
 

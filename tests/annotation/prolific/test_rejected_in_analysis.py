@@ -9,7 +9,7 @@ from annotation.prolific import sync
 from annotation.protocol import qualification
 from tasks.clock import database_now
 from tests import factories
-from tests.annotation.prolific import (
+from tests.annotation.prolific.fixtures import (
     BO,
     arrive,
     begin,

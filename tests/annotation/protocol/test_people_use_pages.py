@@ -27,14 +27,14 @@ from annotation.models import (
 )
 from annotation.prolific import drafts, studies
 from annotation.protocol import answering, qualification, training_step
-from annotation.protocol.channels import PeopleUsePages
+from annotation.protocol.answering import PeopleUsePages
 from annotation.recruitment import consent, seats
 from annotation.recruitment.links import make_links
 from annotation.study import design_file
 from annotation.urls_api import PARTICIPANTS
 from tests import factories
 from tests.annotation.participation import both_doors
-from tests.annotation.prolific import HOST
+from tests.annotation.prolific.fixtures import HOST
 from tests.annotation.recruitment.test_platforms import panel_fields
 
 STORED = (

@@ -7,6 +7,7 @@ from django.db import IntegrityError, connection, models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from analysis.examples import gold_audit
 from annotation import guards
 from annotation.models import (
     AccessRule,
@@ -25,7 +26,6 @@ from annotation.models import (
     Webhook,
 )
 from annotation.models.model_annotator import ModelRun
-from annotation.study import comments
 from tasks.models import Job
 from tasks.models.choices import LanguageField
 from tests import factories
@@ -61,7 +61,7 @@ def stored(module_researcher):
     PaymentBatch.objects.create(study=study, method="hand")
     Job.objects.create(kind="bootstrap", key="k", parameters={}, total=1)
     ArmTaken.objects.create(study=study, worker_key="k", arm="direct")
-    comments.add(study, task.test_split.examples.first(), "a test", researcher, "wrong")
+    gold_audit.add(study, task.test_split.examples.first(), "a test", researcher, "wrong")
     UpstreamExample.objects.create(
         study=study, arm="sham", task=task, example=task.test_split.examples.first(), position=0
     )

@@ -1,1 +1,0 @@
-"""The forms of the pages of results: they clean and convert input."""
