@@ -5,12 +5,15 @@ and gold of these answers are null until then, as on the page of that annotator.
 test scores, those of the annotation step are null until the study is closed.
 """
 
+from functools import reduce
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from analysis.export.columns import ANSWERS
+from analysis.scores.columns import type_of
 from annotation.models import (
     JUDGED_STEPS,
     REVEALED,
@@ -36,35 +39,17 @@ OF_TURN = {
 }
 
 
-ANSWERS = [
-    Column("task", meaning="name of the task", get=lambda t: _task(t).name),
-    Column("task_version", meaning="its version", get=lambda t: _task(t).version),
-    Column("shots", meaning="number of shots", get="participation.scenario.shots"),
-    Column("split", meaning="split number", get="participation.scenario.split_number"),
-    Column("step", meaning="upstream, training, screening, annotation or check"),
-    Column("position", meaning="in the step, from 0"),
-    Column("annotator", meaning="pseudonym", get="participation.pseudonym"),
-    Column("kind", meaning="person, simulated or model", get="participation.kind"),
-    Column("status", meaning="of the participation", get="participation.status"),
-    Column("example", meaning="id in its file", get="example.source_id"),
-    Column("hash", meaning="of the example", get="example.content_hash"),
-    Column("answer", meaning="texts; [] is no answer; null: not answered", get=lambda t: _given(t)),
-    Column("gold", meaning="texts; null while it is hidden"),
-    Column("s1", meaning="0 to 1; null: not answered, or hidden"),
-    Column(
-        "hidden",
-        meaning="true while the score is: before a decision on the analysis, or until closing",
-    ),
-    Column("shown_at", meaning="UTC"),
-    Column("submitted_at", meaning="UTC", get=lambda t: t.given and t.given.submitted_at),
-    Column(
-        "active_seconds", meaning="of the answer", get=lambda t: t.given and t.given.active_seconds
-    ),
-    Column("shown_channel", meaning="page or api: what showed it", get="channel"),
-    Column(
-        "channel", meaning="of the answer: page or api", get=lambda t: t.given and t.given.channel
-    ),
-]
+SHARED = [column for column in ANSWERS if column.brief is not None]
+JOINED = {column.lookup.rpartition("__")[0] for column in SHARED} - {""}
+FIELDS: dict[str, type[serializers.Field]] = {
+    "integer": serializers.IntegerField, "number": serializers.FloatField,
+    "datetime": serializers.DateTimeField, "string": serializers.CharField,
+}  # fmt: skip
+
+
+def _reached(turn: Turn, lookup: str) -> Any:
+    """The value of that lookup; None if a row on its path is missing."""
+    return reduce(lambda row, name: getattr(row, name, None), lookup.split("__"), turn)
 
 
 def _task(turn: Turn) -> Any:
@@ -79,20 +64,10 @@ def _given(turn: Turn) -> list[str] | None:
 class Answers(RowsView):
     """One row per example shown, in the order of display."""
 
-    columns = ANSWERS
-    kinds: ClassVar = {
-        "task_version": serializers.IntegerField,
-        "shots": serializers.IntegerField,
-        "split": serializers.IntegerField,
-        "position": serializers.IntegerField,
-        "answer": Texts,
-        "gold": Texts,
-        "s1": serializers.FloatField,
-        "hidden": serializers.BooleanField,
-        "shown_at": serializers.DateTimeField,
-        "submitted_at": serializers.DateTimeField,
-        "active_seconds": serializers.FloatField,
-    }
+    columns = [Column(each.name, meaning=each.brief or each.meaning) for each in SHARED]
+    kinds: ClassVar = {each.name: FIELDS[type_of(each.name)] for each in SHARED} | {
+        "answer": Texts, "gold": Texts, "hidden": serializers.BooleanField,
+    }  # fmt: skip
     summary = "Answers"
     description = (
         "Gold and S1 of people are null until a decision on their place in the analysis; those of"
@@ -105,21 +80,13 @@ class Answers(RowsView):
         study = study_of(request, names["name"], "read")
         self.hidden, self.undecided = blinding.hidden(study), blinding.undecided(study)
         turns = Turn.objects.filter(participation__study=study)
-        return turns.select_related(
-            "participation__scenario", "example__split__task", "answer"
-        ).prefetch_related("answer__spans")
+        return turns.select_related(*JOINED).prefetch_related("answer__spans")
 
     def record(self, row: Turn) -> dict[str, Any]:
         seen = self._is_seen(row)
-        own = {
-            "hidden": not seen,
-            "gold": row.example.gold if seen else None,
-            "s1": row.given.s1 if seen and row.given else None,
-        }
-        return {
-            column.name: own[column.name] if column.name in own else column.value(row)
-            for column in ANSWERS
-        }
+        own = {column.name: _reached(row, column.lookup) for column in SHARED}
+        own |= {"hidden": not seen, "answer": _given(row)}
+        return own if seen else own | {"gold": None, "s1": None}
 
     def _is_seen(self, turn: Turn) -> bool:
         """May the gold of this turn be shown with its answer, as on the page of the annotator?"""

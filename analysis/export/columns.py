@@ -1,6 +1,7 @@
 """The columns of every exported file and their meanings; the source of the data dictionary."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from analysis.cross_task import cross_task
 from analysis.examples import difficulty
@@ -66,6 +67,67 @@ CHANNELS = {
     " decision showed the channel of the turn before",
     "channel": "page or api: what the answer came by; empty if there is none",
 }
+
+
+@dataclass(frozen=True)
+class OfTurn:
+    """A column of answers.csv and of the API's answers, which have one row per turn.
+
+    Read from a turn by `lookup`, else computed. `brief` is its meaning in the API: "" the same,
+    None: in the file alone. Without `meaning` it is in the API alone. `empty`: missing in the file.
+    """
+
+    name: str
+    meaning: str
+    lookup: str = ""
+    brief: str | None = ""
+    empty: object = ""
+
+
+ANSWERS = (
+    OfTurn("task", SCENARIO["task"], "example__split__task__name"),
+    OfTurn("task_version", SCENARIO["task_version"], "example__split__task__version",
+        "its version"),
+    OfTurn("shots", SCENARIO["shots"], "participation__scenario__shots", "number of shots"),
+    OfTurn("split", SCENARIO["split"], "participation__scenario__split_number", "split number"),
+    OfTurn("step", "training, screening (unrevealed, in place of the training step; for the"
+        " qualification alone), annotation or check (attention check; excluded from S1)",
+        "step", "upstream, training, screening, annotation or check"),
+    OfTurn("position", "position in the order in which this annotator saw the step's examples, from"
+        " 0; attention checks are numbered within the annotation step",
+        "position", "in the step, from 0"),
+    OfTurn("annotator", WORKER["annotator"], "participation__pseudonym", "pseudonym"),
+    OfTurn("kind", WORKER["kind"], "participation__kind"),
+    OfTurn("status", WORKER["status"], "participation__status", "of the participation"),
+    OfTurn("in_analysis", WORKER["in_analysis"], "analysed", None),
+    OfTurn("example", "id of the example in its file", "example__source_id", "id in its file"),
+    OfTurn("hash", "hash of the example, as in examples.csv", "example__content_hash",
+        "of the example"),
+    OfTurn("answer", "the answer as a JSON list of distinct texts; [] means “no answer”; empty: not"
+        " yet answered", brief="texts; [] is no answer; null: not answered"),
+    OfTurn("gold", "gold texts as a JSON list; [] means that there is no answer", "example__gold",
+        "texts; null while it is hidden"),
+    OfTurn("gold_rule", "set or any_of", brief=None),
+    OfTurn("s1", "S1 of the answer, 0 to 1", "answer__s1", "0 to 1; null: not answered, or hidden"),
+    OfTurn("hidden", "",
+        brief="true while the score is: before a decision on the analysis, or until closing"),
+    OfTurn("shown_at", "time at which the example was first displayed, UTC", "shown_at", "UTC"),
+    OfTurn("submitted_at", "time at which the answer was stored, UTC", "answer__submitted_at",
+        "UTC"),
+    OfTurn("seconds", "submitted_at minus shown_at", brief=None),
+    OfTurn("active_seconds", "active seconds, as defined in the study's design (manifest.json,"
+        " pay)", "answer__active_seconds", "of the answer"),
+    OfTurn("reveal_seconds", "active seconds from the answer to Continue, while the gold was shown;"
+        " empty in all other steps, and before Continue", "reading__seconds", None),
+    OfTurn("blurs", "number of times the page lost focus (reported by the browser)",
+        "activity__blurs", None, 0),
+    OfTurn("away_seconds", "total seconds without focus (reported by the browser)",
+        "activity__away_seconds", None, 0.0),
+    OfTurn("pastes", "number of paste events (reported by the browser)", "activity__pastes",
+        None, 0),
+    OfTurn("shown_channel", CHANNELS["shown_channel"], "channel", "page or api: what showed it"),
+    OfTurn("channel", CHANNELS["channel"], "answer__channel", "of the answer: page or api"),
+)  # fmt: skip
 # Columns of the tables of findings, but for intervals only those without a bootstrap.
 _INTERVALS = meanings(findings_columns.COLUMNS["intervals"])
 _IN_CLOSED_FORM = (
@@ -107,35 +169,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         " identifies equal examples across files",
         "reachable": "highest S1 attainable by highlighting, 0 to 1; 1 for answers of other kinds",
     },
-    "answers.csv": STUDY
-    | SCENARIO
-    | {
-        "step": "training, screening (unrevealed, in place of the training step; for the"
-        " qualification alone), annotation or check (attention check; excluded from S1)",
-        "position": "position in the order in which this annotator saw the step's examples, from 0;"
-        " attention checks are numbered within the annotation step",
-    }
-    | WORKER
-    | {
-        "example": "id of the example in its file",
-        "hash": "hash of the example, as in examples.csv",
-        "answer": "the answer as a JSON list of distinct texts; [] means “no answer”; empty: not"
-        " yet"
-        " answered",
-        "gold": "gold texts as a JSON list; [] means that there is no answer",
-        "gold_rule": "set or any_of",
-        "s1": "S1 of the answer, 0 to 1",
-        "shown_at": "time at which the example was first displayed, UTC",
-        "submitted_at": "time at which the answer was stored, UTC",
-        "seconds": "submitted_at minus shown_at",
-        "active_seconds": "active seconds, as defined in the study's design (manifest.json, pay)",
-        "reveal_seconds": "active seconds from the answer to Continue, while the gold was shown;"
-        " empty in all other steps, and before Continue",
-        "blurs": "number of times the page lost focus (reported by the browser)",
-        "away_seconds": "total seconds without focus (reported by the browser)",
-        "pastes": "number of paste events (reported by the browser)",
-    }
-    | CHANNELS,
+    "answers.csv": STUDY | {column.name: column.meaning for column in ANSWERS if column.meaning},
     "spans.csv": STUDY
     | SCENARIO
     | {

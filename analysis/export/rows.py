@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from analysis.examples import difficulty, gold_audit
-from analysis.export.columns import ALLOCATED, COLUMNS
+from analysis.export.columns import ALLOCATED, ANSWERS, COLUMNS
 from analysis.heavy import pd
 from analysis.models import differences, models_columns
 from analysis.scores import ceilings, findings, frames, means, sensitivity, tested
@@ -71,35 +72,33 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
     spans = texts_by_turn(spans_in_order(study))
     turn_of_spans, texts = next(spans, (None, []))
     analysed = Q(participation__in=study.participations.analysed())
-    turns = _turns(study).annotate(analysed=analysed).values_list(
-        "pk", "participation__scenario__task_id", "participation__scenario__task__name",
-        "participation__scenario__task__version", "participation__scenario__shots",
-        "participation__scenario__split_number", "step", "position", "participation__pseudonym",
-        "participation__kind", "participation__status", "analysed",
-        "example__source_id", "example__content_hash", "example__gold", "shown_at",
-        "answer__submitted_at", "answer__s1", "answer__label", "answer__values",
-        "answer__active_seconds", "reading__seconds", "activity__blurs",
-        "activity__away_seconds", "activity__pastes", "channel", "answer__channel",
-    )  # fmt: skip
-    for (
-        pk, task, name, version, shots, split, step, position, pseudonym, kind, status, analysed,
-        example, digest, gold, shown_at, submitted_at, s1, label, values, active, read,
-        blurs, away, pastes, shown_by, came_by,
-    ) in turns.iterator(chunk_size=2000):  # fmt: skip
-        given = texts_of(label, texts if turn_of_spans == pk else (), values)
-        if turn_of_spans == pk:
+    columns = [column for column in ANSWERS if column.meaning]
+    more = ("pk", "example__split__task", "answer__label", "answer__values")
+    turns = _turns(study).annotate(analysed=analysed)
+    turns = turns.values(*more, *filter(None, (column.lookup for column in columns)))
+    for turn in turns.iterator(chunk_size=2000):
+        is_next, submitted_at = turn_of_spans == turn["pk"], turn["answer__submitted_at"]
+        given = texts_of(turn["answer__label"], texts if is_next else (), turn["answer__values"])
+        if is_next:
             turn_of_spans, texts = next(spans, (None, []))
-        answered = submitted_at is not None
+        own = {"gold_rule": rules[turn["example__split__task"]], "answer": "", "seconds": ""}
+        if submitted_at is not None:
+            seconds = (submitted_at - turn["shown_at"]).total_seconds()
+            own |= {"answer": json_list(given), "seconds": number(seconds)}
         yield [
-            name, version, shots, split or "", step, position,
-            pseudonym, kind, status, int(analysed), example, digest,
-            json_list(given) if answered else "", json_list(gold), rules[task],
-            number(s1) if answered else "", moment(shown_at),
-            moment(submitted_at) if answered else "",
-            number((submitted_at - shown_at).total_seconds()) if answered else "",
-            number(active) if answered else "", "" if read is None else number(read),
-            blurs or 0, number(away or 0.0), pastes or 0, shown_by, came_by or "",
-        ]  # fmt: skip
+            own[column.name] if column.name in own else _cell(turn[column.lookup], column.empty)
+            for column in columns
+        ]
+
+
+def _cell(value: Any, empty: object) -> Any:
+    """Any stored value as it is written; `empty` if it is missing."""
+    if isinstance(value, datetime):
+        return moment(value)
+    if isinstance(value, list):
+        return json_list(value)
+    value = empty if value is None else value
+    return cell(int(value) if isinstance(value, bool) else value)
 
 
 def spans_rows(study: Study) -> Iterator[list[Any]]:
