@@ -6,7 +6,7 @@ from typing import Any
 from analysis.cross_task.cross_task import QUESTION
 from analysis.documents import planned_analysis, recruitment, results, wording
 from analysis.documents.blocks import Paragraph
-from analysis.documents.study_record import PLATFORMS, StudyRecord
+from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import (
     PLANNED,
     REPORTED,
@@ -20,6 +20,8 @@ from analysis.stats import two_way
 from analysis.stats.uncertainty import RESAMPLES
 from annotation.models import Status, StudyStatus
 from annotation.pay.ledger import in_currency
+from annotation.prolific.door import ProlificDoor
+from annotation.recruitment.links import OpenLink
 from annotation.study import gates, own_questions
 from tasks.answer_keys import LONG_TEXT, NUMBER, OPTION, SHORT_TEXT
 
@@ -47,7 +49,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
 
 def per_browser(record: StudyRecord) -> str:
     """A sentence on people for whom exclusivity holds per browser; "" if there are none."""
-    number = dict(record.platforms).get(PLATFORMS["link"])
+    number = dict(record.platforms).get(OpenLink.source)
     if not number:
         return ""
     people = count(number, "participation")
@@ -80,7 +82,7 @@ def _assignment(record: StudyRecord) -> list[str]:
     """How scenarios were assigned: by choice on Prolific, or by the platform's allocation."""
     if not record.chose_scenario:
         return [recruitment.assignment(REPORTED)]
-    others = {name for name, _number in record.platforms} - {PLATFORMS["prolific"]}
+    others = {name for name, _number in record.platforms} - {ProlificDoor.source}
     assigned = recruitment.assignment(REPORTED, recruitment.ELSEWHERE)
     return [recruitment.choice(REPORTED), *([assigned] if others else [])]
 

@@ -42,12 +42,11 @@ from annotation.models import (
 from annotation.monitoring import funnel
 from annotation.monitoring.sample import Row
 from annotation.pay import ledger
+from annotation.recruitment.doors import source_of
 from annotation.study import compared_files
 from tasks.models import Example, Split, Task
 from tasks.paper import place
 
-# Source of participants -> its name in the text.
-PLATFORMS = {"link": "an open link", "personal": "personal one-time links", "prolific": "Prolific"}
 # Sentences of the audit log (AuditEntry.what) on changes during the study, without names.
 NAMES_NOBODY = re.compile(
     r"Paused automatically: |paused$|reopened$|closed for good$|budget raised from "
@@ -393,10 +392,7 @@ class StudyRecord:
         """(source of participants, number of participations)."""
         people = self.study.participations.filter(kind=Kind.PERSON)
         counts = people.order_by("worker__platform").values_list("worker__platform")
-        return [
-            (PLATFORMS.get(name, name.removeprefix("panel:")), n)
-            for name, n in counts.annotate(n=Count("pk"))
-        ]
+        return [(source_of(name), n) for name, n in counts.annotate(n=Count("pk"))]
 
     @property
     def sources(self) -> str:

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
-from annotation.models import ProlificStudy, Submission
+from annotation.models import ProlificStudy, Study, Submission
 from annotation.prolific.studies import PARAMETERS
 from annotation.recruitment.doors import Door, Exit, Identity, NotAdmitted
 
@@ -26,7 +26,7 @@ LEEWAY = 30  # seconds that two clocks may differ
 class ProlificDoor(Door):
     """The address of one study on Prolific."""
 
-    platform, confirms = "prolific", True
+    platform, confirms, source = "prolific", True, "Prolific"
 
     def __init__(self, prolific_study: ProlificStudy):
         self.prolific_study, self.study = prolific_study, prolific_study.study
@@ -38,6 +38,10 @@ class ProlificDoor(Door):
     def at(cls, code: str) -> Door | None:
         there = ProlificStudy.objects.select_related("study").filter(code=code).first()
         return cls(there) if there is not None else None
+
+    @classmethod
+    def lists(cls, study: Study) -> list[tuple[str, str]]:
+        return [(cls.platform, cls.source)]  # before drafts exist: lists are made before arrivals
 
     @classmethod
     def of(cls, submission: Submission) -> Door | None:

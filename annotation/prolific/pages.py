@@ -25,6 +25,7 @@ from annotation.prolific.errors import ProlificError
 from annotation.prolific.places import start_by_hand
 from annotation.prolific.sync import OLDEST, signature, sync
 from annotation.recruitment import panel
+from annotation.recruitment.doors import DOORS
 from annotation.web import posts
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import AmountField, OnPage, PageForm, WholeNumberField, by_key
@@ -202,7 +203,11 @@ def _page(
         "study": study,
         "sent": sent,
         "problem": problem,
-        "open_link": address(study.link_code),
+        "links": [
+            (label, address(code), note)
+            for door in DOORS
+            for label, code, note in door.links(study)
+        ],
         "panels": [
             {"panel": platform, "address": address(platform.code)}
             for platform in study.panels.all()

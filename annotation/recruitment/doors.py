@@ -53,7 +53,8 @@ class NotAdmitted(Exception):
 class Door:
     """One address under /join/; each platform has a subclass in DOORS."""
 
-    platform: str  # part of every worker's key
+    platform: str = ""  # part of every worker's key
+    source: str = ""  # the platform in documents: "12 via SOURCE"
     study: Study
     kind: str = Kind.PERSON
     part: int = 0
@@ -64,6 +65,16 @@ class Door:
     def at(cls, code: str) -> "Door | None":
         """Return the door at that address, if it belongs to this class."""
         return None
+
+    @classmethod
+    def links(cls, study: Study) -> list[tuple[str, str, str]]:
+        """Return its links to the study, for the page *Platforms*: label, code, explanation."""
+        return []
+
+    @classmethod
+    def lists(cls, study: Study) -> list[tuple[str, str]]:
+        """Return (platform in hashes, label) if allow and deny lists can contain its ids."""
+        return []
 
     @classmethod
     def of(cls, submission: Submission) -> "Door | None":
@@ -101,6 +112,12 @@ DOORS: list[type[Door]] = []
 
 def door_at(code: str) -> Door | None:
     return next(filter(None, (door.at(code) for door in DOORS)), None)
+
+
+def source_of(platform: str) -> str:
+    """Return the platform of a worker, as documents name it; a panel has its own name."""
+    own = next((door.source for door in DOORS if door.platform == platform), "")
+    return own or platform.removeprefix("panel:")
 
 
 def door_of(submission: Submission) -> Door:

@@ -20,7 +20,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.models.participation import ParticipationQuerySet
-from annotation.recruitment.doors import PERSONAL
+from annotation.recruitment.doors import DOORS, PERSONAL
 from annotation.recruitment.identities import worker_key
 from annotation.study import consequences
 from tasks.models import Task
@@ -60,15 +60,8 @@ def qualified_in(study_name: str) -> ParticipationQuerySet:
 
 
 def platforms(study: Study) -> list[tuple[str, str]]:
-    """Return (platform name in hashes, label) for the study's sources of ids.
-
-    Prolific is included before drafts exist: lists are made before people arrive.
-    """
-    choices = [("prolific", "Prolific")]
-    choices += [(f"panel:{name}", name) for name in study.panels.values_list("name", flat=True)]
-    if study.personal_links.exists():
-        choices.append((PERSONAL, "Personal links (their names)"))
-    return choices
+    """Return (platform in hashes, label) for the study's sources of ids, own links last."""
+    return [choice for door in reversed(DOORS) for choice in door.lists(study)]
 
 
 def add_rule(

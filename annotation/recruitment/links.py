@@ -43,7 +43,7 @@ def browser(request: HttpRequest) -> str:
 class OpenLink(Door):
     """One link for all. A worker is a browser: each browser may take part once."""
 
-    platform, anonymous = "link", True
+    platform, anonymous, source = "link", True, "an open link"
 
     def __init__(self, study: Study):
         self.study = study
@@ -52,6 +52,10 @@ class OpenLink(Door):
     def at(cls, code: str) -> Door | None:
         study = Study.objects.filter(link_code=code).first()
         return cls(study) if study is not None else None
+
+    @classmethod
+    def links(cls, study: Study) -> list[tuple[str, str, str]]:
+        return [("The open link", study.link_code, "")] if cls is OpenLink else []
 
     def identity(self, request: HttpRequest) -> Identity | None:
         known = browser(request)
@@ -101,11 +105,15 @@ class ModelDoor(OpenLink):
 class PersonalDoor(OpenLink):
     """A personal link: its holder is the worker, on any device."""
 
-    platform, anonymous = PERSONAL, False
+    platform, anonymous, source = PERSONAL, False, "personal one-time links"
 
     def __init__(self, link: PersonalLink):
         super().__init__(link.study)
         self.link = link
+
+    @classmethod
+    def lists(cls, study: Study) -> list[tuple[str, str]]:
+        return [(PERSONAL, "Personal links (their names)")] * study.personal_links.exists()
 
     @classmethod
     def at(cls, code: str) -> Door | None:

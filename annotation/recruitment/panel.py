@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext
 
-from annotation.models import Panel, Submission
+from annotation.models import Panel, Study, Submission
 from annotation.recruitment.doors import Door, Exit, Identity, NotAdmitted
 
 CODES = ("completed_code", "other_code", "turned_away_code")
@@ -103,6 +103,10 @@ class PanelDoor(Door):
     def at(cls, code: str) -> Door | None:
         panel = Panel.objects.select_related("study").filter(code=code).first()
         return cls(panel) if panel is not None else None
+
+    @classmethod
+    def lists(cls, study: Study) -> list[tuple[str, str]]:
+        return [(f"panel:{name}", name) for name in study.panels.values_list("name", flat=True)]
 
     @classmethod
     def of(cls, submission: Submission) -> Door | None:
