@@ -5,7 +5,6 @@ and gold of these answers are null until then, as on the page of that annotator.
 test scores, those of the annotation step are null until the study is closed.
 """
 
-from functools import reduce
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
@@ -41,7 +40,7 @@ OF_TURN = {
 
 SHARED = [column for column in ANSWERS if column.brief is not None]
 JOINED = {column.lookup.rpartition("__")[0] for column in SHARED} - {""}
-FIELDS: dict[str, type[serializers.Field]] = {
+OF_TYPE: dict[str, type[serializers.Field]] = {
     "integer": serializers.IntegerField, "number": serializers.FloatField,
     "datetime": serializers.DateTimeField, "string": serializers.CharField,
 }  # fmt: skip
@@ -49,7 +48,10 @@ FIELDS: dict[str, type[serializers.Field]] = {
 
 def _reached(turn: Turn, lookup: str) -> Any:
     """The value of that lookup; None if a row on its path is missing."""
-    return reduce(lambda row, name: getattr(row, name, None), lookup.split("__"), turn)
+    value: Any = turn
+    for name in lookup.split("__"):
+        value = getattr(value, name, None)
+    return value
 
 
 def _task(turn: Turn) -> Any:
@@ -65,7 +67,7 @@ class Answers(RowsView):
     """One row per example shown, in the order of display."""
 
     columns = [Column(each.name, meaning=each.brief or each.meaning) for each in SHARED]
-    kinds: ClassVar = {each.name: FIELDS[type_of(each.name)] for each in SHARED} | {
+    kinds: ClassVar = {each.name: OF_TYPE[type_of(each.name)] for each in SHARED} | {
         "answer": Texts, "gold": Texts, "hidden": serializers.BooleanField,
     }  # fmt: skip
     summary = "Answers"
