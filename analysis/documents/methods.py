@@ -23,6 +23,7 @@ from annotation.pay.ledger import in_currency
 from annotation.prolific.door import ProlificDoor
 from annotation.recruitment.links import OpenLink
 from annotation.study import gates, own_questions
+from annotation.study.design_file import OPTIONS
 from tasks.answer_keys import LONG_TEXT, NUMBER, OPTION, SHORT_TEXT
 
 
@@ -152,20 +153,7 @@ def _gates(record: StudyRecord) -> str:
     ]
     if (language := wording.interface_language(manifest)) != "English":
         sentences.append(f"The interface of the annotators' pages was in {language}.")
-    if manifest["try_the_tool"]:
-        sentences.append(
-            "Before the first example, annotators could try the tool on three made-up sentences,"
-            " the same in all scenarios of a task; these were neither scored nor stored."
-        )
-    if manifest["auto_advance"]:
-        sentences.append(
-            "In the annotation step of label tasks, an answer was submitted as soon as a label was"
-            " chosen."
-        )
-    if manifest["refuse_pastes"]:
-        sentences.append("The page refused text that was pasted into a typed answer.")
-    if manifest["computer_only"]:
-        sentences.append("Participation required a desktop or laptop computer.")
+    sentences += [done for option, (_plan, done) in OPTIONS.items() if done and manifest[option]]
     questions = gates.parse(manifest["comprehension_questions"])
     if questions:
         attempts = count(manifest["comprehension_attempts"], "attempt")

@@ -46,6 +46,7 @@ from analysis.scores.performance import FAMILY_NAMES
 from analysis.scores.sensitivity import SECONDS, TRAINING
 from annotation.models import Study
 from annotation.study import gates
+from annotation.study.design_file import OPTIONS
 from tasks.paper import place
 
 NO_HYPOTHESES = " The design contains no hypotheses."
@@ -245,19 +246,6 @@ def _scenarios(manifest: Manifest) -> list:
     ]
 
 
-# Option of a design -> the sentence of the procedure if it is chosen.
-OPTIONS = {
-    "try_the_tool": "Before the first example, annotators may try the tool on three made-up"
-    " sentences, the same in all scenarios of a task; these are neither scored nor stored.",
-    "auto_advance": "In the annotation step of label tasks, an answer is submitted as soon as a"
-    " label is chosen.",
-    "refuse_pastes": "The page refuses text that is pasted into a typed answer.",
-    "computer_only": "Participation requires a desktop or laptop computer.",
-    "exit_questionnaire": "An exit questionnaire asks annotators whether they had seen the texts"
-    " before, whether they used AI tools, and which tools or people helped them.",
-}
-
-
 def _procedure(manifest: Manifest) -> list:
     shots = shots_of(manifest)
     items = [
@@ -282,7 +270,7 @@ def _procedure(manifest: Manifest) -> list:
         )
     if (language := interface_language(manifest)) != "English":
         items.append(f"The interface of the annotators' pages is in {language}.")
-    items += [sentence for option, sentence in OPTIONS.items() if manifest[option]]
+    items += [planned for option, (planned, _done) in OPTIONS.items() if manifest[option]]
     by_character = [
         task["name"] for task in manifest["tasks"] if task["card"].get("granularity") == "char"
     ]
