@@ -59,10 +59,6 @@ def _task(turn: Turn) -> Any:
     return turn.example.split.task
 
 
-def _given(turn: Turn) -> list[str] | None:
-    return None if turn.given is None else list(turn.given.as_given().texts)
-
-
 class Answers(RowsView):
     """One row per example shown, in the order of display."""
 
@@ -87,7 +83,7 @@ class Answers(RowsView):
     def record(self, row: Turn) -> dict[str, Any]:
         seen = self._is_seen(row)
         own = {column.name: _reached(row, column.lookup) for column in SHARED}
-        own |= {"hidden": not seen, "answer": _given(row)}
+        own |= {"hidden": not seen, "answer": row.given and list(row.given.as_given().texts)}
         return own if seen else own | {"gold": None, "s1": None}
 
     def _is_seen(self, turn: Turn) -> bool:

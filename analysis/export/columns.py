@@ -207,8 +207,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         " returned or expired seat, whose end is not known",
         "browser": "B1, B2, ...: equal labels share one random cookie; empty if there was none",
         "too_fast": "number of answers given in under max(1 s, 0.3 of the annotator's median) or"
-        " in under"
-        " words / 12 s",
+        " in under words / 12 s",
         "modal_share": "share of the most frequent answer in the annotation step",
         "longest_run": "longest run of identical answers in the annotation step",
         "longest_absence": "longest time between two answers or on a single one, in seconds",
@@ -218,10 +217,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "checks_passed": "number of attention checks passed",
         "flags": "quality flags, separated by spaces: too_fast (at least 5 % of the answers),"
         " fast_person (log median over 3 SDs below the mean of 5 or more others), one_answer"
-        " (at least 90 % of 10 or more answers),"
-        " run (15 or more), absence (over 1 h), paste, blur (more than 0.2 per answer), checks"
-        " (at least one failed),"
-        " shared_browser",
+        " (at least 90 % of 10 or more answers), run (15 or more), absence (over 1 h), paste, blur"
+        " (more than 0.2 per answer), checks (at least one failed), shared_browser",
     },
     "scenarios.csv": STUDY | SCENARIO | {"kind": "person, simulated or model"} | SPREAD,
     "human_performance.csv": STUDY | meanings(rendering.PERFORMANCE),
@@ -236,12 +233,11 @@ COLUMNS: dict[str, dict[str, str]] = {
         "pairwise_s1": "mean over examples of the mean S1 between two annotators' answers, 0 to 1",
         **{
             f"alpha_{name}": f"Krippendorff's alpha with the {words} distance"
-            for name, words in {
-                "nominal": "nominal",
-                "jaccard": "Jaccard",
-                "masi": "MASI",
-                "s1": "1 - S1",
-            }.items()
+            for name, words in zip(
+                ("nominal", "jaccard", "masi", "s1"),
+                ("nominal", "Jaccard", "MASI", "1 - S1"),
+                strict=True,
+            )
         },
         "individuals": "mean over annotators of their mean S1, 0 to 1",
         "majority": "S1 of the texts that more than half of the annotators chose, or of the"
@@ -309,8 +305,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "annotator": "pseudonym of the participation (decisions about those who withdrew are left"
         " out)",
         "about": "analysis (included or excluded), pay (paid or not), qualification (admitted to"
-        " the"
-        " annotation step or not), release (an unusually high amount approved for payment)",
+        " the annotation step or not), release (an unusually high amount approved for payment)",
         "outcome": "1 for yes, 0 for no; by default everybody is included and paid",
         "reason": "the reason as entered; review before publication",
         "role": "researcher, or rule (automatic: by the design's rule or by the platform)",
@@ -322,8 +317,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     | {
         "annotator": "pseudonym of the participation",
         "seen_before": "reports having seen the texts or the task before: no, yes, unsure; empty:"
-        " not"
-        " answered",
+        " not answered",
         "ai_used": "reports having used an AI tool: no, yes, unsure; empty: not answered",
         "tools": "tools or people that helped, as entered; review before publication",
         "comments": "further comments, as entered; review before publication",

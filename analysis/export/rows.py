@@ -93,10 +93,8 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
 
 def _cell(value: Any, empty: object) -> Any:
     """Any stored value as it is written; `empty` if it is missing."""
-    if isinstance(value, datetime):
-        return moment(value)
-    if isinstance(value, list):
-        return json_list(value)
+    if isinstance(value, datetime | list):
+        return moment(value) if isinstance(value, datetime) else json_list(value)
     value = empty if value is None else value
     return cell(int(value) if isinstance(value, bool) else value)
 

@@ -49,32 +49,20 @@ GROUPS: dict[str, list[str]] = {
 }  # fmt: skip
 # Option that can be on -> what a plan and a report say of it then; "": said elsewhere.
 OPTIONS = {
-    "try_the_tool": (
-        "Before the first example, annotators may try the tool on three made-up sentences, the same"
-        " in all scenarios of a task; these are neither scored nor stored.",
+    "try_the_tool": ("Before the first example, annotators may try the tool on three made-up"
+        " sentences, the same in all scenarios of a task; these are neither scored nor stored.",
         "Before the first example, annotators could try the tool on three made-up sentences, the"
-        " same in all scenarios of a task; these were neither scored nor stored.",
-    ),
-    "auto_advance": (
-        "In the annotation step of label tasks, an answer is submitted as soon as a label is"
-        " chosen.",
-        "In the annotation step of label tasks, an answer was submitted as soon as a label was"
-        " chosen.",
-    ),
-    "refuse_pastes": (
-        "The page refuses text that is pasted into a typed answer.",
-        "The page refused text that was pasted into a typed answer.",
-    ),
-    "computer_only": (
-        "Participation requires a desktop or laptop computer.",
-        "Participation required a desktop or laptop computer.",
-    ),
-    "exit_questionnaire": (
-        "An exit questionnaire asks annotators whether they had seen the texts before, whether they"
-        " used AI tools, and which tools or people helped them.",
-        "",
-    ),
-}
+        " same in all scenarios of a task; these were neither scored nor stored."),
+    "auto_advance": ("In the annotation step of label tasks, an answer is submitted as soon as a"
+        " label is chosen.", "In the annotation step of label tasks, an answer was submitted as"
+        " soon as a label was chosen."),
+    "refuse_pastes": ("The page refuses text that is pasted into a typed answer.",
+        "The page refused text that was pasted into a typed answer."),
+    "computer_only": ("Participation requires a desktop or laptop computer.",
+        "Participation required a desktop or laptop computer."),
+    "exit_questionnaire": ("An exit questionnaire asks annotators whether they had seen the texts"
+        " before, whether they used AI tools, and which tools or people helped them.", ""),
+}  # fmt: skip
 FORM_FIELDS = tuple(name for names in GROUPS.values() for name in names)
 LISTS = ("tasks", "upstream_tasks")  # of tasks: stored in separate tables
 # Tables of the file: key -> field of the study, which has the same name elsewhere.
