@@ -11,13 +11,12 @@ from annotation.notices import api as notices_api
 from annotation.participation import api as participants
 from annotation.participation import api_joining as joining
 from annotation.payout import api as money
-from annotation.privacy import pages as retention
 from annotation.prolific import api as platforms
 from annotation.recruitment import api as recruitment_api
-from annotation.recruitment import pages as lists
 from annotation.simulation import pages as simulation_pages
 from annotation.study import api as studies
 from annotation.study import lifecycle
+from annotation.urls_researcher import POSTS
 from annotation.web import jobs
 from annotation.web.views import twin
 from tasks import gym_uploads, uploads
@@ -62,10 +61,7 @@ urlpatterns = [
     path(STUDY + "progress/", annotators.Progress.as_view(), name="api_progress"),
     path(STUDY + "scenarios/", annotators.Scenarios.as_view(), name="api_scenarios"),
     path(STUDY + "events/", audit_pages.Events.as_view(), name="api_events"),
-    path(STUDY + "seats/", twin(lists.Seats).as_view(), name="api_seats"),
-    path(STUDY + "retention/", twin(retention.Retention).as_view(), name="api_retention"),
-    path(STUDY + "erase/", twin(retention.Erase).as_view(), name="api_erase"),
-    path(STUDY + "budget/", twin(lists.Budget).as_view(), name="api_budget"),
+    *(path(post.below[1] + post.path, twin(post).as_view(), name=post.twin()) for post in POSTS),
     path(STUDY + "switches/", recruitment_api.Switches.as_view(), name="api_switches"),
     path(STUDY + "lists/", recruitment_api.Lists.as_view(), name="api_lists"),
     path(STUDY + "team/", studies.Team.as_view(), name="api_team"),
@@ -97,10 +93,6 @@ urlpatterns = [
     path(ONE + "exclude/", twin(decisions.Exclude).as_view(), name="api_exclude"),
     path(ONE + "reinstate/", twin(decisions.Reinstate).as_view(), name="api_reinstate"),
     path(ONE + "show-score/", annotators.ShowScore.as_view(), name="api_show_score"),
-    path(ONE + "bonus/", twin(decisions.Bonus).as_view(), name="api_bonus"),
-    path(ONE + "free-seat/", twin(decisions.FreeSeat).as_view(), name="api_free_seat"),
-    path(ONE + "withdraw/", twin(decisions.Withdraw).as_view(), name="api_withdraw"),
-    path(ONE + "review/", twin(decisions.Review).as_view(), name="api_review"),
     path(STUDY + "decisions/", annotators.Decisions.as_view(), name="api_decisions"),
     path(STUDY + "behaviour/", annotators.Behaviour.as_view(), name="api_behaviour"),
     path(STUDY + "webhooks/", notices_api.Webhooks.as_view(), name="api_webhooks"),

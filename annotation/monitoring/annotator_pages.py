@@ -28,7 +28,7 @@ from annotation.protocol import attention_checks, blinding, exclusion
 from annotation.recruitment.registry import current_exit
 from annotation.web.access import ResearcherRequest, annotator_of, signed_in, study_of
 from annotation.web.fields import PageForm, by_key
-from annotation.web.posts import page
+from annotation.web.posts import Views, page
 from annotation.web.wording import in_words
 from tasks.comparison import compare_answer
 
@@ -184,9 +184,7 @@ def _back_to_people(request: ResearcherRequest, done: str, name: str) -> HttpRes
 
 decide = page(decisions.Decide, _page, to="participation")
 show_score = page(decisions.ShowScore, _page, to="participation")
-bonus = page(decisions.Bonus, _page, to="participation")
-free_seat = page(decisions.FreeSeat, _page, to="participation")
-withdraw = page(decisions.Withdraw, _page, to="participation")
-review = page(decisions.Review, _page, to="participation")
+OF_ONE = (decisions.Bonus, decisions.FreeSeat, decisions.Withdraw, decisions.Review)
+POSTS: Views = {post: page(post, _page, to="participation") for post in OF_ONE}
 decide_together = page(decisions.DecideTogether, people_page, to=_back_to_people)
 behaviour_exclude = page(decisions.ExcludeTogether, _behaviour, to="behaviour")

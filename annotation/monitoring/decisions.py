@@ -212,7 +212,7 @@ class BonusForm(PageForm):
 class Bonus(AnnotatorPost):
     """Enter a bonus in the ledger."""
 
-    row = "participation_bonus"
+    row, right, path = "participation_bonus", "pay", "bonus/"
     form_class = BonusForm
     summary = "A bonus with its reason"
     success = 201
@@ -238,7 +238,7 @@ class SeatForm(PageForm):
 class FreeSeat(AnnotatorPost):
     """Free the seat of a person who is at work."""
 
-    row = "participation_free_seat"
+    row, right, path = "participation_free_seat", "own", "free-seat/"
     form_class = SeatForm
     summary = "Free the seat of an annotator who does not return"
     faults: ClassVar = {ValueError: "reason"}
@@ -267,7 +267,7 @@ class WithdrawForm(PageForm):
 class Withdraw(AnnotatorPost):
     """Withdraw a participant, as they can on the study's page."""
 
-    row = "participation_withdraw"
+    row, right, path = "participation_withdraw", "own", "withdraw/"
     form_class = WithdrawForm
     summary = "Withdraw an annotator who asked for it: the answers are erased"
     faults: ClassVar = {ValueError: "reason"}
@@ -301,7 +301,7 @@ class ReviewForm(PageForm):
 class Review(AnnotatorPost):
     """Request the return or rejection of one submission."""
 
-    row = "participation_review"
+    row, right, path = "participation_review", "own", "review/"
     form_class = ReviewForm
     summary = "Ask for a return on Prolific, or reject there"
     faults: ClassVar = {review.ReviewError: "message", ProlificError: "message"}

@@ -14,8 +14,7 @@ from annotation.privacy import erasure
 from annotation.recruitment import identities
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import OnPage, PageForm, by_key
-from annotation.web.posts import StudyPost, page
-from annotation.web.rights import right_to
+from annotation.web.posts import StudyPost, Views, page
 from tasks.clock import database_now
 
 
@@ -61,7 +60,7 @@ class RetentionForm(PageForm):
 class Retention(StudyPost):
     """Set the days of deletion; past days are refused."""
 
-    row = "retention"
+    row, right, path = "retention", "own", "retention/"
     form_class = RetentionForm
     summary = "The days after which identities, and the study, are deleted; empty: by hand alone"
     tells = True
@@ -92,7 +91,7 @@ class EraseForm(PageForm):
 class Erase(StudyPost):
     """Delete a study permanently; a tombstone remains."""
 
-    row = "study_erase"
+    row, right, path = "study_erase", "own", "erase/"
     form_class = EraseForm
     summary = "Delete a closed study: `typed` is its name once more"
     faults: ClassVar = {erasure.ErasureError: "typed", identities.PurgeError: "typed"}
@@ -122,12 +121,14 @@ def _page(request: ResearcherRequest, study: Study, sent: OnPage | None = None) 
 
 
 def _shown(request: ResearcherRequest, name: str) -> HttpResponse:
-    return _page(request, study_of(request, name, right_to("retention")))
+    return _page(request, study_of(request, name, Retention.right))
 
 
 def _to_deleted(request: ResearcherRequest, done: str, name: str) -> HttpResponse:
     return redirect("deleted_studies")
 
 
-retention = page(Retention, _page, to="retention", get=_shown)
-erase = page(Erase, _page, to=_to_deleted)
+POSTS: Views = {
+    Retention: page(Retention, _page, to="retention", get=_shown),
+    Erase: page(Erase, _page, to=_to_deleted),
+}

@@ -23,7 +23,7 @@ from annotation.web.fields import (
     by_key,
     row_field,
 )
-from annotation.web.posts import StudyPost, page
+from annotation.web.posts import StudyPost, Views, page
 from tasks.csv_files import csv_download, no_formula
 
 NOT_CHOSEN = "Choose to whom the entry applies, and whether they may take part."
@@ -147,7 +147,7 @@ class SeatsForm(PageForm):
 class Seats(StudyPost):
     """Add seats to one scenario."""
 
-    row = "seats"
+    row, right, path = "seats", "own", "seats/"
     form_class = SeatsForm
     summary = "Add seats to a scenario"
     faults: ClassVar = {lifecycle.ResultsSeen: "confirmed", design.DesignError: "number"}
@@ -176,7 +176,7 @@ class BudgetForm(PageForm):
 class Budget(StudyPost):
     """Raise the budget, which limits what people can earn from then on."""
 
-    row = "budget"
+    row, right, path = "budget", "own", "budget/"
     form_class = BudgetForm
     summary = "Raise the budget of a study"
     faults: ClassVar = {design.DesignError: "amount"}
@@ -209,9 +209,8 @@ def _shown(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 lists = page(Lists, _page, to="lists", get=_shown)
-seats = page(Seats, _page, to="lists")
 switches = page(Switches, _page, to="lists")
-raise_budget = page(Budget, _page, to="lists")
+POSTS: Views = {post: page(post, _page, to="lists") for post in (Seats, Budget)}
 
 
 class LinksForm(PageForm):

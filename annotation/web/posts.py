@@ -1,7 +1,7 @@
 """A POST of a researcher, declared once for its page and for the API.
 
-Its right is in rights.py, its input a form, its effect a step function. `page` builds the view of
-the page, views.py that of the API.
+Its right is here or in rights.py, its input a form, its effect a step function. `page` builds the
+view of the page, views.py that of the API.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,10 @@ class Post(Generic[About]):
     present state: the API answers them with 409.
     """
 
-    row: ClassVar[str]  # name in annotation/web/rights.py
+    row: ClassVar[str]  # name of the page's address, and in rights.py without `right`
+    right: ClassVar[str] = ""
+    path: ClassVar[str] = ""  # "seats/", after `below`: the addresses of page and API follow
+    below: ClassVar[tuple[str, str]] = ("studies/<str:name>/",) * 2
     form_class: ClassVar[Any] = None
     faults: ClassVar[Mapping[type[Exception], str]] = {}
     conflicts: ClassVar[tuple[type[Exception], ...]] = ()
@@ -34,6 +37,11 @@ class Post(Generic[About]):
     operation_id: ClassVar[str | None] = None
     success = 200
     tells = False  # Does the page show a sentence on the result?
+
+    @classmethod
+    def twin(cls) -> str:
+        """Return the name of the API's address for `path`."""
+        return f"api_{cls.path.strip('/').replace('-', '_')}"
 
     def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> About:
         """Return the subject, after the access check. Raises Http404, PermissionDenied."""
@@ -61,14 +69,21 @@ def sentences(error: Exception) -> list[str]:
     return list(getattr(error, "problems", {}).values()) or [str(error)]
 
 
+Views = dict[type[Post[Any]], Callable[..., HttpResponse]]  # of pages
+
+
 class StudyPost(Post[Study]):
     def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> Study:
-        return study_of(request, names["name"], right_to(self.row))
+        return study_of(request, names["name"], self.right or right_to(self.row))
 
 
 class AnnotatorPost(Post[Participation]):
+    _study, _one = "studies/<str:name>/", "/<str:pseudonym>/"
+    below = (f"{_study}annotators{_one}", f"{_study}participations{_one}")
+
     def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> Participation:
-        return annotator_of(request, names["name"], names["pseudonym"], right_to(self.row))
+        right = self.right or right_to(self.row)
+        return annotator_of(request, names["name"], names["pseudonym"], right)
 
 
 def page(

@@ -8,6 +8,7 @@ from annotation.web.rights import POSTS
 from config.addresses import RESEARCHERS
 from config.help import DOCS, anchors, documents
 from tests import factories
+from tests.annotation.every_post import POSTS
 
 # Researchers' addresses that are not pages: parts of a page, files, and addresses for POST.
 PARTS = {"study_progress", "report_style"}

@@ -27,6 +27,7 @@ from tasks import jobs
 from tasks.models import Job, PredictionFile, Task
 from tasks.predictions import upload_job
 from tests import factories
+from tests.annotation.every_post import POSTS
 from tests.annotation.prolific.fixtures import complete
 from tests.annotation.study.test_design import fields
 from tests.config.test_two_factor import code_of, switch_on

@@ -16,6 +16,7 @@ from annotation.study import team
 from annotation.web.rights import POSTS
 from tasks.models import Job
 from tests import factories
+from tests.annotation.every_post import POSTS
 from tests.exhaustive import one_in
 
 EVERYBODY = {"alice", "bob", "carol"}

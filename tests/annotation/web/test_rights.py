@@ -11,6 +11,7 @@ from annotation.models.study import RIGHTS
 from annotation.study import team
 from annotation.web.rights import POSTS
 from tests import factories
+from tests.annotation.every_post import POSTS
 
 WORKERS = ("join/", "work/", "declined/")
 # Rows that share the address of another page: the part about pay.
