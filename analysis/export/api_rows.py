@@ -1,8 +1,9 @@
-"""The API of answers, spans, checklists, the sample and comments, with the data of the pages.
+"""The API of answers and spans.
 
-Researchers must not see a person's score before they decide on the analysis (protocol/blinding.py): S1
-and gold of these answers are null until then, as on the page of that annotator. If the design hides
-test scores, those of the annotation step are null until the study is closed.
+Researchers must not see a person's score before they decide on the analysis
+(protocol/blinding.py): S1 and gold of these answers are null until then, as on the page of that
+annotator. If the design hides test scores, those of the annotation step are null until the study is
+closed.
 """
 
 from typing import Any, ClassVar

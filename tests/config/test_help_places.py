@@ -4,7 +4,6 @@ import pytest
 from django.urls import get_resolver, reverse
 
 from annotation.web.menu import PLACES
-from annotation.web.rights import POSTS
 from config.addresses import RESEARCHERS
 from config.help import DOCS, anchors, documents
 from tests import factories

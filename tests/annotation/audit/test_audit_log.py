@@ -22,7 +22,6 @@ from annotation.protocol import exclusion
 from annotation.recruitment import expiry
 from annotation.recruitment.identities import worker_key
 from annotation.study import design, lifecycle, team
-from annotation.web.rights import POSTS
 from tasks import jobs
 from tasks.models import Job, PredictionFile, Task
 from tasks.predictions import upload_job

@@ -9,7 +9,6 @@ from django.urls import URLPattern, get_resolver, reverse
 from annotation.models import Role
 from annotation.models.study import RIGHTS
 from annotation.study import team
-from annotation.web.rights import POSTS
 from tests import factories
 from tests.annotation.every_post import POSTS
 
