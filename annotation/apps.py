@@ -13,6 +13,7 @@ class AnnotationConfig(AppConfig):
         from annotation import guards, guards_in_migrations, key_check
         from annotation.audit import signals as _audited  # noqa: F401  # it listens
         from annotation.notices import collecting, webhooks
+        from annotation.pay import budget
         from annotation.privacy import erasure
         from annotation.prolific import door as prolific_door
         from annotation.prolific import sync as prolific_sync
@@ -21,8 +22,11 @@ class AnnotationConfig(AppConfig):
 
         doors.DOORS += [
             links.OpenLink, links.PersonalDoor, panel.PanelDoor, prolific_door.ProlificDoor,
-            links.SimulatedLink,
+            links.SimulatedLink, links.ModelDoor,
         ]  # fmt: skip
+        budget.anonymous_platforms = doors.of_doors_with(
+            "anonymous", "participation__worker__platform"
+        )
         pre_migrate.connect(guards_in_migrations.go_with_each_migration, sender=self)
         post_migrate.connect(guards.install_after_migrate, sender=self)
         post_migrate.connect(key_check.store_after_migrate, sender=self)

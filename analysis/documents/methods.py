@@ -50,7 +50,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
 
 def per_browser(record: StudyRecord) -> str:
     """A sentence on people for whom exclusivity holds per browser; "" if there are none."""
-    number = dict(record.platforms).get(OpenLink.source)
+    number = dict(record.platforms).get(OpenLink.words)
     if not number:
         return ""
     people = count(number, "participation")
@@ -83,7 +83,7 @@ def _assignment(record: StudyRecord) -> list[str]:
     """How scenarios were assigned: by choice on Prolific, or by the platform's allocation."""
     if not record.chose_scenario:
         return [recruitment.assignment(REPORTED)]
-    others = {name for name, _number in record.platforms} - {ProlificDoor.source}
+    others = {name for name, _number in record.platforms} - {ProlificDoor.words}
     assigned = recruitment.assignment(REPORTED, recruitment.ELSEWHERE)
     return [recruitment.choice(REPORTED), *([assigned] if others else [])]
 

@@ -18,6 +18,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import AuditEntry, Kind, OwnAnswer, ReportAnswer, Study, Topic
+from annotation.prolific.door import ProlificDoor
 from annotation.recruitment.arrivals import submission_key
 from annotation.recruitment.identities import worker_key
 from annotation.study.own_questions import CHOICE, NUMBER, OwnQuestion, parse
@@ -26,7 +27,6 @@ FEWEST = 5  # people in a shown cell
 SMALL, WITHHELD = f"<{FEWEST}", "withheld"
 OTHER = "other values"
 ITEM = "sample"  # name of an export's table among the report's answers
-PLATFORM = "prolific"
 SUBMISSION, PARTICIPANT = "Submission id", "Participant id"
 # Columns of the export about the submission, not the person.
 NOT_OF_THE_PERSON = frozenset(
@@ -286,7 +286,7 @@ def _workers(
         if not identity:
             raise ExportError(f"Line {number}, column {key_column}: it is empty.")
         own = submission_key if key_column == SUBMISSION else worker_key
-        key = own(PLATFORM, identity)
+        key = own(ProlificDoor.platform, identity)
         if key in line_of:
             raise ExportError(
                 f"Line {number}, column {key_column}: the same id as in line {line_of[key]}."

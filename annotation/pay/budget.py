@@ -302,16 +302,13 @@ def _has_free_seat(study: Study) -> bool:
     return _people(study).seated().count() < seats
 
 
-# Screen-outs before any answer, by a link or panel where one client can arrive as many people: if
-# they counted, a stranger could pause a study in seconds by failing the comprehension questions.
-_COSTS_NOTHING = (
-    (
-        Q(participation__worker__platform="link")
-        | Q(participation__worker__platform__startswith="panel:")
-    )
-    & Q(outcome=False)
-    & ~Exists(Answer.objects.filter(turn__participation=OuterRef("participation")))
+# Screen-outs before any answer. From platforms where one client can arrive as many people (set in
+# apps.py), they do not count: otherwise a stranger could pause a study in seconds by failing the
+# comprehension questions.
+_COSTS_NOTHING = Q(outcome=False) & ~Exists(
+    Answer.objects.filter(turn__participation=OuterRef("participation"))
 )
+anonymous_platforms = Q()
 
 
 def _screened_out_in_a_row(study: Study) -> str:
@@ -329,7 +326,7 @@ def _screened_out_in_a_row(study: Study) -> str:
         participation__kind=Kind.PERSON,
         about=Decision.About.QUALIFICATION,
         at__gte=opening.at if opening else study.created_at,
-    ).exclude(_COSTS_NOTHING)
+    ).exclude(anonymous_platforms & _COSTS_NOTHING)
     latest = list(verdicts.order_by("-pk").values_list("outcome", "at")[:number])
     if len(latest) < number or any(passed for passed, _at in latest):
         return ""

@@ -26,6 +26,7 @@ from annotation.prolific.errors import ProlificError, undocumented
 from annotation.prolific.submissions import Row, sync_submission
 from annotation.recruitment import identities
 from annotation.recruitment.arrivals import submission_key
+from annotation.recruitment.links import PersonalDoor
 from tasks.clock import database_now
 from tasks.csv_files import csv_text, no_formula
 
@@ -369,7 +370,7 @@ def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
 def _link_names(study: Study) -> dict[str, str]:
     """Return key of the worker of each personal link -> its name."""
     links: Iterable[PersonalLink] = study.personal_links.all()
-    return {identities.worker_key("personal", link.code): link.name for link in links}
+    return {identities.worker_key(PersonalDoor.platform, link.code): link.name for link in links}
 
 
 def pay_all(study: Study, by: User | None, client: Client | None = None) -> list[str]:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 
 from annotation.models import ProlificStudy, Study, Submission
 from annotation.prolific.studies import PARAMETERS
-from annotation.recruitment.doors import Door, Exit, Identity, NotAdmitted
+from annotation.recruitment.doors import Door, Exit, Identity, NotAdmitted, Source
 
 ID = re.compile(r"[0-9a-f]{24}")
 ISSUER = "https://www.prolific.com"
@@ -26,7 +26,7 @@ LEEWAY = 30  # seconds that two clocks may differ
 class ProlificDoor(Door):
     """The address of one study on Prolific."""
 
-    platform, confirms, source = "prolific", True, "Prolific"
+    platform, words, confirms = "prolific", "Prolific", True
 
     def __init__(self, prolific_study: ProlificStudy):
         self.prolific_study, self.study = prolific_study, prolific_study.study
@@ -40,13 +40,14 @@ class ProlificDoor(Door):
         return cls(there) if there is not None else None
 
     @classmethod
-    def lists(cls, study: Study) -> list[tuple[str, str]]:
-        return [(cls.platform, cls.source)]  # before drafts exist: lists are made before arrivals
-
-    @classmethod
     def of(cls, submission: Submission) -> Door | None:
         there = submission.prolific_study
         return cls(there) if there is not None else None
+
+    @classmethod
+    def sources(cls, study: Study) -> list[Source]:
+        """Return Prolific, also before drafts exist: lists are made before people arrive."""
+        return [Source(cls.platform, cls.words)]
 
     def identity(self, request: HttpRequest) -> Identity | None:
         # Normalise spellings: another one would make the same person a new worker.

@@ -4,15 +4,16 @@ A door is an address under /join/. It determines the identity of the arrival, wh
 preview, its scenarios, and the exit. DOORS lists the registered classes.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
+from django.db.models import Q
 from django.http import HttpRequest
 
 from annotation.models import Kind, Study, Submission
-
-# Workers invited by personal links: stored in their worker keys, so never rename it.
-PERSONAL = "personal"
 
 # Outcomes that platforms distinguish; each has a separate completion code.
 OUTCOMES = {
@@ -46,6 +47,15 @@ class Exit:
     platform: str = ""
 
 
+@dataclass(frozen=True)
+class Source:
+    """A platform whose ids a list of people may contain; `codes` if it lists names instead."""
+
+    platform: str
+    label: str
+    codes: Mapping[str, str] | None = None
+
+
 class NotAdmitted(Exception):
     """This arrival may be forged or stale; the text is for people."""
 
@@ -53,13 +63,25 @@ class NotAdmitted(Exception):
 class Door:
     """One address under /join/; each platform has a subclass in DOORS."""
 
-    platform: str = ""  # part of every worker's key
-    source: str = ""  # the platform in documents: "12 via SOURCE"
+    platform: str  # part of every worker's key, so never rename it
+    words: str = ""  # the source of participants, in documents
     study: Study
     kind: str = Kind.PERSON
     part: int = 0
     anonymous: bool = False  # visitors can arrive repeatedly under any name
+    invited: bool = False  # researchers gave the address to known people
     confirms: bool = False  # the platform can confirm later whose submission it is
+    own_codes: bool = False  # ids are Handful's codes or names of models: case-sensitive
+
+    @classmethod
+    def named(cls, field: str) -> Q:
+        """Return the condition that this field is the name of a platform of this class."""
+        return Q((field, cls.platform))
+
+    @classmethod
+    def sources(cls, study: Study) -> list[Source]:
+        """Return the sources of ids for lists of people in that study."""
+        return []
 
     @classmethod
     def at(cls, code: str) -> "Door | None":
@@ -69,11 +91,6 @@ class Door:
     @classmethod
     def links(cls, study: Study) -> list[tuple[str, str, str]]:
         """Return its links to the study, for the page *Platforms*: label, code, explanation."""
-        return []
-
-    @classmethod
-    def lists(cls, study: Study) -> list[tuple[str, str]]:
-        """Return (platform in hashes, label) if allow and deny lists can contain its ids."""
         return []
 
     @classmethod
@@ -115,9 +132,14 @@ def door_at(code: str) -> Door | None:
 
 
 def source_of(platform: str) -> str:
-    """Return the platform of a worker, as documents name it; a panel has its own name."""
-    own = next((door.source for door in DOORS if door.platform == platform), "")
-    return own or platform.removeprefix("panel:")
+    """Return that platform in words; of a panel, its name without the prefix."""
+    words = {door.platform: door.words for door in DOORS}
+    return words.get(platform) or platform[platform.find(":") + 1 :]
+
+
+def of_doors_with(trait: str, field: str) -> Q:
+    """Return the condition that this field names a platform of a class with that attribute."""
+    return reduce(or_, (door.named(field) for door in DOORS if getattr(door, trait)))
 
 
 def door_of(submission: Submission) -> Door:

@@ -20,7 +20,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.models.participation import ParticipationQuerySet
-from annotation.recruitment.doors import DOORS, PERSONAL
+from annotation.recruitment.doors import DOORS, Source
 from annotation.recruitment.identities import worker_key
 from annotation.study import consequences
 from tasks.models import Task
@@ -59,9 +59,9 @@ def qualified_in(study_name: str) -> ParticipationQuerySet:
     )
 
 
-def platforms(study: Study) -> list[tuple[str, str]]:
-    """Return (platform in hashes, label) for the study's sources of ids, own links last."""
-    return [choice for door in reversed(DOORS) for choice in door.lists(study)]
+def sources(study: Study) -> dict[str, Source]:
+    """Return platform name in hashes -> source of ids, Handful's links last."""
+    return {source.platform: source for door in reversed(DOORS) for source in door.sources(study)}
 
 
 def add_rule(
@@ -69,9 +69,9 @@ def add_rule(
 ) -> AccessRule:
     """Create an entry. For a list of people, `value` has one id of that platform on each line.
 
-    `platform` is one of `platforms(study)`; without one, each line names it before the id. The ids
+    `platform` is one of `sources(study)`; without one, each line names it before the id. The ids
     of personal links are their names. Raises RuleError, also if the entry would exclude all people
-    (study/contradictions.py).
+    (study/consequences.py).
     """
     value, keys = value.strip(), []
     if criterion == AccessRule.Criterion.TASK and not Task.objects.filter(name=value).exists():
@@ -103,8 +103,7 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines or len(lines) > MAX_PEOPLE:
         raise RuleError(f"Enter 1 to {MAX_PEOPLE} ids, one per line.")
-    names = [name for name, _words in platforms(study)]
-    codes = dict(study.personal_links.values_list("name", "code"))
+    names = sources(study)
     keys: dict[str, None] = {}
     for number, line in enumerate(lines, start=1):
         # A platform's name may contain blanks, and begin with another name.
@@ -113,7 +112,7 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
         if not platform:
             raise RuleError(f"Line {number}: choose the platform of the ids.")
         identity = line if chosen in names else line.removeprefix(f"{platform} ").strip()
-        if platform == PERSONAL:
+        if (codes := names[platform].codes) is not None:
             if identity not in codes:
                 raise RuleError(f"Line {number}: this study has no personal link of that name.")
             identity = codes[identity]

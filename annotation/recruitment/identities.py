@@ -19,9 +19,7 @@ from django.db.models.functions import Concat
 
 from annotation.models import LIVE, LedgerEntry, PaymentBatch, Study
 from annotation.pay import ledger
-
-# Handful's codes, and names of models, are case-sensitive.
-OUR_OWN = frozenset({"link", "personal", "simulated", "browser", "model"})
+from annotation.recruitment.doors import DOORS
 
 
 def worker_key(platform: str, identity: str) -> str:
@@ -30,7 +28,8 @@ def worker_key(platform: str, identity: str) -> str:
     Ids of platforms are typed, pasted and inserted by programs: all spellings (surrounding blanks,
     case, full-width digits) give the same hash.
     """
-    if platform not in OUR_OWN:
+    own = platform == "browser" or any(d.own_codes and d.platform == platform for d in DOORS)
+    if not own:
         identity = unicodedata.normalize("NFKC", identity).strip().casefold()
     message = f"{platform}\0{identity}".encode()
     return hmac.new(settings.WORKER_KEY.encode(), message, hashlib.sha256).hexdigest()

@@ -25,7 +25,7 @@ from annotation.models import (
     Topic,
     Worker,
 )
-from annotation.recruitment.doors import PERSONAL, Door, Exit, Identity
+from annotation.recruitment.doors import Door, Exit, Identity, Source
 from annotation.recruitment.identities import worker_key
 
 COOKIE_SALT = "annotation.worker"
@@ -43,7 +43,8 @@ def browser(request: HttpRequest) -> str:
 class OpenLink(Door):
     """One link for all. A worker is a browser: each browser may take part once."""
 
-    platform, anonymous, source = "link", True, "an open link"
+    platform, words = "link", "an open link"
+    anonymous = own_codes = True
 
     def __init__(self, study: Study):
         self.study = study
@@ -88,6 +89,10 @@ class ModelDoor(OpenLink):
 
     platform, kind, anonymous = "model", Kind.MODEL, False
 
+    @classmethod
+    def at(cls, code: str) -> Door | None:
+        return None  # models join by the API
+
     def __init__(self, scenario: Scenario, person: str):
         super().__init__(scenario.study)
         self.scenario, self.person = scenario, person
@@ -105,20 +110,22 @@ class ModelDoor(OpenLink):
 class PersonalDoor(OpenLink):
     """A personal link: its holder is the worker, on any device."""
 
-    platform, anonymous, source = PERSONAL, False, "personal one-time links"
+    platform, words = "personal", "personal one-time links"
+    anonymous, invited = False, True
 
     def __init__(self, link: PersonalLink):
         super().__init__(link.study)
         self.link = link
 
     @classmethod
-    def lists(cls, study: Study) -> list[tuple[str, str]]:
-        return [(PERSONAL, "Personal links (their names)")] * study.personal_links.exists()
-
-    @classmethod
     def at(cls, code: str) -> Door | None:
         link = PersonalLink.objects.select_related("study").filter(code=code).first()
         return cls(link) if link is not None else None
+
+    @classmethod
+    def sources(cls, study: Study) -> list[Source]:
+        codes = dict(study.personal_links.values_list("name", "code"))
+        return [Source(cls.platform, "Personal links (their names)", codes)] if codes else []
 
     def identity(self, request: HttpRequest) -> Identity | None:
         return Identity(self.link.code, verified=True)
@@ -180,8 +187,10 @@ def make_links(study: Study, text: str) -> list[PersonalLink]:
 def links_with_states(study: Study) -> list[tuple[PersonalLink, str]]:
     """Return the links of a study, oldest first, with states: unused, active, done, ..."""
     links: Sequence[PersonalLink] = list(study.personal_links.order_by("pk"))
-    keys = {worker_key(PERSONAL, link.code): link.pk for link in links}
-    participations = study.participations.filter(worker__platform=PERSONAL).order_by("pk")
+    keys = {worker_key(PersonalDoor.platform, link.code): link.pk for link in links}
+    participations = study.participations.filter(PersonalDoor.named("worker__platform")).order_by(
+        "pk"
+    )
     states = {
         keys[key]: STATES[Status(status)]
         for key, status in participations.values_list("worker__key", "status")

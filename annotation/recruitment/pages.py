@@ -56,7 +56,8 @@ class RuleForm(PageForm):
         super().__init__(*args)
         platform = self.fields["platform"]
         assert isinstance(platform, forms.ChoiceField)
-        platform.choices = [("", "no ids"), *eligibility.platforms(study)]
+        sources = eligibility.sources(study).values()
+        platform.choices = [("", "no ids"), *((each.platform, each.label) for each in sources)]
 
 
 class EndForm(PageForm):

@@ -9,11 +9,12 @@ from typing import Any
 from urllib.parse import quote
 
 from django.core.exceptions import ValidationError
+from django.db.models import Q
 from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext
 
 from annotation.models import Panel, Study, Submission
-from annotation.recruitment.doors import Door, Exit, Identity, NotAdmitted
+from annotation.recruitment.doors import Door, Exit, Identity, NotAdmitted, Source
 
 CODES = ("completed_code", "other_code", "turned_away_code")
 URLS = ("completed_url", "other_url", "turned_away_url")
@@ -92,21 +93,26 @@ def check(panel: Panel) -> None:
 class PanelDoor(Door):
     """The study's address for one platform."""
 
-    anonymous = True
+    platform, anonymous = "panel:", True  # followed by the name
 
     def __init__(self, panel: Panel):
         self.panel, self.study = panel, panel.study
         # Ids are specific to the platform: the same id on another one is another person.
-        self.platform = f"panel:{panel.name}"
+        self.platform, self.words = self.platform + panel.name, panel.name
+
+    @classmethod
+    def named(cls, field: str) -> Q:
+        return Q((f"{field}__startswith", cls.platform))
+
+    @classmethod
+    def sources(cls, study: Study) -> list[Source]:
+        doors = map(cls, study.panels.all())
+        return [Source(door.platform, door.words) for door in doors]
 
     @classmethod
     def at(cls, code: str) -> Door | None:
         panel = Panel.objects.select_related("study").filter(code=code).first()
         return cls(panel) if panel is not None else None
-
-    @classmethod
-    def lists(cls, study: Study) -> list[tuple[str, str]]:
-        return [(f"panel:{name}", name) for name in study.panels.values_list("name", flat=True)]
 
     @classmethod
     def of(cls, submission: Submission) -> Door | None:

@@ -35,7 +35,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.pay import budget
-from annotation.recruitment import eligibility, expiry, refusals
+from annotation.recruitment import doors, eligibility, expiry, refusals
 from annotation.recruitment.refusals import RecruitmentError
 from tasks.clock import database_now
 
@@ -122,7 +122,7 @@ def _too_many_unconsented(study: Study) -> bool:
     count: researchers gave them to known people.
     """
     waiting = study.participations.unconsented().filter(kind=Kind.PERSON)
-    waiting = waiting.exclude(worker__platform="personal")
+    waiting = waiting.exclude(doors.of_doors_with("invited", "worker__platform"))
     seats = sum(study.scenarios.values_list("seats", flat=True))
     return waiting.count() >= max(3, seats // 3)
 

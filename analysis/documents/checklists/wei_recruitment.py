@@ -74,7 +74,7 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
     sources = [name for name, _number in facts.record.platforms]
     strategy = answers.sampling
     if not strategy:
-        crowd = bool(sources) and set(sources) == {ProlificDoor.source}
+        crowd = bool(sources) and set(sources) == {ProlificDoor.words}
         strategy = "Crowdsource" if crowd else str(Status.UNKNOWN)
     if len(facts.manifest["scenarios"]) < 2:
         arms = ""
