@@ -30,6 +30,7 @@ from annotation.participation.state import (
     next_instructions,
     own_data_file,
     page_outside_turns,
+    render_turn,
     tried,
     turn_page,
 )
@@ -282,9 +283,7 @@ def try_tool(request: access.PageRequest, token: str, number: int) -> HttpRespon
     status = 200
     if "turn" in request.POST:  # else the Continue button of the previous sentence
         page, status = tried(page, request.POST)
-    context = {"turn": page, "stage": "turn", "card": page.card, "participation": participation}
-    template = page.template if request.htmx else "participation/work.html"
-    return render(request, template, context, status=status)
+    return render_turn(request, page, status, participation=participation)
 
 
 @worker_page("POST")
@@ -341,17 +340,13 @@ def _after_post(
 ) -> HttpResponse:
     """Return the new state: as a fragment for htmx, else by redirect, so that reload is safe."""
     visitors.speak_to(participation)
+    address = reverse("work", args=[participation.token])
     if not request.htmx:
-        return redirect("work", participation.token)
-    shows_turn = _shows_turn(participation)
-    if turn is None or not shows_turn or upstream_step.card_shown_after(participation, turn):
-        return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
-    page = turn_page(participation, turn)
-    return render(request, page.template, {"turn": page})
-
-
-def _shows_turn(participation: Participation) -> bool:
-    return participation.status == Status.WORKING
+        return redirect(address)
+    is_working = participation.status == Status.WORKING
+    if turn is None or not is_working or upstream_step.card_shown_after(participation, turn):
+        return HttpResponseClientRedirect(address)
+    return render_turn(request, turn_page(participation, turn))
 
 
 def _state(
@@ -364,29 +359,24 @@ def _state(
     status: int = 200,
 ) -> HttpResponse:
     """Show the participation's state, as a page or (htmx, at a turn) as a fragment."""
-    turn = participation.latest_turn() if _shows_turn(participation) else None
-    if turn is None and request.htmx:
-        return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
-    if turn is None:
-        sentences = {"error": error, "notice": notice}
-        context = {**page_outside_turns(participation), **sentences, **by_key(sent=form)}
-    elif card := upstream_step.card_shown_after(participation, turn):
-        if request.htmx:
-            return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
-        context = {**next_instructions(participation, card), "error": error, "notice": notice}
-    else:
+    is_working = participation.status == Status.WORKING
+    turn = participation.latest_turn() if is_working else None
+    card = upstream_step.card_shown_after(participation, turn)
+    address = reverse("work", args=[participation.token])
+    shared = {
+        "study": participation.study,
+        "participation": participation,
+        "minutes": participation.scenario.estimated_minutes,
+        "resume_url": request.build_absolute_uri(address),
+    }
+    if turn is not None and card is None:
         sent = request.POST.dict() if error else {}
         page = turn_page(participation, turn, error=error, notice=notice, sent=sent)
-        if request.htmx:
-            return render(request, page.template, {"turn": page}, status=status)
-        context = {"turn": page, "stage": "turn", "card": page.card}
-    study = participation.study
-    shared = {
-        "study": study,
-        "participation": participation,
-        "card": context.get("card") or card_of_visit(participation),
-        "minutes": participation.scenario.estimated_minutes,
-        "resume_url": request.build_absolute_uri(reverse("work", args=[participation.token])),
-        "sentences": of_scripts(),
-    }
-    return render(request, "participation/work.html", shared | context, status=status)
+        return render_turn(request, page, status, **shared)
+    if request.htmx:
+        return HttpResponseClientRedirect(address)
+    shown = next_instructions(participation, card) if card else page_outside_turns(participation)
+    shared |= {"error": error, "notice": notice, "sentences": of_scripts()}
+    shared["card"] = shown.get("card") or card_of_visit(participation)
+    context = shared | shown | by_key(sent=form)
+    return render(request, "participation/work.html", context, status=status)

@@ -17,17 +17,24 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
-from annotation.models import Scenario, Step, Study
-from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
-from annotation.participation.state import instructions_of, tried
+from annotation.models import Scenario, Step
+from annotation.participation.forms import ExitForm
+from annotation.participation.state import (
+    comprehension_page,
+    consent_page,
+    instructions_page,
+    pay_in_words,
+    questions_page,
+    render_turn,
+    tried,
+)
 from annotation.participation.turn import TurnPage
 from annotation.pay import ledger
 from annotation.study import cross_task, screening
-from annotation.study.consent_text import as_html
 from annotation.study.own_questions import AFTER, BEFORE, of_moment
 from annotation.web.access import ResearcherRequest, in_study_language, signed_in, study_of
 from annotation.web.rights import right_to
-from annotation.web.wording import in_words, money
+from annotation.web.wording import in_words
 from tasks import frozen
 from tasks.jobs import go_to
 from tasks.models import Example
@@ -80,9 +87,7 @@ def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
         page, status = tried(page, request.POST)
         if page.reveal and page.step != Step.TRAINING:
             return go_to(request, page.continue_url)
-    context = {"turn": page, "stage": "turn", "card": page.card, "preview": True}
-    template = "participation/_turn.html" if request.htmx else "participation/work.html"
-    return render(request, template, context, status=status)
+    return render_turn(request, page, status)
 
 
 def _examples(scenario: Scenario, step: str) -> Sequence[Example]:
@@ -168,38 +173,19 @@ def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) ->
         return go_to(request, _address(scenario, step, 0))
     study, on = scenario.study, here.next_url or here.out_url
     with in_study_language(study.interface_language):
-        shown = {
-            CONSENT: lambda: consent_of(study, on),
-            OWN: lambda: questions_of(study, on),
-            INSTRUCTIONS: lambda: instructions_before(scenario, on),
-            END: lambda: end_of(scenario, on),
-        }[step]()
+        if step == CONSENT:
+            shown = consent_page(study, on)
+        elif step == OWN:
+            shown = questions_page(of_moment(study.own_questions, BEFORE), on)
+        elif step == INSTRUCTIONS:
+            shown = instructions_page(study, scenario, on)
+            shown["minutes"] = scenario.estimated_minutes
+            if study.comprehension_questions.strip():
+                shown |= comprehension_page(study, on)
+        else:
+            shown = end_of(scenario, on)
         context = {"card": scenario.task.card, "study": study, "resume_url": "", "bar": here}
         return render(request, "participation/work.html", context | shown)
-
-
-def consent_of(study: Study, on: str) -> dict[str, Any]:
-    """Return the consent page; its buttons lead to the address `on`."""
-    return {"stage": "consent", "consent_html": as_html(study.consent_text), "consent_url": on}
-
-
-def questions_of(study: Study, on: str) -> dict[str, Any]:
-    """Return the custom questions before the instructions."""
-    form = OwnForm(of_moment(study.own_questions, BEFORE))
-    return {"stage": "own_questions", "own_form": form, "own_url": on}
-
-
-def instructions_before(scenario: Scenario, on: str) -> dict[str, Any]:
-    """Return the instructions, with the comprehension questions if any."""
-    study = scenario.study
-    page = instructions_of(scenario)
-    page["training_total"] += cross_task.length(study, scenario.arm)
-    page |= {"stage": "instructions", "begin_url": on, "minutes": scenario.estimated_minutes}
-    if study.comprehension_questions.strip():
-        page["questions_form"] = ComprehensionForm(study)
-        page["attempts_left"] = study.comprehension_attempts
-        page["comprehend_url"] = on
-    return page
 
 
 def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
@@ -215,7 +201,7 @@ def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
         "participation": {"worked_seconds": worked.total_seconds(), "status": "arrived"},
         "answered": scenario.training_examples + scenario.task.test_split.examples.count(),
         "worked": in_words(worked),
-        "pay": money(ledger.in_currency(earned), study.currency) if earned else "",
+        "pay": pay_in_words(earned, study.currency),
         "exit": {"code": "PREVIEW"},
         "exit_form": ExitForm(study.exit_questionnaire, own) if asks else None,
         "questionnaire_url": on,

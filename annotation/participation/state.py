@@ -5,7 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from django.http import JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
@@ -20,6 +21,7 @@ from annotation.models import (
     Scenario,
     Status,
     Step,
+    Study,
     Turn,
 )
 from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
@@ -41,7 +43,8 @@ from annotation.recruitment import refusals
 from annotation.recruitment.registry import current_exit, is_rejected
 from annotation.study import cross_task
 from annotation.study.consent_text import as_html
-from annotation.web.wording import in_words, money, translated
+from annotation.study.own_questions import OwnQuestion
+from annotation.web.wording import in_words, money, of_scripts, translated
 from tasks import answers
 from tasks.cards import Card
 from tasks.comparison import compare_answer
@@ -87,18 +90,10 @@ def page_outside_turns(participation: Participation) -> dict:
     """Return the context of pages before the first and after the last turn, with `stage`."""
     token, study = participation.token, participation.study
     if participation.status == Status.ARRIVED:
-        return {
-            "stage": "consent",
-            "consent_html": as_html(study.consent_text),
-            "consent_url": reverse("consent", args=[token]),
-        }
+        return consent_page(study, reverse("consent", args=[token]))
     if participation.status == Status.WORKING:
         if questions := own_questions.asked(participation, OwnAnswer.Moment.BEFORE):
-            return {
-                "stage": "own_questions",
-                "own_form": OwnForm(questions),
-                "own_url": reverse("own_questions", args=[token]),
-            }
+            return questions_page(questions, reverse("own_questions", args=[token]))
         return _instructions(participation)
     if participation.status == Status.WAITING:
         return {
@@ -124,6 +119,17 @@ def page_outside_turns(participation: Participation) -> dict:
     return earned | gone
 
 
+def consent_page(study: Study, address: str) -> dict:
+    """Return the page of consent; its buttons lead to that address."""
+    html = as_html(study.consent_text)
+    return {"stage": "consent", "consent_html": html, "consent_url": address}
+
+
+def questions_page(questions: list[OwnQuestion], address: str) -> dict:
+    """Return the page of custom questions before the instructions."""
+    return {"stage": "own_questions", "own_form": OwnForm(questions), "own_url": address}
+
+
 def _why_it_ended(participation: Participation) -> str:
     """Return a sentence for the annotator."""
     is_screened_out = participation.status == Status.SCREENED_OUT
@@ -134,21 +140,32 @@ def _why_it_ended(participation: Participation) -> str:
 
 def _instructions(participation: Participation) -> dict:
     token, study = participation.token, participation.study
-    card = upstream_step.first_card(participation)
-    page = instructions_of(participation.scenario, card) | {
-        "stage": "instructions",
-        "begin_url": reverse("begin", args=[token]),
-    }
-    page["training_total"] += cross_task.length(study, participation.scenario.arm)
+    card, begin_url = upstream_step.first_card(participation), reverse("begin", args=[token])
+    page = instructions_page(study, participation.scenario, begin_url, card)
     if study.try_the_tool:
         page["try_url"] = reverse("try_tool", args=[token, 1])
     if comprehension.is_open(participation):
-        left = study.comprehension_attempts - participation.comprehension_attempts_used
-        page["questions_form"] = ComprehensionForm(study)
-        page["attempts_left"] = left
-        page["comprehend_url"] = reverse("comprehend", args=[token])
-    page["comprehended"] = participation.comprehended_at is not None
-    return page
+        used = participation.comprehension_attempts_used
+        page |= comprehension_page(study, reverse("comprehend", args=[token]), used)
+    return page | {"comprehended": participation.comprehended_at is not None}
+
+
+def instructions_page(
+    study: Study, scenario: Scenario, begin_url: str, card: Card | None = None
+) -> dict:
+    """Return the instructions before the first example; their button leads to `begin_url`."""
+    page = instructions_of(scenario, card)
+    page["training_total"] += cross_task.length(study, scenario.arm)
+    return page | {"stage": "instructions", "begin_url": begin_url}
+
+
+def comprehension_page(study: Study, address: str, used: int = 0) -> dict:
+    """Return the questions about the instructions, after that many attempts."""
+    return {
+        "questions_form": ComprehensionForm(study),
+        "attempts_left": study.comprehension_attempts - used,
+        "comprehend_url": address,
+    }
 
 
 def next_instructions(participation: Participation, card: Card) -> dict:
@@ -232,7 +249,11 @@ def _of(ticks: list[bool]) -> str:
 def earned_in_words(participation: Participation) -> str:
     """Return the earnings in the ledger, such as 12.34 USD; "" for none."""
     total = sum(entry.cents for entry in participation.ledger.all())
-    return money(ledger.in_currency(total), participation.study.currency) if total else ""
+    return pay_in_words(total, participation.study.currency)
+
+
+def pay_in_words(cents: int, currency: str) -> str:
+    return money(ledger.in_currency(cents), currency) if cents else ""
 
 
 def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPage:
@@ -286,6 +307,16 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         ahead=_ahead(participation, turn, worked),
         **shown,
     )
+
+
+def render_turn(
+    request: HttpRequest, page: TurnPage, status: int = 200, **context: Any
+) -> HttpResponse:
+    """Return that page; for htmx only the part that changes."""
+    if request.htmx:  # type: ignore[attr-defined]  # by its middleware
+        return render(request, page.template, {"turn": page}, status=status)
+    shown = {"turn": page, "stage": "turn", "card": page.card, "sentences": of_scripts()}
+    return render(request, "participation/work.html", shown | context, status=status)
 
 
 def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
