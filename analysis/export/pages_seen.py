@@ -15,6 +15,7 @@ from annotation.participation.forms import ComprehensionForm
 from annotation.participation.reveal import Reveal, reveal_page
 from annotation.participation.state import instructions_of
 from annotation.participation.turn import TurnPage
+from annotation.participation.way import Place, Way
 from annotation.study import cross_task, screening
 from annotation.study.consent_text import as_html
 from annotation.web.access import in_study_language
@@ -145,17 +146,18 @@ def _turn(
     turn = TurnPage(
         card=card,
         example=example,
-        step=step,
-        number=number,
-        total=total,
+        place=Place(
+            step,
+            number,
+            total,
+            training_total=scenario.training_examples + before,
+            screening_total=scenario.screening_examples,
+        ),
         key="",
         answer_url="#",
         continue_url="#",
         shows_examples=scenario.shows_help_examples,
-        training_total=scenario.training_examples + before,
-        screening_total=scenario.screening_examples,
-        hourly_rate=study.hourly_rate,
-        currency=study.currency,
+        way=Way(hourly_rate=study.hourly_rate, currency=study.currency),
         reveal=_reveal(task, example) if is_revealed else None,
     )
     context = {"turn": turn, "card": card}

@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from annotation.models import Step
 from annotation.participation.preview import show
 from annotation.participation.turn import TurnPage
+from annotation.participation.way import Place
 from annotation.web.access import ResearcherRequest, signed_in, upload_of
 from tasks import data_report, dataset_uploads, disk, gym_uploads, teams, upload_jobs, uploads
 from tasks.importing import CLUES
@@ -248,15 +249,16 @@ def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> Ht
             explanation=example["explanation"],
             options=example["options"],
         ),
-        step=example["step"],
-        number=of_step.index(number) + 1,
-        total=len(of_step),
+        place=Place(
+            example["step"],
+            number=of_step.index(number) + 1,
+            total=len(of_step),
+            training_total=sum(other["step"] == Step.TRAINING for other in shown),
+        ),
         key=f"preview-{upload.pk}-{upload.revision}-{number}",
         answer_url=_example_address(upload, number),
         continue_url=_address(upload) if last else _example_address(upload, number + 1),
         shows_examples=True,
-        training_total=sum(other["step"] == Step.TRAINING for other in shown),
-        preview=True,
         back_url=_address(upload),
     )
     return show(request, page)

@@ -24,6 +24,7 @@ from annotation.participation.state import (
     turn_page,
 )
 from annotation.participation.turn import TurnPage
+from annotation.participation.way import Place
 from annotation.protocol import comprehension, own_questions, training_step, upstream_step
 from annotation.protocol.training_review import Mistake
 from annotation.recruitment import refusals, visitors
@@ -71,11 +72,11 @@ def record_of(participation: Participation) -> dict[str, Any]:
     answered: list[dict[str, Any]] = []
     for turn in turns.select_related("example", "answer").prefetch_related("answer__spans"):
         card, given = turn.card, turn.answer.as_given()
+        step = Step.TRAINING if turn.is_revealed else turn.step
+        place = Place(step, turn.position + 1, len(participation.order_of(turn.step)))
         page = TurnPage(
-            card, turn.example, Step.TRAINING if turn.is_revealed else turn.step,
-            turn.position + 1, len(participation.order_of(turn.step)), str(turn.pk), "", "",
-            scenario.shows_help_examples,
-        )  # fmt: skip
+            card, turn.example, place, str(turn.pk), "", "", scenario.shows_help_examples
+        )
         told = {
             "task": task_of(card, page.shows_examples),
             "question": _question(page),
@@ -219,15 +220,16 @@ def _at_turn(participation: Participation, page: TurnPage) -> dict[str, Any]:
 def _question(page: TurnPage) -> dict[str, Any]:
     """Return the example: its texts, question, choices and position."""
     # Attention checks are not marked: participants must not recognise them.
-    step = Step.ANNOTATION if page.step == Step.CHECK else page.step
+    asked, place = page.question, page.place
+    step = Step.ANNOTATION if place.step == Step.CHECK else place.step
     return {
         "turn": int(page.key),
         "step": step,
-        "number": page.number,
-        "total": page.total,
-        "segments": [{"name": one.name, "text": one.text} for one in page.segments],
-        "question": page.question,
-        "asked": page.asked.name if page.asked else "",
+        "number": place.number,
+        "total": place.total,
+        "segments": [{"name": one.name, "text": one.text} for one in asked.segments],
+        "question": asked.text,
+        "asked": asked.kind.name if asked.kind else "",
         "options": list(page.example.options),
     }
 

@@ -29,6 +29,7 @@ from annotation.participation.state import (
     tried,
 )
 from annotation.participation.turn import TurnPage
+from annotation.participation.way import Place
 from annotation.pay import ledger
 from annotation.study import cross_task, screening
 from annotation.study.own_questions import AFTER, BEFORE, of_moment
@@ -61,16 +62,17 @@ def scenario_preview(
     page = TurnPage(
         card=frozen.card_of_example(examples[position].pk),
         example=examples[position],
-        step=Step.TRAINING if is_trained else step,
-        number=position + 1 + (before if step == Step.TRAINING else 0),
-        total=trained if is_trained else total,
+        place=Place(
+            step=Step.TRAINING if is_trained else step,
+            number=position + 1 + (before if step == Step.TRAINING else 0),
+            total=trained if is_trained else total,
+            training_total=trained,
+            screening_total=chosen.screening_examples,
+        ),
         key=f"preview-{chosen.pk}-{step}-{position}",
         answer_url=_address(chosen, step, position),
         continue_url=_following(chosen, step, position),
         shows_examples=chosen.shows_help_examples,
-        training_total=trained,
-        screening_total=chosen.screening_examples,
-        preview=True,
         bar=bar(chosen, step, position),
     )
     with in_study_language(study.interface_language):
@@ -85,7 +87,7 @@ def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
             # The Continue button of the previous reveal requests this example.
             return go_to(request, page.answer_url)
         page, status = tried(page, request.POST)
-        if page.reveal and page.step != Step.TRAINING:
+        if page.reveal and page.place.step != Step.TRAINING:
             return go_to(request, page.continue_url)
     return render_turn(request, page, status)
 

@@ -1,19 +1,26 @@
-"""Rendering of questions: the kind asked for as a coloured word, a placeholder as a gap.
+"""An example as annotators see it: question and texts as tokens, and the control of its answer.
 
-The text never changes: screen readers and copying get the question as stored. WIDGETS lists what
-each kind of answer needs on the page, which loads nothing else. Every control works without
-scripts; static/js/ enhances them.
+The kind asked for is a coloured word, a placeholder is a gap. The text never changes: screen
+readers and copying get the question as stored. WIDGETS lists what each kind of answer needs on the
+page, which loads nothing else. Every control works without scripts; static/js/ enhances them.
 """
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from annotation.participation.reveal import MAX_DIGITS
+from annotation.web.wording import translated
+from tasks import answers
 from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
-from tasks.cards import Card, QuestionType
+from tasks.answers.number import written
+from tasks.cards import Card, Help, QuestionType
+from tasks.models import Example
+from tasks.spans import AnswerError
+from tasks.tokens import tokens
 
 COLOURS = 3  # for a card's kinds: --kind-1 to --kind-3
 PLACEHOLDER = "@placeholder"
@@ -21,14 +28,41 @@ PLACEHOLDER = "@placeholder"
 FRAME = re.compile(r"\AAccording to claims in the suit,|What is @placeholder\?\Z")
 
 
-def asked_kind(card: Card, question: str) -> QuestionType | None:
-    """Return the kind of question that the card recognises in it."""
-    return next((kind for kind in card.question_types if kind.match == question), None)
+@lru_cache(maxsize=2048)
+def token_markup(text: str, granularity: str) -> SafeString:
+    """Return the text as one line of token elements; gaps are elements too.
+
+    The texts of the elements concatenate to the text, so that the page computes token offsets,
+    which would be two thirds of the reply. Every piece of text is escaped here; nothing else is
+    ever marked safe.
+    """
+    parts = []
+    end_of_last = 0
+    for start, end in tokens(text, granularity):
+        if start > end_of_last:
+            parts.append(f"<span data-gap>{escape(text[end_of_last:start])}</span>")
+        parts.append(
+            f'<span data-t role="option" aria-selected="false">{escape(text[start:end])}</span>'
+        )
+        end_of_last = end
+    if end_of_last < len(text):
+        parts.append(f"<span data-gap>{escape(text[end_of_last:])}</span>")
+    # Browsers would drop or replace a literal carriage return.
+    return mark_safe("".join(parts).replace("\r", "&#13;"))
 
 
-def kind_number(card: Card, kind: QuestionType | None) -> int:
-    """Return the number of the kind's colour, from 1; 0 for none."""
-    return card.question_types.index(kind) % COLOURS + 1 if kind else 0
+@dataclass(frozen=True)
+class Segment:
+    """One box of text: its name on the card, its text, and its tokens as markup."""
+
+    index: int
+    name: str
+    text: str
+    granularity: str
+
+    @property
+    def markup(self) -> SafeString:
+        return token_markup(self.text, self.granularity)
 
 
 @lru_cache(maxsize=2048)
@@ -83,3 +117,104 @@ WIDGETS = {
     SHORT_TEXT: Widget("text-answer", BESIDE, TYPED, "both"),
     LONG_TEXT: Widget("text-answer", BESIDE, TYPED, "both"),
 }
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a page shows of an example and its card; never its gold, except in the gap of a reveal.
+
+    `filling` is the answer in that gap.
+    """
+
+    card: Card
+    example: Example
+    filling: str = ""
+
+    @cached_property
+    def widget(self) -> Widget:
+        """Return the widget of this kind of answer."""
+        return WIDGETS[self.card.answered_by]
+
+    @property
+    def control(self) -> str:
+        """Return the template with the control of a kind that is answered next to the text."""
+        return f"worker/answer/{self.card.answered_by.replace(' ', '_')}.html"
+
+    @property
+    def missing(self) -> str:
+        """Return the server's error for an empty answer; scripts show it before sending."""
+        try:
+            answers.read(self.card, self.example, {})
+        except AnswerError as error:
+            return translated(error.sentence)
+        return ""
+
+    @property
+    def text(self) -> str:
+        return self.card.wording(self.example.question)
+
+    @cached_property
+    def kind(self) -> QuestionType | None:
+        """Return the kind asked for, if the card distinguishes kinds."""
+        kinds = self.card.question_types
+        return next((kind for kind in kinds if kind.match == self.example.question), None)
+
+    @cached_property
+    def kind_number(self) -> int:
+        """Return the number of the kind's colour, from 1; 0 for none."""
+        return self.card.question_types.index(self.kind) % COLOURS + 1 if self.kind else 0
+
+    @cached_property
+    def help_title(self) -> str:
+        """Return the title of the help on the kind asked for; "" without kinds."""
+        rule = self.card.rule_for(self.example.question, ())
+        return rule.title if rule else ""
+
+    @property
+    def help_windows(self) -> list[Help]:
+        """Return the help of the card, starting with that on the kind asked for."""
+        return sorted(self.card.help_windows, key=lambda help: help.title != self.help_title)
+
+    @property
+    def plain(self) -> SafeString:
+        """Return the question for reading."""
+        name = self.kind.name if self.kind else ""
+        filling = self.filling if PLACEHOLDER in self.text else ""
+        return question_markup(self.text, name, self.kind_number, filling)
+
+    @cached_property
+    def tokens(self) -> SafeString | str:
+        """Return the question for highlighting; "" if the task does not allow that."""
+        card = self.card
+        return token_markup(self.text, card.granularity) if card.question_selectable else ""
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        names, granularity = self.card.segments, self.card.granularity
+        return [
+            Segment(index, names[index], text, granularity)
+            for index, text in enumerate(self.example.context)
+        ]
+
+    @property
+    def limits(self) -> dict[str, str]:
+        """Return range and step of a number, in plain digits, as far as the card has them."""
+        card = self.card
+        stated = {"lowest": card.lowest, "highest": card.highest, "step": card.step}
+        return {name: written(value) for name, value in stated.items() if value is not None}
+
+    @cached_property
+    def digits(self) -> range:
+        """Return the digits that select a label or option; none if two digits were needed."""
+        choices = len(self.card.labels or self.example.options)
+        return range(1, choices + 1 if choices <= MAX_DIGITS else 1)
+
+    @property
+    def has_no_answer_key(self) -> bool:
+        """Does the key 0 select "no answer"? Not where it may be typed in an answer."""
+        return self.card.no_answer and self.widget.typing in ("", "letters")
+
+    @property
+    def is_searched(self) -> bool:
+        """Is the list of labels so long that it has a search field?"""
+        return len(self.card.labels) > MAX_DIGITS

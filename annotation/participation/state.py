@@ -27,7 +27,7 @@ from annotation.models import (
 from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
 from annotation.participation.reveal import reveal_page
 from annotation.participation.turn import TurnPage, paragraphs
-from annotation.participation.way import Way
+from annotation.participation.way import Place, Way
 from annotation.pay import ledger
 from annotation.privacy.personal_data import WHOLE, personal_data
 from annotation.protocol import (
@@ -270,28 +270,25 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         revealed = reveal_page(
             card, turn.example, given, comparison, training_step.other_kinds(turn)
         )
-    worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
-    draft, draft_age = active_time.draft_of(turn) or ("", 0.0)
-    rate, currency, max_hours = scenario.promise
-    return TurnPage(
-        card=card,
-        example=turn.example,
+    place = Place(
         step=Step.TRAINING if turn.is_revealed else turn.step,
         number=turn.position + 1 + (before if turn.step == Step.TRAINING else 0),
         total=training if turn.is_revealed else len(participation.order_of(turn.step)),
+        training_total=training,
+        screening_total=len(participation.screening_order),
+        test_total=len(participation.annotation_order),
+    )
+    return TurnPage(
+        card=card,
+        example=turn.example,
+        place=place,
+        way=_way(participation, turn),
         key=str(turn.pk),
         answer_url=reverse("answer", args=[participation.token]),
         continue_url=reverse("continue", args=[participation.token]),
-        ping_url=reverse("ping", args=[participation.token]),
+        token=participation.token,
         cutoff_seconds=int(scenario.idle_cutoff.total_seconds()),
         shows_examples=scenario.shows_help_examples,
-        training_total=training,
-        screening_total=len(participation.screening_order),
-        test_total=len(participation.order_of(Step.ANNOTATION)),
-        worked_seconds=int(worked.total_seconds()),
-        hourly_rate=rate,
-        currency=currency,
-        max_paid_seconds=None if max_hours is None else int(max_hours * 3600),
         reveal=revealed,
         review=review,
         tally=(
@@ -301,10 +298,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         ),
         refuses_pastes=scenario.refuses_pastes,
         advances=scenario.auto_advance and not turn.is_revealed and bool(card.labels),
-        draft_url=reverse("draft", args=[participation.token]),
-        draft=draft,
-        draft_age=draft_age,
-        ahead=_ahead(participation, turn, worked),
+        draft=active_time.draft_of(turn),
         **shown,
     )
 
@@ -333,9 +327,10 @@ def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
     return replace(page, reveal=reveal_page(card, example, given, comparison)), 200
 
 
-def _ahead(participation: Participation, turn: Turn, worked: timedelta) -> Way:
+def _way(participation: Participation, turn: Turn) -> Way:
     """Return the progress of this participation at that turn, its latest, and its pace."""
-    rate, _currency, max_hours = participation.scenario.promise
+    scenario = participation.scenario
+    worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
     upstream = len(participation.upstream_order)
     judged = upstream + len(participation.judged_order)
     begins = {Step.UPSTREAM.value: 0} | {step.value: upstream for step in JUDGED_STEPS}
@@ -348,10 +343,16 @@ def _ahead(participation: Participation, turn: Turn, worked: timedelta) -> Way:
         on_examples=(
             (worked if turn.given else turn.worked_before) - turn.first_worked_before
         ).total_seconds(),
-        estimated=60 * participation.scenario.estimated_minutes,
-        hourly_rate=rate,
-        max_paid_seconds=None if max_hours is None else int(max_hours * 3600),
+        estimated=60 * scenario.estimated_minutes,
+        **pay_of(scenario),
     )
+
+
+def pay_of(scenario: Scenario) -> dict[str, Any]:
+    """Return the fields of Way on pay: rate, currency, and the cap."""
+    rate, currency, hours = scenario.promise
+    cap = None if hours is None else int(hours * 3600)
+    return {"hourly_rate": rate, "currency": currency, "max_paid_seconds": cap}
 
 
 def own_data_file(participation: Participation, rights: Collection[str] = WHOLE) -> JsonResponse:

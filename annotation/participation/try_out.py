@@ -12,7 +12,9 @@ from django.urls import reverse
 from django.utils.translation import get_language, get_language_bidi, gettext
 
 from annotation.models import Participation, Status, Step
+from annotation.participation.state import pay_of
 from annotation.participation.turn import TurnPage
+from annotation.participation.way import Place, Way
 from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT
 from tasks.cards import Card, Label
 from tasks.clock import database_now
@@ -181,7 +183,6 @@ def page(participation: Participation, number: int) -> TurnPage | None:
     if not 1 <= number <= len(shown):
         return None
     sentence = shown[number - 1]
-    rate, currency, max_hours = scenario.promise
     return TurnPage(
         card=_card(scenario.task.card),
         example=Example(
@@ -190,18 +191,15 @@ def page(participation: Participation, number: int) -> TurnPage | None:
             gold=list(sentence.gold),
             options=list(sentence.options),
         ),
-        step=Step.TRAINING,
-        trying=True,
-        number=number,
-        total=len(shown),
+        place=Place(Step.TRAINING, number, len(shown), trying=True),
         key=f"try-{number}",
         answer_url=reverse("try_tool", args=[participation.token, number]),
         continue_url=reverse("try_tool", args=[participation.token, number + 1]),
         shows_examples=False,
-        worked_seconds=int(participation.worked_before_first(database_now()).total_seconds()),
-        hourly_rate=rate,
-        currency=currency,
-        max_paid_seconds=None if max_hours is None else int(max_hours * 3600),
+        way=Way(
+            worked=participation.worked_before_first(database_now()).total_seconds(),
+            **pay_of(scenario),
+        ),
     )
 
 

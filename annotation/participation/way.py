@@ -1,23 +1,112 @@
-"""Progress of a participation: remaining examples, time left, expected pay.
+"""Progress of a participation: position, remaining examples, time left, earned and expected pay.
 
 The pace is the participation's after enough answers, before that the study's estimate. Pure
 functions of existing counts: nothing is stored for them.
 """
 
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import cached_property
+
+from django.utils.translation import gettext, gettext_lazy
 
 ENOUGH = 5  # answers required for a pace
 BREAK_EVERY = 50  # examples
+# Name of a step, and the position in it.
+STEPS = {
+    "try-out": (gettext_lazy("Try-out"), gettext_lazy("Try-out, example %(number)s of %(total)s")),
+    "training": (
+        gettext_lazy("Training step"),
+        gettext_lazy("Training step, example %(number)s of %(total)s"),
+    ),
+    "screening": (
+        gettext_lazy("Screening step"),
+        gettext_lazy("Screening step, example %(number)s of %(total)s"),
+    ),
+    "annotation": (
+        gettext_lazy("Annotation step"),
+        gettext_lazy("Annotation step, example %(number)s of %(total)s"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """The position of an example in its step, and how many examples the steps have."""
+
+    step: str
+    number: int
+    total: int
+    training_total: int = 0
+    screening_total: int = 0
+    test_total: int = 0
+    # An invented sentence before the first example, outside both steps (try_out.py).
+    trying: bool = False
+
+    @property
+    def in_words(self) -> str:
+        """Return step and position, in full."""
+        return STEPS.get(self._key, STEPS["annotation"])[1] % vars(self)
+
+    @property
+    def title(self) -> str:
+        """Return step and position, for the title of the window."""
+        step = STEPS.get(self._key, STEPS["annotation"])[0]
+        return gettext("%(step)s, %(number)s of %(total)s") % (vars(self) | {"step": step})
+
+    @property
+    def _key(self) -> str:
+        return "try-out" if self.trying else self.step
+
+    @property
+    def is_before_test(self) -> bool:
+        return self.step in ("training", "screening")
+
+    @property
+    def begins_test(self) -> bool:
+        """Is this the first example without a reveal, after a training step?"""
+        return self.step == "annotation" and self.number == 1 and self.training_total > 0
+
+    @property
+    def before_test(self) -> int:
+        """Return the number of examples of the training or the screening step."""
+        return self.training_total or self.screening_total
+
+    @property
+    def answered(self) -> int:
+        """Return how many examples of all steps were answered before this one."""
+        before = self.before_test if self.step == "annotation" else 0
+        return before + self.number - 1
+
+    def tracks(self, done: int) -> list[dict[str, float]]:
+        """Return start and progress of the tracks before and in the test, in % of the whole.
+
+        `done` examples of this step are answered. The track before the test is at least 15 % wide,
+        so that it is visible.
+        """
+        totals = [self.before_test, self.test_total]
+        if self.is_before_test and not self.before_test:
+            totals[0] = self.total
+        if self.step == "annotation":
+            totals[1] = self.total
+        examples = sum(totals) or 1
+        first = max(15.0, 100 * totals[0] / examples) if all(totals) else 100.0 * bool(totals[0])
+        answered = [done, 0] if self.is_before_test else [totals[0], done]
+        tracks, begin = [], 0.0
+        for total, share, ready in zip(totals, (first, 100 - first), answered, strict=True):
+            if total:
+                width = round(share * ready / total, 2)
+                tracks.append({"begin": begin, "width": share, "done": width})
+            begin += share
+        return tracks
 
 
 @dataclass(frozen=True)
 class Way:
     """`answered` of `total` examples of both steps; times in seconds."""
 
-    answered: int
-    total: int
+    answered: int = 0
+    total: int = 0
     # Time worked so far, and the part of it on answered examples.
     worked: float = 0.0
     on_examples: float = 0.0
@@ -25,6 +114,16 @@ class Way:
     estimated: float | None = None
     hourly_rate: Decimal = Decimal(0)
     max_paid_seconds: int | None = None
+    currency: str = ""
+
+    @property
+    def worked_seconds(self) -> int:
+        return int(self.worked)
+
+    @property
+    def earned(self) -> str:
+        """Return earnings so far by the time worked, rounded down; exact ones are in the ledger."""
+        return str(self._pay(self.worked_seconds).quantize(Decimal("0.01"), ROUND_DOWN))
 
     @cached_property
     def seconds_left(self) -> float | None:
@@ -47,11 +146,14 @@ class Way:
         """Return the pay for all work at this pace, capped; None without a rate or a time."""
         if not self.hourly_rate or self.seconds_left is None:
             return None
-        seconds = self.worked + self.seconds_left
+        pay = self._pay(self.worked + self.seconds_left)
+        return pay.quantize(Decimal("0.01"), ROUND_HALF_UP)
+
+    def _pay(self, seconds: float) -> Decimal:
+        """Return the pay for that time, at most the cap."""
         if self.max_paid_seconds is not None:
             seconds = min(seconds, self.max_paid_seconds)
-        pay = self.hourly_rate * Decimal(seconds) / 3600
-        return pay.quantize(Decimal("0.01"), ROUND_HALF_UP)
+        return self.hourly_rate * Decimal(seconds) / 3600
 
     @property
     def is_milestone(self) -> bool:
