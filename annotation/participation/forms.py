@@ -1,5 +1,6 @@
 """The forms of the annotator's pages, except the answer (tasks/spans.py reads that)."""
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from annotation.models import ExitAnswers, Study
 from annotation.protocol.own_questions import EXIT_QUESTIONS
 from annotation.study import gates
 from annotation.study.own_questions import CHOICE, NUMBER, OwnQuestion
-from annotation.web.fields import PageForm, TextField, WholeNumberField
+from annotation.web.fields import PageForm, TextField
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise
@@ -149,13 +150,9 @@ class ExitForm(OwnForm):
                 del self.fields[name]
 
 
-class _TurnForm(forms.Form):
-    turn = WholeNumberField(min_value=0)
-
-
 def turn_of(sent: QueryDict) -> int:
     """Return the turn's number in a page's form, or raise 404."""
-    form = _TurnForm(sent)
-    if not form.is_valid():
+    number = sent.get("turn", "").strip()
+    if not re.fullmatch(r"[0-9]{1,18}", number):
         raise Http404
-    return form.cleaned_data["turn"]
+    return int(number)
