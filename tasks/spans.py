@@ -141,7 +141,12 @@ def read_payload(
     payload: str, segments: Sequence[str], question: str | None, granularity: str
 ) -> tuple[list[Span], bool]:
     """Return the spans of a payload in order, and its "no answer". Raises AnswerError."""
-    data = _json(payload)
+    if len(payload) > LONGEST_PAYLOAD:
+        raise AnswerError("too_long", sentence("The answer is too long."))
+    try:
+        data = json.loads(payload, object_pairs_hook=_each_key_once)
+    except (ValueError, RecursionError):
+        raise _unreadable() from None
     if not isinstance(data, dict) or set(data) != {"v", "no_answer", "spans"}:
         raise _unreadable()
     version, no_answer, listed = data["v"], data["no_answer"], data["spans"]
@@ -162,15 +167,6 @@ def _unreadable() -> AnswerError:
     return AnswerError(
         "bad_payload", sentence("The answer could not be read. Please reload the page.")
     )
-
-
-def _json(payload: str) -> Any:
-    if len(payload) > LONGEST_PAYLOAD:
-        raise AnswerError("too_long", sentence("The answer is too long."))
-    try:
-        return json.loads(payload, object_pairs_hook=_each_key_once)
-    except (ValueError, RecursionError):
-        raise _unreadable() from None
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -14,16 +14,6 @@ from annotation.recruitment import seats
 from tasks.clock import database_now
 
 
-def begin(
-    participation: Participation, after: Turn, channel: str, until: datetime | None = None
-) -> Turn | None:
-    """Show the first test example, or None if the part ends with the training step.
-
-    Work after the last training example counts up to `until`. The caller holds the lock.
-    """
-    return _show(participation, 0, after, channel, until)
-
-
 def go_on(participation: Participation, answered: Turn) -> Turn | None:
     """Show the next test example; None after the last one, or at the end of a part.
 
@@ -33,9 +23,9 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
     if answered.position + 1 < len(participation.annotation_order):
         # Shown with the reply to that answer, at the same time.
         given = answered.answer
-        return _show(
-            participation, answered.position + 1, answered, given.channel,
-            shown_at=given.submitted_at,
+        return show(
+            participation, answered, given.channel,
+            position=answered.position + 1, shown_at=given.submitted_at,
         )  # fmt: skip
     participation.status = Status.COMPLETED
     participation.finished_at = database_now()
@@ -47,14 +37,19 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
     return None
 
 
-def _show(
+def show(
     participation: Participation,
-    position: int,
     after: Turn,
     channel: str,
     until: datetime | None = None,
+    *,
+    position: int = 0,
     shown_at: datetime | None = None,
 ) -> Turn | None:
+    """Show a test example, the first by default; None if the worker's part ends before it.
+
+    Work on the previous example counts up to `until`. The caller holds the lock.
+    """
     if seats.ends_before(participation, position):
         seats.end_part(participation)
         return None

@@ -133,7 +133,7 @@ def after_judged_step(participation: Participation, turn: Turn, channel: str) ->
     """
     rule = participation.study.qualification
     if rule == Qualification.NONE:
-        return annotation_step.begin(participation, turn, channel)
+        return annotation_step.show(participation, turn, channel)
     if rule == Qualification.RESEARCHER:
         participation.status = Status.WAITING
         participation.waiting_since = database_now()
@@ -144,7 +144,7 @@ def after_judged_step(participation: Participation, turn: Turn, channel: str) ->
         screen_out(participation, judgement.reason)
         return None
     _note(participation, True, judgement.reason, None)
-    return annotation_step.begin(participation, turn, channel)
+    return annotation_step.show(participation, turn, channel)
 
 
 def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Participation:
@@ -170,7 +170,7 @@ def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Par
         _note(participation, True, reason, by)
         last = participation.latest_turn()
         assert last is not None  # they wait after the judged step
-        annotation_step.begin(participation, last, last.channel, until=participation.waiting_since)
+        annotation_step.show(participation, last, last.channel, until=participation.waiting_since)
         return participation
 
 

@@ -5,6 +5,7 @@ every answer retains the example it was given for.
 """
 
 import uuid
+from functools import cached_property
 from typing import Any
 
 from django.conf import settings
@@ -79,7 +80,7 @@ class Task(models.Model):
     def __str__(self) -> str:
         return f"{self.name} v{self.version}"
 
-    @property
+    @cached_property
     def card(self) -> Card:
         """The parsed card, cached by content in each process."""
         return frozen.card(self)
