@@ -20,12 +20,12 @@ from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import Resolver404, resolve
+from django.utils import translation
 from django.views.csrf import csrf_failure as django_csrf_failure
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from annotation.recruitment import visitors
-from annotation.web import access
 from config import users
 from config.addresses import is_of_researchers, page_above
 from config.sign_in import TooManyAttempts
@@ -204,7 +204,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def _not_sent(request: HttpRequest, reason: str) -> HttpResponse:
     """Django's response with our template, for annotators in the language of the study."""
-    with access.in_study_language(visitors.language_of(request)):
+    with translation.override(visitors.language_of(request)):
         return django_csrf_failure(request, reason)
 
 

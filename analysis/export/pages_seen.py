@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.template.loader import render_to_string
+from django.utils import translation
 from django.utils.translation import get_language, get_language_bidi
 
 from annotation.models import Scenario, Step, Study
@@ -18,7 +19,6 @@ from annotation.participation.turn import TurnPage
 from annotation.participation.way import Place, Way
 from annotation.study import cross_task, screening
 from annotation.study.consent_text import as_html
-from annotation.web.access import in_study_language
 from tasks.cards import Card
 from tasks.comparison import compare_answer
 from tasks.models import Example, Task
@@ -36,7 +36,7 @@ def pages(study: Study) -> dict[str, str]:
     tasks before: the consent, as it names the first of them, and for each of these tasks the
     instructions, its first example as a question, and a revealed one.
     """
-    with in_study_language(study.interface_language):
+    with translation.override(study.interface_language):
         return dict(_pages(study))
 
 

@@ -7,6 +7,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import translation
 from django.views.decorators.http import require_GET
 
 from annotation import guards
@@ -23,7 +24,7 @@ from annotation.study import (
     minutes,
 )
 from annotation.web import qr, wording
-from annotation.web.access import ResearcherRequest, in_study_language, signed_in, study_of
+from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.rights import right_to
 from tasks import listing
 from tasks.clock import database_now
@@ -103,7 +104,7 @@ def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
     """Show the recruitment link and free seats."""
     study = study_of(request, name, "see")
     link = _link(request, study)
-    with in_study_language(study.interface_language):
+    with translation.override(study.interface_language):
         invitation = wording.invitation(study.title, link)
     context = {
         "study": study, "link": link, "qr": qr.svg(link), "invitation": invitation,

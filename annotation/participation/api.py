@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.http import Http404
+from django.utils import translation
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
@@ -39,7 +41,7 @@ from annotation.protocol import (
 from annotation.recruitment import consent as consent_step
 from annotation.recruitment import refusals, registry, seats, visitors
 from annotation.recruitment.doors import NotAdmitted
-from annotation.web import access, problems
+from annotation.web import problems
 from annotation.web.authentication import HoldsParticipation, ParticipationToken, PerParticipation
 from annotation.web.views import ApiView
 from annotation.web.wording import translated
@@ -79,7 +81,7 @@ class Spoken(ApiView):
 
     @method_decorator(never_cache)
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        with access.in_study_language():
+        with translation.override(settings.LANGUAGE_CODE):
             return super().dispatch(request, *args, **kwargs)
 
     def handle_exception(self, exc: Exception) -> Response:

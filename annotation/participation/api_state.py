@@ -6,6 +6,8 @@ Gold enters only through `_revealed`, from a page with a reveal: an answered tur
 
 from typing import Any
 
+from django.utils import translation
+
 from annotation.models import (
     MAY_RESUME,
     ExitAnswers,
@@ -27,7 +29,7 @@ from annotation.participation.turn import TurnPage
 from annotation.participation.way import Place
 from annotation.protocol import comprehension, own_questions, training_step, upstream_step
 from annotation.protocol.training_review import Mistake
-from annotation.recruitment import refusals, visitors
+from annotation.recruitment import refusals
 from annotation.recruitment.doors import Exit
 from annotation.study import gates
 from tasks.answers.number import written
@@ -44,7 +46,7 @@ STEPS = (
 
 def state_of(participation: Participation, turn: Turn | None = None) -> dict[str, Any]:
     """Return the state of the participation; `turn` is its latest, if loaded. Writes nothing."""
-    visitors.speak_to(participation)
+    translation.activate(participation.scenario.interface_language)
     about = {
         "participation": participation.pseudonym,
         "kind": participation.kind,
@@ -66,7 +68,7 @@ def record_of(participation: Participation) -> dict[str, Any]:
 
     It contains nothing beyond earlier replies, so that a program can continue after a crash.
     """
-    visitors.speak_to(participation)
+    translation.activate(participation.scenario.interface_language)
     scenario = participation.scenario
     turns = participation.turns.filter(answer__isnull=False).order_by("pk")
     answered: list[dict[str, Any]] = []

@@ -65,7 +65,7 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
 
         @wraps(view)
         def guarded(request: access.PageRequest, *args: str, **kwargs: str) -> HttpResponse:
-            with access.in_study_language():
+            with translation.override(settings.LANGUAGE_CODE):
                 try:
                     return answer(request, *args, **kwargs)
                 except NotAdmitted as refused:
@@ -170,7 +170,7 @@ def declined(request: access.PageRequest) -> HttpResponse:
     except signing.BadSignature:
         way_out = None
     language = request.GET.get("language", "")
-    with access.in_study_language(language if language in dict(settings.LANGUAGES) else "en"):
+    with translation.override(language if language in dict(settings.LANGUAGES) else "en"):
         return render(request, "participation/declined.html", {"exit": way_out})
 
 
@@ -339,7 +339,7 @@ def _after_post(
     request: access.PageRequest, participation: Participation, turn: Turn | None
 ) -> HttpResponse:
     """Return the new state: as a fragment for htmx, else by redirect, so that reload is safe."""
-    visitors.speak_to(participation)
+    translation.activate(participation.scenario.interface_language)
     address = reverse("work", args=[participation.token])
     if not request.htmx:
         return redirect(address)

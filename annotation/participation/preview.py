@@ -15,6 +15,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.utils import translation
 from django.views.decorators.cache import never_cache
 
 from annotation.models import Scenario, Step
@@ -33,7 +34,7 @@ from annotation.participation.way import Place
 from annotation.pay import ledger
 from annotation.study import cross_task, screening
 from annotation.study.own_questions import AFTER, BEFORE, of_moment
-from annotation.web.access import ResearcherRequest, in_study_language, signed_in, study_of
+from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.rights import right_to
 from annotation.web.wording import in_words
 from tasks import frozen
@@ -75,7 +76,7 @@ def scenario_preview(
         shows_examples=chosen.shows_help_examples,
         bar=bar(chosen, step, position),
     )
-    with in_study_language(study.interface_language):
+    with translation.override(study.interface_language):
         return show(request, page)
 
 
@@ -174,7 +175,7 @@ def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) ->
     if request.method == "POST":  # the button of the previous page
         return go_to(request, _address(scenario, step, 0))
     study, on = scenario.study, here.next_url or here.out_url
-    with in_study_language(study.interface_language):
+    with translation.override(study.interface_language):
         if step == CONSENT:
             shown = consent_page(study, on)
         elif step == OWN:

@@ -1,6 +1,6 @@
 """Access checks for visitors: the study or participation that a link opens.
 
-They activate the language of the study; `web.access.in_study_language` resets it.
+They activate the language of the study; their callers reset it, since threads are reused.
 """
 
 import ipaddress
@@ -191,11 +191,6 @@ def participation_of(token: str) -> Participation:
     )
     translation.activate(participation.study.interface_language)
     return participation
-
-
-def speak_to(participation: Participation) -> None:
-    """Activate the language of the study of a participation that a step has loaded."""
-    translation.activate(participation.scenario.interface_language)
 
 
 def language_of(request: HttpRequest) -> str:

@@ -13,11 +13,11 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import signing
 from django.urls import reverse
+from django.utils import translation
 
 from annotation.models import Decision, Kind, Participation, Status, Study, StudyStatus
 from annotation.recruitment.links import COOKIE_SALT
 from annotation.simulation.robots import InProcess, Knowledge, RobotError, policy_of, walk
-from annotation.web.access import in_study_language
 from tasks import jobs
 from tasks.clock import database_now
 from tasks.models import Job
@@ -102,7 +102,8 @@ def _walk_one(job: Job, number: int) -> dict[str, Any]:
         address = reverse("landing", args=[study.simulated_link_code])
     seed = f"{job.seed}:{number}"
     try:
-        with in_study_language():  # pages use the study's language; this thread returns to English
+        # Pages use the study's language; this thread returns to English.
+        with translation.override(settings.LANGUAGE_CODE):
             steps = walk(site, address, job.parameters["policy"], Knowledge(study), seed)
             return {"answers": sum(1 for _step in steps)}
     except RobotError as error:

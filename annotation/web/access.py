@@ -1,20 +1,18 @@
 """Access checks: the study, participation, worker or model that a request may use.
 
 Missing objects and objects without access both give 404. Views rely on these tested functions. The
-checks for annotators activate the language of the study; `in_study_language` resets it.
+checks for annotators activate the language of the study; their callers reset it, since threads are
+reused.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
-from django.utils import translation
 from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
 
@@ -46,16 +44,6 @@ def signed_in(
         return login_required(require_http_methods(list(methods))(view))
 
     return decorated
-
-
-@contextmanager
-def in_study_language(language: str = settings.LANGUAGE_CODE) -> Iterator[None]:
-    """Activate `language` and restore the previous language on exit.
-
-    Threads are reused: without the reset, the next request would use the language of the last.
-    """
-    with translation.override(language):
-        yield
 
 
 REFUSALS = {
