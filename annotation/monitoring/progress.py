@@ -103,7 +103,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class AtWork:
-    """A person with a recent sign of work (QuerySet.at_work), and their position."""
+    """A person with a recent sign of work (ParticipationQuerySet.at_work), and their position."""
 
     pseudonym: str
     scenario: str

@@ -1,4 +1,4 @@
-"""The team of a study: owners, analysts and payers (rights: models.RIGHTS).
+"""The team of a study: owners, analysts and payers (rights: models.study.RIGHTS).
 
 The creator of a study remains its owner permanently, so that a study always has one. Others are
 invited by a link, where they can create an account. Every change is logged with the study.

@@ -69,7 +69,7 @@ def token_of(request: HttpRequest) -> ApiToken | None:
 
 
 def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
-    """Return the named study, if the researcher has that right in it (models.RIGHTS).
+    """Return the named study, if the researcher has that right in it (models.study.RIGHTS).
 
     Researchers outside the team get 404, members without the right 403 with a sentence. A token
     needs the right twice: by its owner's role and by its own scope.

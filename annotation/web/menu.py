@@ -1,6 +1,6 @@
 """The side menu of the pages of a study, and of tasks and models.
 
-Entries that the reader may not open are hidden (models.RIGHTS). Pages of results belong to
+Entries that the reader may not open are hidden (models.study.RIGHTS). Pages of results belong to
 `analysis`, which this module knows only by their names. It also maps each page to its explanation
 below /help/; tests/config/test_help_places.py checks that the map is complete.
 """

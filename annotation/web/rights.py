@@ -12,10 +12,10 @@ from dataclasses import dataclass
 class Post:
     """The right required by one POST of a page, and its API counterpart.
 
-    `right` is one of models.RIGHTS in its study, "" outside studies: then users may change their
-    own objects. `twin` is the name of the API's address, `reason` explains a missing one. Each POST
-    is logged in the audit log (config/audit.py), unless `unlogged` explains why not; polling
-    (`is_polled`) is logged at most once an hour.
+    `right` is one of models.study.RIGHTS in its study, "" outside studies: then users may change
+    their own objects. `twin` is the name of the API's address, `reason` explains a missing one.
+    Each POST is logged in the audit log (config/audit.py), unless `unlogged` explains why not;
+    polling (`is_polled`) is logged at most once an hour.
     """
 
     right: str

@@ -99,7 +99,8 @@ def test_no_comment_cites_a_document_outside_the_repository():
 
 def test_every_file_that_a_document_names_exists():
     named = re.compile(
-        r"`((?:annotation|tasks|analysis|tests|static|deploy|benchmarks|config)/[\w./-]*)`"
+        r"`((?:annotation|tasks|analysis|tests|templates|static|client|docs|deploy|benchmarks"
+        r"|config)/[\w./-]*)`"
     )
     for path in DOCUMENTS:
         for file in named.findall(text(path)):
