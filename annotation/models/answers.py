@@ -93,6 +93,13 @@ class Turn(models.Model):
         return self.step in REVEALED
 
     @property
+    def shown_step(self) -> str:
+        """Return the step that annotators see: upstream is training, and no check is marked."""
+        if self.is_revealed:
+            return Step.TRAINING
+        return Step.ANNOTATION if self.step == Step.CHECK else self.step
+
+    @property
     def card(self) -> Card:
         """Return the card of its task: of the scenario, or of the upstream example's task."""
         if self.step == Step.UPSTREAM:

@@ -15,7 +15,6 @@ from annotation.models import (
     Participation,
     Scenario,
     Status,
-    Step,
     Turn,
 )
 from annotation.participation.reveal import Reveal, reveal_page
@@ -74,8 +73,8 @@ def record_of(participation: Participation) -> dict[str, Any]:
     answered: list[dict[str, Any]] = []
     for turn in turns.select_related("example", "answer").prefetch_related("answer__spans"):
         card, given = turn.card, turn.answer.as_given()
-        step = Step.TRAINING if turn.is_revealed else turn.step
-        place = Place(step, turn.position + 1, len(participation.order_of(turn.step)))
+        total = len(participation.order_of(turn.step))
+        place = Place(turn.shown_step, turn.position + 1, total)
         page = TurnPage(
             card, turn.example, place, str(turn.pk), "", "", scenario.shows_help_examples
         )
@@ -221,12 +220,10 @@ def _at_turn(participation: Participation, page: TurnPage) -> dict[str, Any]:
 
 def _question(page: TurnPage) -> dict[str, Any]:
     """Return the example: its texts, question, choices and position."""
-    # Attention checks are not marked: participants must not recognise them.
     asked, place = page.question, page.place
-    step = Step.ANNOTATION if place.step == Step.CHECK else place.step
     return {
         "turn": int(page.key),
-        "step": step,
+        "step": place.step,
         "number": place.number,
         "total": place.total,
         "segments": [{"name": one.name, "text": one.text} for one in asked.segments],

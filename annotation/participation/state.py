@@ -271,7 +271,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
             card, turn.example, given, comparison, training_step.other_kinds(turn)
         )
     place = Place(
-        step=Step.TRAINING if turn.is_revealed else turn.step,
+        step=turn.shown_step,
         number=turn.position + 1 + (before if turn.step == Step.TRAINING else 0),
         total=training if turn.is_revealed else len(participation.order_of(turn.step)),
         training_total=training,

@@ -181,6 +181,7 @@ def test_a_check_looks_like_any_other_example(client, checked):
         turn = checked.latest_turn()
         page = client.get(reverse("work", args=[checked.token])).content.decode()
         assert "Annotation step, example" in page
+        assert 'data-step="annotation"' in page
         assert "check-" not in page
         seen.add(turn.step)
         factories.work_through(checked, limit=1)
