@@ -1,8 +1,8 @@
 """Scenarios: the cells of a study, each with its seats."""
 
 from datetime import timedelta
-from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -106,9 +106,11 @@ class Scenario(models.Model):
         return self.study.interface_language
 
     @cached_property
-    def promise(self) -> tuple[Decimal, str, Decimal | None]:
-        """Return the hourly rate, its currency, and the maximum of paid hours, if any."""
-        return self.study.hourly_rate, self.study.currency, self.study.max_paid_hours
+    def promise(self) -> dict[str, Any]:
+        """Return the hourly rate, its currency, and the maximum of paid seconds, if any."""
+        rate, hours = self.study.hourly_rate, self.study.max_paid_hours
+        cap = None if hours is None else int(hours * 3600)
+        return {"hourly_rate": rate, "currency": self.study.currency, "max_paid_seconds": cap}
 
     @cached_property
     def estimated_minutes(self) -> int:

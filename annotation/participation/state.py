@@ -344,15 +344,8 @@ def _way(participation: Participation, turn: Turn) -> Way:
             (worked if turn.given else turn.worked_before) - turn.first_worked_before
         ).total_seconds(),
         estimated=60 * scenario.estimated_minutes,
-        **pay_of(scenario),
+        **scenario.promise,
     )
-
-
-def pay_of(scenario: Scenario) -> dict[str, Any]:
-    """Return the fields of Way on pay: rate, currency, and the cap."""
-    rate, currency, hours = scenario.promise
-    cap = None if hours is None else int(hours * 3600)
-    return {"hourly_rate": rate, "currency": currency, "max_paid_seconds": cap}
 
 
 def own_data_file(participation: Participation, rights: Collection[str] = WHOLE) -> JsonResponse:

@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils.translation import get_language, get_language_bidi, gettext
 
 from annotation.models import Participation, Status, Step
-from annotation.participation.state import pay_of
 from annotation.participation.turn import TurnPage
 from annotation.participation.way import Place, Way
 from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT
@@ -198,7 +197,7 @@ def page(participation: Participation, number: int) -> TurnPage | None:
         shows_examples=False,
         way=Way(
             worked=participation.worked_before_first(database_now()).total_seconds(),
-            **pay_of(scenario),
+            **scenario.promise,
         ),
     )
 
