@@ -147,11 +147,7 @@ def _turn(
         card=card,
         example=example,
         place=Place(
-            step,
-            number,
-            total,
-            training_total=scenario.training_examples + before,
-            screening_total=scenario.screening_examples,
+            step, number, total, scenario.training_examples + before, scenario.screening_examples
         ),
         key="",
         answer_url="#",

@@ -78,11 +78,6 @@ class Turn(models.Model):
         return f"{self.participation} {self.step} {self.position}"
 
     @property
-    def kept_draft(self) -> "Draft | None":
-        """Return the stored draft of an unsent answer to this question, or None."""
-        return getattr(self, "draft", None)
-
-    @property
     def given(self) -> "Answer | None":
         """Return the stored answer, or None if there is none yet."""
         return getattr(self, "answer", None)

@@ -132,7 +132,6 @@ class Question:
 
     @cached_property
     def widget(self) -> Widget:
-        """Return the widget of this kind of answer."""
         return WIDGETS[self.card.answered_by]
 
     @property

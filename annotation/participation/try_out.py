@@ -181,7 +181,7 @@ def page(participation: Participation, number: int) -> TurnPage | None:
     shown = sentences(scenario.task.card)
     if not 1 <= number <= len(shown):
         return None
-    sentence = shown[number - 1]
+    sentence, worked = shown[number - 1], participation.worked_before_first(database_now())
     return TurnPage(
         card=_card(scenario.task.card),
         example=Example(
@@ -195,10 +195,7 @@ def page(participation: Participation, number: int) -> TurnPage | None:
         answer_url=reverse("try_tool", args=[participation.token, number]),
         continue_url=reverse("try_tool", args=[participation.token, number + 1]),
         shows_examples=False,
-        way=Way(
-            worked=participation.worked_before_first(database_now()).total_seconds(),
-            **scenario.promise,
-        ),
+        way=Way(worked=worked.total_seconds(), **scenario.promise),
     )
 
 

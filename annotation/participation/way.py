@@ -12,21 +12,17 @@ from django.utils.translation import gettext, gettext_lazy
 
 ENOUGH = 5  # answers required for a pace
 BREAK_EVERY = 50  # examples
-# Name of a step, and the position in it.
 STEPS = {
-    "try-out": (gettext_lazy("Try-out"), gettext_lazy("Try-out, example %(number)s of %(total)s")),
-    "training": (
-        gettext_lazy("Training step"),
-        gettext_lazy("Training step, example %(number)s of %(total)s"),
-    ),
-    "screening": (
-        gettext_lazy("Screening step"),
-        gettext_lazy("Screening step, example %(number)s of %(total)s"),
-    ),
-    "annotation": (
-        gettext_lazy("Annotation step"),
-        gettext_lazy("Annotation step, example %(number)s of %(total)s"),
-    ),
+    "try-out": gettext_lazy("Try-out"),
+    "training": gettext_lazy("Training step"),
+    "screening": gettext_lazy("Screening step"),
+    "annotation": gettext_lazy("Annotation step"),
+}
+PLACES = {
+    "try-out": gettext_lazy("Try-out, example %(number)s of %(total)s"),
+    "training": gettext_lazy("Training step, example %(number)s of %(total)s"),
+    "screening": gettext_lazy("Screening step, example %(number)s of %(total)s"),
+    "annotation": gettext_lazy("Annotation step, example %(number)s of %(total)s"),
 }
 
 
@@ -46,17 +42,13 @@ class Place:
     @property
     def in_words(self) -> str:
         """Return step and position, in full."""
-        return STEPS.get(self._key, STEPS["annotation"])[1] % vars(self)
+        return PLACES["try-out" if self.trying else self.step] % vars(self)
 
     @property
     def title(self) -> str:
         """Return step and position, for the title of the window."""
-        step = STEPS.get(self._key, STEPS["annotation"])[0]
+        step = STEPS["try-out" if self.trying else self.step]
         return gettext("%(step)s, %(number)s of %(total)s") % (vars(self) | {"step": step})
-
-    @property
-    def _key(self) -> str:
-        return "try-out" if self.trying else self.step
 
     @property
     def is_before_test(self) -> bool:

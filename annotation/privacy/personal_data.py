@@ -101,7 +101,7 @@ def _shown(turn: Turn) -> dict[str, Any]:
         "shown_by": turn.channel,
         "texts": turn.example.context,
         "question": turn.example.question,
-        "unsent_answer": turn.kept_draft.content if turn.kept_draft else None,
+        "unsent_answer": turn.draft.content if hasattr(turn, "draft") else None,
         "seconds_at_the_right_answer": reading.seconds if reading else None,
         "answer": None,
     }

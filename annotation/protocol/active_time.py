@@ -98,7 +98,7 @@ def _draft(text: str) -> str:
 
 def draft_of(turn: Turn) -> tuple[str, float] | None:
     """Return the draft of that open question as JSON with its age in seconds, or None."""
-    draft = turn.kept_draft
+    draft = getattr(turn, "draft", None)
     if draft is None or turn.given is not None:
         return None
     age = (database_now() - draft.saved_at).total_seconds()

@@ -7,7 +7,6 @@ a kill between commit and reply loses nothing: a reload shows the same.
 
 import hashlib
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -76,7 +75,7 @@ def submit(
         if participation.status != Status.WORKING:
             raise Conflict(Conflict.GIVEN_UP)
         given = _read(asked, fields)
-        store(asked, given, asked.card.gold_rule, participation.scenario.idle_cutoff, channel)
+        store(asked, given, channel)
         if asked.is_revealed:
             return participation, asked
         if asked.step == Step.SCREENING:
@@ -107,14 +106,12 @@ def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
         raise Conflict(Conflict.ALREADY_REVEALED if seen else Conflict.ALREADY_RECORDED)
 
 
-def store(
-    turn: Turn, given: GivenAnswer, gold_rule: str, idle_cutoff: timedelta, channel: str
-) -> None:
+def store(turn: Turn, given: GivenAnswer, channel: str) -> None:
     """Insert the answer, its spans and its S1. The caller holds the lock and the transaction."""
-    result = score(given.texts, turn.example.gold, gold_rule)
+    result = score(given.texts, turn.example.gold, turn.card.gold_rule)
     # The clock may have been set back: an answer is never submitted before its display.
     now = max(database_now(), turn.shown_at)
-    active = turn.active_until(now, idle_cutoff)
+    active = turn.active_until(now, turn.participation.scenario.idle_cutoff)
     turn.answer = Answer.objects.create(
         turn=turn,
         no_answer=given.no_answer,
@@ -126,8 +123,8 @@ def store(
         submitted_at=now,
         channel=channel,
     )
-    if turn.kept_draft is not None:
-        turn.kept_draft.delete()
+    if draft := getattr(turn, "draft", None):
+        draft.delete()
     if given.spans:
         AnswerSpan.objects.bulk_create(
             AnswerSpan(answer=turn.answer, **span._asdict()) for span in given.spans

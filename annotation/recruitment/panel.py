@@ -106,8 +106,7 @@ class PanelDoor(Door):
 
     @classmethod
     def sources(cls, study: Study) -> list[Source]:
-        doors = map(cls, study.panels.all())
-        return [Source(door.platform, door.words) for door in doors]
+        return [Source(door.platform, door.words) for door in map(cls, study.panels.all())]
 
     @classmethod
     def at(cls, code: str) -> Door | None:
