@@ -26,7 +26,7 @@ CONTRASTS = {
     (Arm.SHAM, Arm.DIRECT): "practice",
 }
 ALL = "all tasks"
-QUESTION = "other people, these tasks and test examples"
+QUESTION = "other people on these tasks and test examples"
 
 
 @dataclass(frozen=True)

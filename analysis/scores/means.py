@@ -21,7 +21,7 @@ FEW = f"fewer than {uncertainty.FEWEST_FOR_BOOTSTRAP} annotators"
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with its default interval: other people, other examples; x 100.
+    """A mean with its default interval: other people and other examples; x 100.
 
     `t_low` and `t_high` are for other people on the same examples; the SDs are those of the mean's
     sources of variance. NaN where `no_interval` gives a reason, and for unknown SDs.

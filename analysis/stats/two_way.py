@@ -1,8 +1,8 @@
 """The primary estimator: a mean or difference with random people and random examples (pure).
 
 A cell is a layout of annotators x contexts, both drawn at random. Its mean has two standard errors.
-The one over people (other people, the same examples) is the SD of annotators over the root of their
-number. The one over people and examples, with mean squares of annotators, contexts and the rest, is
+The one for other people on the same examples is the SD of annotators over the root of their number.
+The one for other examples too, with mean squares of annotators, contexts and the rest, is
 SE^2 = (MS_A + MS_C - MS_AC) / ab, but at least max(MS_A, MS_C) / ab, with Satterthwaite's degrees
 of freedom, which do not jump at that floor, where rounding may decide. The interval is the wider of
 the two t intervals and p the larger of their two p values, so an interval is never narrower than
@@ -22,9 +22,9 @@ from analysis.heavy import np, special
 from analysis.stats.uncertainty import ROUNDING, by_cluster
 
 LEVEL = 0.95
-PEOPLE, BOTH = "other people, the same examples", "other people, other examples"
+PEOPLE, BOTH = "other people on the same examples", "other people and other examples"
 MISSING = "values are missing"
-RUNS = f"{BOTH}, the same model runs"
+RUNS = f"{BOTH}, with the same model runs"
 NO_VARIANCE = 1e-14  # for scores in [0, 1]: the variance that rounding alone leaves
 
 

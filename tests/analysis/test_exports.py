@@ -327,7 +327,7 @@ def test_the_table_can_be_had_as_markdown_and_latex(study):
     assert below.count(r"\item ") == len(notes(table, with_intervals=True))
     assert rf"\label{{tab:{study.name}-human-performance-person}}" in inside
     assert r"0 shots, 95 \% CI & " in inside
-    assert "which generalises to other people, other examples" in below
+    assert "which generalises to other people and other examples" in below
     assert "| 0 shots, 95 % CI |" in as_markdown(table)
     assert r"Recipe: s1\textbar{}match:exact" in below
     assert "ddof 1" in below

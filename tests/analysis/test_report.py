@@ -392,7 +392,9 @@ def test_models_are_compared_on_the_same_examples(researcher, study):
     assert grid.rows == [["toy", "toy-places", "2", "S1", "100.0 ± –", "1 of 1"]]
     grid = block(study, "Models on the same examples", Grid, "People minus models")
     assert grid.rows[0][:3] == ["toy", "toy-places", "2"]
-    assert "generalise to other people, other examples, the same model runs" in grid.notes[0]
+    assert (
+        "generalise to other people and other examples, with the same model runs" in grid.notes[0]
+    )
     assert grid.columns[3:6] == ["Training", "Difference", "95 % CI"]
     assert grid.rows[0][3] == "same splits"
 
