@@ -47,7 +47,7 @@ TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str, str]] = {
     "open": (("draft",), "open", "Open", "opened"),
     "pause": (("open",), "paused", "Pause", "paused"),
     "reopen": (("paused",), "open", "Reopen", "reopened"),
-    "close": (("open", "paused"), "closed", "Close for good", "closed for good"),
+    "close": (("open", "paused"), "closed", "Close", "closed for good"),
     "draft": (("open", "paused"), "draft", "Back to draft", "set back to draft"),
 }
 

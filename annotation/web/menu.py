@@ -39,13 +39,13 @@ OF_A_STUDY = {
         Entry("Overview", "study", below=("study_status",)),
         Entry("Recruit", "recruit"),
         _part("Personal links", "personal_links", "pay"),
-        Entry("Robots", "robots", "own", is_part=True, unless="real"),
+        Entry("Simulated annotators", "robots", "own", is_part=True, unless="real"),
         Entry(
             "Platforms", "platforms", "own", is_part=True,
             below=("panel_new", "panel_visit", "prolific_plan", "prolific_study", "prolific_sync"),
         ),
         Entry(
-            "People", "people",
+            "Annotators", "people",
             below=("people_decide", "participation", "participation_decide", "participation_bonus",
                    "participation_free_seat", "participation_withdraw", "participation_review"),
         ),

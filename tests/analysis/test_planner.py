@@ -245,7 +245,7 @@ def test_the_page_starts_with_a_plan_and_refuses_post(ada):
     page = reply.content.decode()
     assert "From: CLUES, Table 4, as published." in page
     assert page.split('id="arg"')[0].count('<tr><th scope="row"') == 24
-    assert "Once an annotator has completed a study of yours" in page
+    assert "You can select a study here once an annotator has completed it" in page
     assert ada.post(reverse("planner")).status_code == 405
 
 
@@ -285,7 +285,7 @@ def test_an_empty_or_foreign_study_is_not_a_source(client, other_researcher, res
     wanted = WANTED | {"source": f"person:{study.name}"}
     page = client.get(reverse("planner"), wanted).content.decode()
     assert "Select a valid choice" in page
-    assert "Task by task" not in page
+    assert "By task" not in page
     assert study.title not in page
 
 
@@ -293,7 +293,7 @@ def test_the_analysis_of_a_pilot_links_to_a_plan_from_it(ada, study):
     analysis = ada.get(reverse("analysis", args=[study.name])).content.decode()
     (address,) = re.findall(r'href="(/planner/\?source=[^"]+)"', analysis)
     page = ada.get(address).content.decode()
-    assert "Task by task" in page
+    assert "By task" in page
     assert f'<option value="person:{study.name}" selected>' in page
 
 
@@ -311,7 +311,7 @@ def test_the_analysis_of_a_pilot_links_to_a_plan_from_it(ada, study):
 def test_an_invalid_value_has_its_error_at_the_field(ada, field, value, words):
     page = ada.get(reverse("planner"), WANTED | {field: value}).content.decode()
     assert words in page.split(f'id="id_{field}_error"')[1].split("</p>")[0]
-    assert "Task by task" not in page
+    assert "By task" not in page
 
 
 def test_the_planner_is_for_researchers(client):

@@ -98,7 +98,7 @@ def test_page_report_and_preregistration_warn(ada, study):
     assert told in ada.get(reverse("analysis", args=[study.name])).content.decode()
     page = ada.get(reverse("study", args=[study.name])).content.decode()
     assert told in page
-    assert "can give zero-shot annotators a screening set" in page  # a way out
+    assert "add a screening set to the design" in page  # a way out
     for document in (report.for_study(study), preregistration.for_study(study)):
         texts = [getattr(block, "text", "") for part in document.sections for block in part.blocks]
         assert told in texts
@@ -120,4 +120,4 @@ def test_without_a_rule_no_table_of_pass_rates_is_shown(ada, researcher):
     assert attrition.admissions(study, Kind.PERSON) == []
     page = ada.get(reverse("analysis", args=[study.name])).content.decode()
     assert "Pass rate" not in page
-    assert "Arms are admitted differently" not in page
+    assert "Screening differs between arms" not in page

@@ -157,7 +157,7 @@ def test_account_pages_are_accessible(page, busy):
     page.wait_for_selector("[role=alert]")
     is_accessible(page, "a decision, refused")
     page.goto("/new-study/")
-    page.get_by_role("button", name="Save the draft").click()
+    page.get_by_role("button", name="Save draft").click()
     page.wait_for_selector("#problems")
     is_accessible(page, "a design, refused")
 
@@ -166,7 +166,7 @@ def test_the_side_panel_of_a_design_is_accessible_while_typing(page, busy):
     task = busy.scenarios.get().task
     signed_in(page, f"/new-study/?task={task.name}")
     page.get_by_label("Shots", exact=True).fill("0 2")
-    side = page.get_by_role("complementary", name="What follows")
+    side = page.get_by_role("complementary", name="Summary")
     expect(side.get_by_text("Maximum cost")).to_be_visible(timeout=20_000)
     is_accessible(page, "a design with what follows")
 

@@ -44,7 +44,7 @@ def test_owner_invitation_and_two_factor_sign_in_work(open_browser, db):
     analyst = open_browser()
     analyst.goto(re.sub(r"https?://[^/]+", "", link))
     expect(analyst.get_by_text("as its analyst")).to_be_visible()
-    new_account(analyst, "anna", "Create the account and join")
+    new_account(analyst, "anna", "Create account and join")
     analyst.wait_for_url("**/studies/pilot/")
     analyst.goto("/account/two-factor/")
     analyst.get_by_role("button", name="Switch it on").click()

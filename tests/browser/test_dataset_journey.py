@@ -66,7 +66,7 @@ def test_a_file_becomes_an_open_study_in_twelve_clicks(ada, tmp_path):
         ada.get_by_label(label, exact=True).click()
         ada.keyboard.press("Control+A")
         ada.keyboard.type(value)
-    ada.get_by_role("button", name="Save the draft").click()
+    ada.get_by_role("button", name="Save draft").click()
 
     ada.wait_for_url("**/studies/pilot/")
     ada.get_by_role("button", name="Open", exact=True).click()

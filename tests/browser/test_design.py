@@ -19,7 +19,7 @@ def is_narrow_enough(page) -> bool:
 def test_the_side_panel_updates_while_typing_without_storing(page, researcher):
     factories.make_task(shots=(2, 4))
     signed_in(page, "/new-study/")
-    side = page.get_by_role("complementary", name="What follows")
+    side = page.get_by_role("complementary", name="Summary")
     expect(side).to_contain_text("it needs")
     page.get_by_role("group", name="Tasks", exact=True).get_by_label("toy-places v1").check()
     page.get_by_label("Shots", exact=True).fill("0 2")

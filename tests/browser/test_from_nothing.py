@@ -66,7 +66,7 @@ def design(page: Page) -> None:
         ("Maximum paid hours", "1"), ("Budget of the study", "100"),
     ):  # fmt: skip
         page.get_by_label(label, exact=True).fill(value)
-    page.get_by_role("button", name="Save the draft").click()
+    page.get_by_role("button", name="Save draft").click()
     page.wait_for_url("**/studies/moods/")
 
 
@@ -85,15 +85,13 @@ def open_study(page: Page) -> None:
 def rehearse(page: Page) -> None:
     """Clone for simulated annotators with one click; they work while the page is open."""
     go(page, "Design")
-    page.get_by_role("button", name="Rehearse: clone for robots").click()
+    page.get_by_role("button", name="Clone as a rehearsal").click()
     page.wait_for_url("**/studies/moods-rehearsal/**")
     go(page, "Overview")
     open_study(page)
-    go(page, "Robots")
-    page.get_by_role("button", name="Send robots").click()
-    expect(page.get_by_text(re.compile("robots of the policy .*: done"))).to_be_visible(
-        timeout=90_000
-    )
+    go(page, "Simulated annotators")
+    page.get_by_role("button", name="Run simulated annotators").click()
+    expect(page.get_by_text(re.compile("Policy .* finished"))).to_be_visible(timeout=90_000)
     go(page, "Table")
     expect(page.get_by_text("Simulated annotators (not people)").first).to_be_visible()
 
@@ -104,7 +102,7 @@ def let_a_researcher_decide(page: Page) -> None:
     page.get_by_role("button", name="Change the design").click()
     page.locator("summary").filter(has_text="Screening").click()
     page.locator("#id_qualification").select_option("researcher")
-    page.get_by_role("button", name="Save the draft").click()
+    page.get_by_role("button", name="Save draft").click()
     page.wait_for_url("**/studies/moods/")
 
 
@@ -117,8 +115,8 @@ def invite_an_analyst(page: Page, analyst: Page) -> None:
     analyst.get_by_label("Name", exact=True).fill("bea")
     analyst.get_by_label("E-mail").fill("bea@example.org")
     analyst.get_by_label("Password", exact=True).fill("left horse")
-    analyst.get_by_label(re.compile("Password.*again", re.I)).fill("left horse")
-    analyst.get_by_role("button", name="Create the account and join").click()
+    analyst.get_by_label(re.compile("Repeat the password", re.I)).fill("left horse")
+    analyst.get_by_role("button", name="Create account and join").click()
     expect(analyst.get_by_role("heading", name="Moods of films")).to_be_visible()
 
 
@@ -152,7 +150,7 @@ def train(person: Page, link: str) -> None:
 
 
 def decide_about_both(page: Page) -> None:
-    go(page, "People")
+    go(page, "Annotators")
     for box in page.get_by_role("checkbox", name=re.compile("^Decide about")).all():
         box.check()
     page.get_by_label("Reason").fill("Both read the examples.")
@@ -161,7 +159,7 @@ def decide_about_both(page: Page) -> None:
 
 
 def exclude_one(page: Page) -> None:
-    go(page, "People")
+    go(page, "Annotators")
     page.get_by_role("link", name=re.compile("^A-")).first.click()
     page.get_by_text("Exclude from the analysis").click()
     page.locator("#analysis-reason").fill("Pressed one key throughout.")
@@ -179,8 +177,8 @@ def pay(page: Page) -> None:
 
 def close(page: Page) -> None:
     go(page, "Overview")
-    page.get_by_text("Close for good").click()
-    page.get_by_role("button", name=re.compile("^Yes, close")).click()
+    page.get_by_text("Close", exact=True).click()
+    page.get_by_role("button", name="Close permanently").click()
     expect(page.get_by_text("Hidden until the study is closed.")).to_have_count(0)
 
 

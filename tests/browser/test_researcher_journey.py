@@ -79,10 +79,10 @@ def test_an_evaluation_goes_from_import_to_a_verified_bundle(page, clues, db, tm
         ).check()
     page.get_by_label("Shots", exact=True).fill("0")
     page.get_by_label("Annotators per scenario").fill("2")
-    page.get_by_role("button", name="Save the draft").click()
+    page.get_by_role("button", name="Save draft").click()
     # A paid study needs a budget: the draft reports it, and the form suggests one.
     page.get_by_role("link", name="change the design").click()
-    page.get_by_role("button", name="Save the draft").click()
+    page.get_by_role("button", name="Save draft").click()
     page.wait_for_url("**/studies/humans/")
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_text("The study is open now.")).to_be_visible()

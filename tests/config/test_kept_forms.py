@@ -109,7 +109,7 @@ def test_a_button_after_session_expiry_is_offered_again(ada, study):
     assert reply.status_code == 200
     study.refresh_from_db()
     assert study.status == "open"
-    address, sent = form_of(reply, "Send it")
+    address, sent = form_of(reply, "Send")
     assert (address, sent["action"]) == (reverse("study_status", args=["pilot"]), "pause")
     ada.post(address, sent)
     study.refresh_from_db()
@@ -169,7 +169,7 @@ def test_signing_in_never_moves_money(ada, researcher, study):
     reply = sign_in(ada, reply)
     batch.refresh_from_db()
     assert batch.state == "prepared"
-    address, sent = form_of(reply, "Send it")
+    address, sent = form_of(reply, "Send")
     ada.post(address, sent)
     batch.refresh_from_db()
     assert batch.state == "paid"
@@ -249,7 +249,7 @@ def test_a_form_with_an_old_token_is_shown_again(strict, study):
     assert "nothing is lost" in reply.content.decode()
     study.refresh_from_db()
     assert study.status == "open"
-    again, sent = form_of(reply, "Send it")
+    again, sent = form_of(reply, "Send")
     assert strict.post(again, sent, headers=ORIGIN).status_code == 302
     study.refresh_from_db()
     assert study.status == "paused"
@@ -273,9 +273,9 @@ def test_signing_in_twice_in_two_tabs_loses_no_form(study):
     assert sign_in(browser, browser.get(reverse("login"))).status_code == 302
     reply = sign_in_strictly(browser, kept)
     assert reply.status_code == 403
-    assert form_of(reply, "Send it")[1]["action"] == "pause"
+    assert form_of(reply, "Send")[1]["action"] == "pause"
     reply = sign_in_strictly(browser, plain)
-    assert "You have since signed in in another tab, as ada" in reply.content.decode()
+    assert "You signed in as ada in another tab" in reply.content.decode()
 
 
 def sign_in_strictly(client, reply):

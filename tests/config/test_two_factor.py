@@ -123,7 +123,7 @@ def test_a_form_survives_both_steps_of_signing_in(ada, secret, researcher):
     reply = sign_in(ada, reply)
     assert reply["Location"] == reverse("mfa_authenticate")
     reply = ada.post(reverse("mfa_authenticate"), {"code": code_of(secret)})
-    address, sent = form_of(reply, "Send it")
+    address, sent = form_of(reply, "Send")
     assert (address, sent["action"]) == (reverse("study_status", args=["pilot"]), "pause")
     study.refresh_from_db()
     assert study.status == "open"

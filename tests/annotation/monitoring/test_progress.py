@@ -459,8 +459,8 @@ def test_without_studies_the_overview_says_what_to_do_next(ada):
     assert reverse("task_import") in shown
     factories.make_task()
     shown = ada.get(reverse("studies")).content.decode()
-    assert "Design a study" in shown
-    assert "stays a draft until you open it" in shown
+    assert "Create a study" in shown
+    assert "is a draft until you open it" in shown
 
 
 @pytest.mark.parametrize(

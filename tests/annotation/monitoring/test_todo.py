@@ -36,7 +36,7 @@ def needs(study: Study, after: timedelta = timedelta()) -> dict[str, str]:
 
 def test_a_new_study_has_no_required_actions(ada, study):
     assert needs(study) == {}
-    assert "Nothing at the moment." in ada.get(reverse("study", args=[study.name])).content.decode()
+    assert "No action required." in ada.get(reverse("study", args=[study.name])).content.decode()
 
 
 def test_six_hours_without_arrivals_are_reported(study):
@@ -146,8 +146,8 @@ def test_a_draft_shows_what_it_lacks_and_no_counts(ada, researcher):
     )
     Study.objects.filter(pk=study.pk).update(budget=None)
     shown = ada.get(reverse("study", args=[study.name])).content.decode()
-    assert "Before it can be opened" in shown
-    for words in ("From arrival to analysis", "people a day", "Needs you now", "0 of"):
+    assert "Not ready to open" in shown
+    for words in ("From arrival to analysis", "annotators per day", "Action required", "0 of"):
         assert words not in shown
 
 
@@ -166,7 +166,12 @@ def test_each_seat_is_drawn_with_its_state(ada, study):
 
 def test_a_closed_study_shows_no_recruiting_texts(ada, study):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
-    recruiting = ("Link for annotators", "Open seats, at least", "Full about", "Left:", "so far")
+    recruiting = (
+        "Link for annotators",
+        "Open seats, at least",
+        "Expected to be complete",
+        "progress-left",
+    )
     opened = ada.get(reverse("study", args=[study.name])).content.decode()
     assert [words for words in recruiting if words not in opened] == []
     lifecycle.change_status(study, "close")
@@ -196,5 +201,5 @@ def test_a_closed_study_states_the_cost_of_working_seats(ada, study):
     lifecycle.change_status(study, "close")
     closed = ada.get(reverse("study", args=[study.name])).content.decode()
     assert "Seats at work, at least" in closed
-    assert "Left:" in closed
-    assert "Full about" not in closed
+    assert "progress-left" in closed
+    assert "Expected to be complete" not in closed

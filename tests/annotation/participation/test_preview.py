@@ -94,7 +94,7 @@ def test_every_preview_page_links_out_and_to_the_other_parts(ada, scenario):
         page = lxml.html.fromstring(ada.get(address(scenario, step)).content)
         (bar,) = page.xpath('//nav[@class="preview-bar"]')
         links = {a.text_content(): a.get("href") for a in bar.xpath(".//a")}
-        assert links["Leave the preview"] == recruit
+        assert links["Close preview"] == recruit
         assert links["Training step"] == address(scenario, "training")
         (current,) = bar.xpath('.//a[@aria-current="step"]')
         assert current.get("href") == address(scenario, step)

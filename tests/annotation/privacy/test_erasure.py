@@ -117,7 +117,7 @@ def test_related_rows_are_erased_or_named_on_the_page(ada, researcher):
     assert not Notice.objects.exists()
     for kept in ("commented on examples", "the audit log", "its team", "reasons of bonuses"):
         assert kept in page
-    for gone in ("answers to your own questions", "invitations", "notices"):
+    for gone in ("answers to custom questions", "invitations", "notices"):
         assert gone in page
 
 

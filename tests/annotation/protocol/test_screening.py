@@ -340,7 +340,7 @@ def test_the_page_of_the_study_says_that_a_set_is_used(ada, study):
     screen(study, right=0)
     page = ada.get(reverse("study", args=[study.name])).content.decode()
     assert "judges annotators by a screening set: 3 examples" in page
-    assert "Arms are admitted differently" not in page
+    assert "Screening differs between arms" not in page
     analysis = ada.get(reverse("analysis", args=[study.name])).content.decode()
     assert "3 screening examples" in analysis
 

@@ -29,9 +29,9 @@ def test_seats_minutes_and_cost_are_calculated_and_not_stored(ada, task):
     page = words(ada.post(reverse("study_new"), sent, headers=HTMX))
     assert "<b>10</b>" in page  # 5 annotators at 0 and at 2 shots
     assert "<b>120.00 USD</b> for all seats at the cap" in page  # 12.00 an hour, one hour at most
-    assert "the budget stops at 72.00 USD" in page
+    assert "budget: 72.00 USD" in page
     assert "the budget covers the cap of 6 annotators at a time" in page
-    assert "paid by the completion code of their last page" in page
+    assert "paid by the completion code on their last page" in page
     assert '<th scope="rowgroup" colspan="5">toy-places</th>' in page
     cells = re.findall(r"<tr>(<td>.*?)</tr>", page)
     assert [re.findall(r"<td>(.*?)</td>", cell) for cell in cells] == [
@@ -53,8 +53,8 @@ def test_the_page_of_a_draft_shows_its_work_and_expected_cost(ada, researcher, t
     sums = consequences.for_study(draft)
     page = words(ada.get(reverse("study", args=[draft.name])))
     assert f"<dt>Expected cost</dt><dd>{sums.expected_cost}</dd>" in page
-    assert f"<dt>Work in all</dt><dd>{sums.hours:.1f} hours</dd>" in page
-    assert "<dt>Minutes of one seat</dt><dd>3 at most; announced: 20</dd>" in page
+    assert f"<dt>Total work</dt><dd>{sums.hours:.1f} hours</dd>" in page
+    assert "<dt>Minutes per seat</dt><dd>up to 3 (annotators see: 20)</dd>" in page
 
 
 def test_calculating_without_javascript_retains_what_was_typed(ada, task):

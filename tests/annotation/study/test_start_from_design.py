@@ -47,7 +47,7 @@ def test_an_archived_task_of_the_copied_design_is_named(ada, task, study):
     assert "Filled in from real; nothing" in page(ada, "study_new", query="?like=real")
     teams.set_archived(task, True)
     shown = page(ada, "study_new", query="?like=real")
-    assert f"Filled in from real, without {task} (archived); nothing is saved yet." in shown
+    assert f"Filled in from real, without {task} (archived). Not saved yet." in shown
 
 
 def test_a_design_is_offered_only_to_roles_that_may_read_it(client, study, other_researcher):

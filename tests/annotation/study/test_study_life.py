@@ -298,7 +298,7 @@ def test_an_archived_model_leaves_the_list(ada, task, researcher):
 def test_a_draft_is_deleted_after_a_confirmation(ada, researcher, task):
     draft = factories.make_study(researcher, task, name="draft", status="draft")
     shown = page(ada, "study_design", "draft")
-    assert "The design is lost. Nobody has taken part in it." in shown
+    assert "The design will be lost. The study has no participants." in shown
     reply = post(ada, "study_delete", draft)
     assert reply.url == reverse("studies")
     assert not Study.objects.exists()

@@ -384,7 +384,7 @@ def test_a_payer_is_offered_neither_previews_nor_the_open_link(client, world):
     assert reverse("personal_links", args=[world.study.name]) in page
     client.force_login(world.people["bob"])
     page = client.get(reverse("recruit", args=[world.study.name])).content.decode()
-    assert "A preview shows what annotators see" in page
+    assert "A preview shows the annotators' pages" in page
     assert world.study.link_code in page
 
 

@@ -53,7 +53,7 @@ def test_only_a_draft_warns_about_the_promised_time(ada, researcher):
         researcher, factories.make_task(test_size=400), status="draft", estimated_minutes=5
     )
     page = ada.get(reverse("study", args=[study.name])).content.decode()
-    assert "Check the promised time." in page
+    assert "Check the estimated time." in page
     assert "5 minutes are promised, but toy-places at 2 shots has 2 training and 400 test" in page
     opened = factories.make_study(researcher, study.tasks.get(), estimated_minutes=5)
     assert "promised" not in ada.get(reverse("study", args=[opened.name])).content.decode()

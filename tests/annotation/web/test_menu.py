@@ -74,7 +74,7 @@ def test_pages_without_a_menu_entry_have_the_menu_too(ada, study):
     seat = study.participations.get()
     example = study.tasks.get().test_split.examples.first()
     person = page(ada, reverse("participation", args=[study.name, seat.pseudonym]))
-    assert marked(person) == [("People", "true")]
+    assert marked(person) == [("Annotators", "true")]
     example_page = page(ada, reverse("example", args=[study.name, example.pk]))
     assert marked(example_page) == [("Examples", "true")]
     assert links(person) == links(example_page)
