@@ -7,6 +7,7 @@ functions of existing counts: nothing is stored for them.
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import cached_property
+from typing import Any
 
 from django.utils.translation import gettext, gettext_lazy
 
@@ -14,15 +15,15 @@ ENOUGH = 5  # answers required for a pace
 BREAK_EVERY = 50  # examples
 STEPS = {
     "try-out": gettext_lazy("Try-out"),
-    "training": gettext_lazy("Training step"),
-    "screening": gettext_lazy("Screening step"),
-    "annotation": gettext_lazy("Annotation step"),
+    "training": gettext_lazy("Training"),
+    "screening": gettext_lazy("Screening"),
+    "annotation": gettext_lazy("Main part"),
 }
 PLACES = {
     "try-out": gettext_lazy("Try-out, example %(number)s of %(total)s"),
-    "training": gettext_lazy("Training step, example %(number)s of %(total)s"),
-    "screening": gettext_lazy("Screening step, example %(number)s of %(total)s"),
-    "annotation": gettext_lazy("Annotation step, example %(number)s of %(total)s"),
+    "training": gettext_lazy("Training, example %(number)s of %(total)s"),
+    "screening": gettext_lazy("Screening, example %(number)s of %(total)s"),
+    "annotation": gettext_lazy("Main part, example %(number)s of %(total)s"),
 }
 
 
@@ -40,6 +41,11 @@ class Place:
     trying: bool = False
 
     @property
+    def name(self) -> Any:
+        """Return the name of the step."""
+        return STEPS["try-out" if self.trying else self.step]
+
+    @property
     def in_words(self) -> str:
         """Return step and position, in full."""
         return PLACES["try-out" if self.trying else self.step] % vars(self)
@@ -47,8 +53,7 @@ class Place:
     @property
     def title(self) -> str:
         """Return step and position, for the title of the window."""
-        step = STEPS["try-out" if self.trying else self.step]
-        return gettext("%(step)s, %(number)s of %(total)s") % (vars(self) | {"step": step})
+        return gettext("%(step)s, %(number)s of %(total)s") % (vars(self) | {"step": self.name})
 
     @property
     def is_before_test(self) -> bool:

@@ -206,7 +206,7 @@ def test_the_reveal_is_of_an_example_that_has_an_answer(study):
     html = pages_seen.pages(study)["toy-places-reveal"]
     shown = Example.objects.get(split__kind="train", split__shots=2, position=1)
     assert shown.gold
-    assert "Training step, example 2 of 2" in html
+    assert "Training, example 2 of 2" in html
     assert 'data-verdict="right" class="reveal-mark reveal-right' in html
 
 
@@ -220,6 +220,6 @@ def test_help_examples_are_shown_only_where_annotators_had_them(researcher):
 
 def test_instructions_are_those_of_the_fewest_shots(study):
     html = pages_seen.pages(study)["toy-places-instructions"]
-    assert "The right answers are not shown." in " ".join(html.split())
+    assert "You do not see the right answers." in " ".join(html.split())
     assert "What is wanted?" in html
     assert "/work/" not in html

@@ -76,9 +76,9 @@ def test_the_upstream_arm_leads_from_link_to_code(open_browser, study):
     page, person = enter_upstream(open_browser, study)
     before = [page.content()]
     page.get_by_role("button", name="I agree").click()
-    page.get_by_role("button", name="Begin the training step").wait_for()
+    page.get_by_role("button", name="Start the training").wait_for()
     before.append(page.content())
-    press(page, "Begin the training step")
+    press(page, "Start the training")
     question(page)
     first = person.turns.get().card.name
     second = {"up-one": "up-two", "up-two": "up-one"}[first]

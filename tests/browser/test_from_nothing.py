@@ -145,7 +145,7 @@ def train(person: Page, link: str) -> None:
     person.goto(link)
     person.get_by_role("button", name="Start").click()
     person.get_by_role("button", name="Yes, I agree").click()
-    person.get_by_role("button", name="Begin the training step").click()
+    person.get_by_role("button", name="Start the training").click()
     answer(person, TRAINED)
 
 

@@ -330,14 +330,14 @@ def test_a_swap_moves_the_focus_and_questions_start_at_the_top(desk):
 def test_the_page_shows_step_position_and_time(desk):
     one = desk(TWO, "Rome.", gold=["Oslo"])
     where, done = one.page.locator("#turn header"), one.page.locator(".turn-done").first
-    assert "Training step" in where.text_content()
+    assert "Training" in where.text_content()
     assert "1 of 2" in where.inner_text()
     assert done.get_attribute("width") == "0.0%"
     assert "0 min" in where.inner_text()
     one.word("Oslo").dblclick()
     one.reveal()
     assert float(done.get_attribute("width").removesuffix("%")) > 0
-    assert one.page.title().startswith("Right: Training step, 1 of 2")
+    assert one.page.title().startswith("Right: Training, 1 of 2")
 
 
 def test_the_api_documentation_loads_only_from_this_server(page, researcher):

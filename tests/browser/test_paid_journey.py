@@ -121,7 +121,7 @@ def work_in_two_tabs(open_browser, person: Person) -> None:
     first.goto(person.address)
     first.get_by_role("button", name="Start").click()
     first.get_by_role("button", name="Yes, I agree").click()
-    first.get_by_role("button", name="Begin the training step").click()
+    first.get_by_role("button", name="Start the training").click()
     first.wait_for_selector(NEXT)
     second = first.context.new_page()
     second.goto(f"/work/{person.participation.token}/")

@@ -54,7 +54,7 @@ def test_submit_does_not_move_between_the_first_and_51st_example(open_browser, r
     page.keyboard.press("0")
     desk.reveal()
     desk.go_on()
-    expect(page.locator(".turn-notices")).to_contain_text("The annotation step begins")
+    expect(page.locator(".turn-notices")).to_contain_text("The main part starts")
     assert page.evaluate(GO) == trained
     seat = sentences(researcher, 61)
     factories.work_through(seat, limit=50)

@@ -83,8 +83,8 @@ def test_the_landing_page_states_examples_and_their_length(page, study):
     page.goto(f"/join/{study.link_code}/")
     trained = study.scenarios.get().task.train_split(10, 1).examples.count()
     main = page.locator("main")
-    expect(main).to_contain_text(f"Training step: {trained} examples.")
-    expect(main).to_contain_text("Annotation step: 3 examples.")
+    expect(main).to_contain_text(f"Training: {trained} examples.")
+    expect(main).to_contain_text("Main part: 3 examples.")
     expect(main).to_contain_text(
         re.compile(r"about \d+ words to read\.\s+You answer by\s+highlighting")
     )

@@ -173,7 +173,7 @@ def test_common_mistakes_are_reviewed_before_the_annotation_step(client, last_re
     work = reverse("work", args=[seat.token])
     assert 'data-state="review"' in client.get(work).content.decode()
     assert seat.latest_turn().step == "training"
-    assert "The annotation step begins" in go_on(client, seat, "review")
+    assert "The main part starts" in go_on(client, seat, "review")
     assert seat.latest_turn().step == "annotation"
 
 
@@ -196,7 +196,7 @@ def test_without_mistakes_the_annotation_step_follows_directly(client, names):
     answer(client, seat, ["Ann Lee", "Bo"])
     go_on(client, seat, "reveal")
     answer(client, seat, ["Oslo"])
-    assert "The annotation step begins" in go_on(client, seat, "reveal")
+    assert "The main part starts" in go_on(client, seat, "reveal")
 
 
 def test_confused_labels_are_counted_by_pair(client, researcher):

@@ -180,7 +180,7 @@ def test_a_check_looks_like_any_other_example(client, checked):
     for _example in range(8):
         turn = checked.latest_turn()
         page = client.get(reverse("work", args=[checked.token])).content.decode()
-        assert "Annotation step, example" in page
+        assert "Main part, example" in page
         assert 'data-step="annotation"' in page
         assert "check-" not in page
         seen.add(turn.step)

@@ -94,7 +94,7 @@ def test_nothing_is_revealed_and_no_score_is_shown(client, study):
         turn = seat.latest_turn()
         page = client.get(reverse("work", args=[seat.token])).content.decode()
         assert 'data-step="screening"' in page
-        assert f"Screening step, example {index + 1} of 3" in page
+        assert f"Screening, example {index + 1} of 3" in page
         fields = {"turn": turn.pk, "label": turn.example.gold[0]}
         reply = client.post(address, fields, **HTMX).content.decode()
         assert 'data-state="question"' in reply
@@ -134,7 +134,7 @@ def test_a_researcher_decides_with_the_screening_answers_visible(ada, researcher
     seat = screen(study, right=2)
     assert seat.status == Status.WAITING
     page = client.get(reverse("work", args=[seat.token])).content.decode()
-    assert "You have finished the screening step." in page
+    assert "You have finished the screening." in page
     own = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
     assert "the gold is" in own
     qualification.decide(seat.token, True, "good enough", researcher)
@@ -279,15 +279,15 @@ def test_other_splits_of_a_published_task_have_enough_examples(researcher, name)
 def test_landing_and_instructions_announce_the_screening_step(client, study):
     landing = client.get(reverse("landing", args=[study.link_code])).content.decode()
     words = " ".join(landing.split())
-    assert "Screening step, where there is no training step: 3 examples." in words
+    assert "Screening, if you have no training: 3 examples." in words
     seat = factories.join(study)
     while seat.scenario.shots:
         seat = factories.join(study)
     client.post(reverse("consent", args=[seat.token]), {"agree": "yes"})
     page = " ".join(client.get(reverse("work", args=[seat.token])).content.decode().split())
-    assert "<strong>Screening step:</strong> 3 examples. The right answers are not shown." in page
+    assert "<strong>Screening:</strong> 3 examples. You do not see the right answers." in page
     assert "Not everybody goes on after it; who does not is paid for the time." in page
-    assert "Begin the screening step" in page
+    assert "Start the screening" in page
 
 
 def test_screening_examples_count_in_the_estimates(researcher, study):
@@ -360,7 +360,7 @@ def test_the_first_screening_example_is_among_the_pages_seen(study):
     task = study.tasks.get()
     first = screening.examples(study, task)[0]
     page = pages_seen.pages(study)[f"{task.name}-screening"]
-    assert "Screening step" in page
+    assert "Screening, example 1 of 3" in page
     assert "1 of 3" in page
     assert first.context[0] in page
     assert "data-verdict" not in page
