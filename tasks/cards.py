@@ -122,7 +122,7 @@ def _entries(part: type[Any]) -> Callable[[Any], Wrong]:
                     )
                     yield from texts
             if entry.get(keys[0]) in seen:
-                yield f"[{index}].{keys[0]}", f"{entry[keys[0]]!r} is there twice"
+                yield f"[{index}].{keys[0]}", f"{entry[keys[0]]!r} appears twice"
             seen.append(entry.get(keys[0]))
 
     return check
@@ -357,20 +357,20 @@ def _contradictions(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if labels and data["no_answer"]:
         yield "no_answer", "expected false where there are labels"
     if answer == LABEL and not labels:
-        yield "labels", "missing; a task that is answered by label has labels"
+        yield "labels", 'missing; a task with answer = "label" needs labels'
     for name, key in KEYS.items():
         kinds, value = key.metadata["kinds"], data.get(name)
         if value is None or value is False or value == [] or not kinds or answer in kinds:
             continue
         if answer != LABEL or name not in LENIENT:
-            yield name, f"expected only where the answer is {' or '.join(kinds)}"
+            yield name, f"only valid if answer is {' or '.join(kinds)}"
     lowest, highest, longest = (data.get(key) for key in ("lowest", "highest", "longest"))
     if lowest is not None and highest is not None and lowest >= highest:
         yield "highest", "expected a number above lowest"
     if longest is not None and longest > (most := LONGEST_TEXTS.get(answer, (0, longest))[1]):
         yield "longest", f"expected a whole number of characters, 1 to {most:,}"
     if "test_seed" in data and "test_of" not in data:
-        yield "test_seed", "expected test_of beside it"
+        yield "test_seed", "only valid together with test_of"
 
 
 def _only(

@@ -50,7 +50,7 @@ def one_of(account: int) -> Iterator[None]:
     """
     key = f"upload-check:{account}"
     if not cache.add(key, True, timeout=LIMIT):
-        raise Busy("Another upload of yours is being checked. Please send this one again later.")
+        raise Busy("Another upload of yours is being checked. Send this one again later.")
     try:
         yield
     finally:
@@ -63,7 +63,7 @@ def run(what: str, *, waits: bool = False, **request: Any) -> dict[str, Any]:
     Raises TooComplex; Busy if another check is running, with `waits` only after PATIENCE.
     """
     if not one_at_a_time.acquire(timeout=PATIENCE if waits else 0):
-        raise Busy("Another upload is being checked at the moment. Please send yours again.")
+        raise Busy("Another upload is being checked at the moment. Send yours again.")
     is_dataset = what in OF_DATASETS
     command, memory = (COMMAND_OF_DATASETS, MEMORY_OF_DATASETS) if is_dataset else (COMMAND, MEMORY)
     try:
@@ -79,7 +79,7 @@ def run(what: str, *, waits: bool = False, **request: Any) -> dict[str, Any]:
     if done.returncode in (TOO_MUCH, -signal.SIGXCPU, -signal.SIGKILL, -signal.SIGSEGV):
         raise _too_complex(memory)
     if done.returncode:
-        raise RuntimeError(f"the check of {what} broke: {done.stderr.decode(errors='replace')}")
+        raise RuntimeError(f"the check of {what} failed: {done.stderr.decode(errors='replace')}")
     return json.loads(done.stdout)
 
 

@@ -256,9 +256,9 @@ def warnings(report: dict[str, Any]) -> list[str]:
     for key, words in (
         ("unreachable", "gold answers not found in the text (they lower the maximum score)"),
         ("duplicates", "the same content as an earlier example of the file"),
-        ("overlap_with_test", "in the test file too (leakage)"),
+        ("overlap_with_test", "also in the test file (leakage)"),
         ("reused_ids", "ids that the test file uses for another text"),
-        ("respelled", "gold stored in the one spelling of answers (3.50 as 3.5, no outer blanks)"),
+        ("respelled", "gold stored in normalised spelling (3.50 as 3.5, no surrounding spaces)"),
         ("same_options", "two options with the same text (the answer is the text)"),
     ):
         sentences += [f"{entry['file']}: {words}: {_list(entry['ids'])}" for entry in report[key]]
@@ -302,7 +302,7 @@ def origin(made_from: dict[str, Any]) -> str:
             f" {made_from['sha256'][:16]}…): K = {made_from['k']}, training splits 1 to"
             f" {len(made_from['seeds'])} are the seeds {seeds}; {made_from['ontology']}, scored"
             f" there by {made_from['metric']}; answered by {made_from['answer']}"
-            f" ({made_from['why']}); the test holds {made_from['test']:,} of"
+            f" ({made_from['why']}); the test set has {made_from['test']:,} of"
             f" {made_from['test_of']:,} examples{drawn}"
         )
     return (

@@ -32,10 +32,10 @@ def begin(file: UploadedFile, reading: Reading, owner: Any) -> TaskUpload:
         raise UploadError(str(error)) from None
     if not uploads.is_plain(name):
         raise UploadError(
-            "The name of the file is too long, or has characters that no name of a file may have."
+            "The file name is too long or contains invalid characters. Rename the file."
         )
     if not file.size or file.size > uploads.MAX_BYTES:
-        raise UploadError(f"{name}: empty, or larger than 200 MB, the limit")
+        raise UploadError(f"{name}: empty, or larger than the limit of 200 MB")
     with uploads.begun(owner) as upload:
         folder = uploads.folder_of(upload) / FOLDER
         folder.mkdir(parents=True)
@@ -92,9 +92,9 @@ def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
     """
     path = path_of(upload)
     if path is None:
-        raise UploadError("The file is not there any more. Please upload it again.")
+        raise UploadError("The file no longer exists. Upload it again.")
     if not upload_jobs.may_change(upload):
-        raise UploadError("It is being imported: it can no longer be changed.")
+        raise UploadError("The upload is being imported and can no longer be changed.")
     folder = uploads.folder_of(upload)
     made = folder / MADE
     shutil.rmtree(made, ignore_errors=True)

@@ -230,7 +230,7 @@ def _read_record(text: str, card: Card, file: str, line: int, explained: bool) -
     if record.explanation and not explained:
         raise FormatError(
             file, line, "explanation",
-            "expected in training files only: other examples are never revealed",
+            "only allowed in training files; other examples are never revealed",
         )  # fmt: skip
     return record
 
@@ -258,7 +258,7 @@ def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
                 f"not valid UTF-8 (byte {error.start + 1} of the line): save the file as UTF-8",
             ) from None  # fmt: skip
         if number == 1 and text.startswith("\ufeff"):
-            raise FormatError(name, 1, None, "begins with a byte order mark; expected none")
+            raise FormatError(name, 1, None, "begins with a byte order mark; remove it")
         if text.strip():
             yield number, text
 
@@ -348,7 +348,7 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
         refuse("answer", f"expected at most {MAX_ANSWERS} answers, found {len(answer):,}")
     gold, starts = _gold(answer, segments, text, refuse)
     if data.get("is_impossible") is True and gold:
-        refuse("is_impossible", "true, but there are answers")
+        refuse("is_impossible", "true, but the example has answers")
     options = _options(data.get("options"), card, text, refuse)
     published = gold
     try:
@@ -376,10 +376,10 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
 def _options(listed: Any, card: Card, text: Any, refuse: Any) -> tuple[str, ...]:
     if card.answered_by not in (OPTION, OPTIONS):
         if listed is not None:
-            refuse("options", 'expected only where the card says answer = "option" or "options"')
+            refuse("options", 'only allowed if the card has answer = "option" or "options"')
         return ()
     if not isinstance(listed, list):
-        refuse("options", "expected a list of texts: what can be chosen for this example")
+        refuse("options", "expected a list of texts, the options of this example")
     if len(listed) > MAX_OPTIONS:
         refuse("options", f"expected at most {MAX_OPTIONS} options, found {len(listed):,}")
     for option in listed:
@@ -413,8 +413,8 @@ def _segments(context: Any, card: Card, text: Any, refuse: Any) -> list[str]:
         if card.is_highlighted and card.granularity == WORD and has_no_spaces(segment):
             refuse(
                 "context",
-                "has no spaces between words, so that no single word could be highlighted:"
-                ' write granularity = "char" into the card (task.toml)',
+                "has no spaces between words, so single words could not be highlighted; set"
+                ' granularity = "char" in the card (task.toml)',
             )
     return segments
 

@@ -29,7 +29,7 @@ from tasks.uploads import UploadError
 FOLDER, SEEN = ".gym", ".gym.json"
 MAX_FILES = 3_000  # 160 tasks of 15 files are 2,400
 MAX_SAID = 20
-TOO_COMPLEX = ("These tasks are ", ". Send fewer, or use the command import_gym.")
+TOO_COMPLEX = ("These tasks are ", ". Upload fewer tasks, or use the command import_gym.")
 
 
 def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> TaskUpload:
@@ -91,14 +91,14 @@ def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
             place = folder / matched["task"] / name
             if place.exists() or stored > MAX_FILES:
                 raise UploadError(
-                    f"{name}: there are two files of this name."
+                    f"{name}: two files have this name."
                     if place.exists()
-                    else f"There are more than {MAX_FILES:,} files."
+                    else f"The upload contains more than {MAX_FILES:,} files."
                 )
             place.parent.mkdir(exist_ok=True)
             left = _write(place, content, left)
     if not stored:
-        raise UploadError("There is no file of the Few-shot Gym among these.")
+        raise UploadError("None of these files belongs to the Few-shot Gym.")
 
 
 def _write(place: Path, content: Iterable[bytes], left: int) -> int:
@@ -137,13 +137,13 @@ def _import(job: Job, number: int) -> dict[str, Any]:
     """Import one of the tasks completely: {name, version, created}."""
     upload = TaskUpload.objects.filter(pk=job.parameters["upload"]).first()
     if upload is None:
-        raise jobs.JobError("The upload was discarded. Tasks imported before that are kept.")
+        raise jobs.JobError("The upload was discarded. Tasks already imported remain.")
     name, kind, digest = job.parameters["tasks"][number]
     sample = job.parameters["sample"]
     try:
         task = making.see(folder_of(upload) / name).answered_by(kind)
         if task.digest != digest:
-            raise jobs.JobError(f"{name}: its files are not those that were checked.")
+            raise jobs.JobError(f"{name}: the files differ from those that were checked.")
         made = making.make(task, Sample(**sample) if sample else None)
         done = import_task(made.card, made.files, by=upload.owner, made_from=made.made_from)
     except (FormatError, CardError, teams.NotInTeam) as error:

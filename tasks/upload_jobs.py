@@ -26,7 +26,7 @@ def _own_card(upload: TaskUpload) -> Path | None:
     own = folder_of(upload) / "task.toml"
     if upload.card_name and own.exists():
         raise CardError(
-            f"task.toml: you chose the card of {upload.card_name} as well; remove one of them"
+            f"task.toml: you also chose the card of {upload.card_name}; remove one of them"
         )
     if upload.card_name:
         return None

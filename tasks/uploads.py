@@ -175,12 +175,11 @@ def _store(
     if not (FILE_NAME.fullmatch(name) or name == "task.toml") or not is_plain(name):
         raise UploadError(
             f"{name}: not accepted: unknown file name; expected"
-            " <task>_train_<shots>_<number>.jsonl,"
-            " <task>_test.jsonl, task.toml, or one ZIP of these. For one CSV, XLSX or JSONL file"
-            " use Import a dataset."
+            " <task>_train_<shots>_<number>.jsonl, <task>_test.jsonl, task.toml, or one ZIP of"
+            " these. For a single CSV, XLSX or JSONL file, use Import a dataset."
         )
     if name in taken:
-        raise UploadError(f"{name}: there are two files of this name; the first was used.")
+        raise UploadError(f"{name}: two files have this name; the first was used.")
     if name not in sizes and len(sizes) >= MAX_FILES:
         raise UploadError(f"{name}: not accepted; an upload contains at most {MAX_FILES} files.")
     place = folder_of(upload) / name
@@ -243,14 +242,14 @@ def _is_wanted(member: zipfile.ZipInfo, archive: str) -> bool:
     odd = not path.parts or path.is_absolute() or ".." in path.parts
     if odd or "\\" in member.filename or ":" in member.filename:
         raise UploadError(
-            f"{archive}: not taken; {member.filename!r} in it is a path that leads elsewhere."
+            f"{archive}: not accepted; {member.filename!r} points outside the archive."
         )
     if member.flag_bits & 1:
-        raise UploadError(f"{archive}: not taken; {member.filename!r} in it is encrypted.")
+        raise UploadError(f"{archive}: not accepted; {member.filename!r} is encrypted.")
     if stat.S_ISLNK(member.external_attr >> 16):
         raise UploadError(
-            f"{archive}: not taken; {member.filename!r} in it is a link to another file. Put the"
-            " file itself in."
+            f"{archive}: not accepted; {member.filename!r} is a link to another file. Include the"
+            " file itself."
         )
     return not (member.is_dir() or "__MACOSX" in path.parts)
 

@@ -55,7 +55,7 @@ def read_folder(path: Path, *, part: str = "") -> Table:
         if not (path / wanted).is_file():
             raise DatasetError(
                 path.name, "", "",
-                f"no {wanted} in it: expected a folder that save_to_disk of datasets has written",
+                f"contains no {wanted}; expected a folder written by save_to_disk of datasets",
             )  # fmt: skip
     features = _features(texts.document(path / INFO), INFO)
     tables = []
@@ -89,10 +89,10 @@ def _part(path: Path, wanted: str) -> str:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise DatasetError(f"{path.name}/{SPLITS}", "", "splits", "expected a list of names")
     if wanted not in names:
-        problem = f"has no part {wanted!r}" if wanted else "has several parts"
-        raise DatasetError(path.name, "", "", f"{problem}: --part is one of {', '.join(names)}")
+        problem = f"has no split {wanted!r}" if wanted else "has several splits"
+        raise DatasetError(path.name, "", "", f"{problem}: set --part to one of {', '.join(names)}")
     if not _is_plain(wanted):
-        raise DatasetError(f"{path.name}/{SPLITS}", "", "splits", f"{wanted!r} is no plain name")
+        raise DatasetError(f"{path.name}/{SPLITS}", "", "splits", f"{wanted!r} is not a plain name")
     return wanted
 
 
@@ -103,11 +103,11 @@ def _data_files(path: Path) -> list[str]:
     names = [name for name in named if isinstance(name, str) and _is_plain(name)]
     if not names or names != named:
         raise DatasetError(
-            f"{path.name}/{STATE}", "", "_data_files", "expected the names of files beside it"
+            f"{path.name}/{STATE}", "", "_data_files", "expected names of files in the same folder"
         )
     if state.get("_indices_data_files"):
         raise DatasetError(
-            path.name, "", "", "its rows are chosen by another file: flatten_indices(), save again"
+            path.name, "", "", "another file selects its rows: call flatten_indices(), save again"
         )
     return names
 
@@ -121,7 +121,7 @@ def _check_size(name: str, rows: int, size: int) -> None:
         raise too_many_rows(name)
     if size > MAX_BYTES:
         raise DatasetError(
-            name, "", "", f"holds more than {MAX_BYTES // 10**6} MB; save only the columns needed"
+            name, "", "", f"larger than {MAX_BYTES // 10**6} MB; save only the columns needed"
         )
 
 
@@ -139,14 +139,14 @@ def _table(name: str, table: Any, features: dict[str, Any]) -> Table:
     _check_size(name, table.num_rows, table.nbytes)
     table.validate(full=True)  # pyarrow does not check by default that texts are UTF-8
     if not table.num_rows:
-        raise DatasetError(name, "", "", "there are no rows in it")
+        raise DatasetError(name, "", "", "contains no rows")
     header(name, table.column_names[: MAX_COLUMNS + 1], "")
     columns: dict[str, list[Any]] = {}
     unread: dict[str, str] = {}
     for column in table.column_names:
         kind = table.schema.field(column).type
         if not (_is_readable(kind) or _is_written_out(kind)):
-            unread[column] = f"its values are of the type {kind}"
+            unread[column] = f"its values have the type {kind}"
             continue
         cells = table.column(column)
         # Cast to text in Arrow: Python cannot represent every timestamp of Arrow.
@@ -204,7 +204,7 @@ def _named(feature: Any, value: Any, file: str, place: str, column: str) -> Any:
         if value == -1:
             return None
         if not isinstance(names, list) or type(value) is not int or not 0 <= value < len(names):
-            raise DatasetError(file, place, column, f"{value!r} is the number of no label")
+            raise DatasetError(file, place, column, f"no label has the number {value!r}")
         return str(names[value])
     if isinstance(kind, str):
         inner = feature.get("feature")

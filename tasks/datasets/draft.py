@@ -43,7 +43,7 @@ def card_of(
     unknown = sorted(set(definitions) - set(names))
     if unknown:
         raise CardError(
-            f"there is no label {unknown[0]} to define (--define); there are: {alternatives(names)}"
+            f"unknown label {unknown[0]} (--define); the labels are: {alternatives(names)}"
         )
     data = _usual(name, mapped, names)
     if ANSWERS[columns.kind] == LONG_TEXT:

@@ -31,17 +31,17 @@ def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
         if column not in table.columns:
             raise DatasetError(
                 path.name, "", column,
-                "is missing: expected samples_*.jsonl as lm-evaluation-harness logs them",
+                "missing; expected samples_*.jsonl as written by lm-evaluation-harness",
             )  # fmt: skip
     filters = list(dict.fromkeys(str(row.values.get("filter", "none")) for row in table.rows))
     if filter and filter not in filters:
         raise DatasetError(
-            path.name, "", "filter", f"there is no {filter!r}; there are: {', '.join(filters)}"
+            path.name, "", "filter", f"unknown filter {filter!r}; there are: {', '.join(filters)}"
         )
     if len(filters) > 1 and not filter:
         raise DatasetError(
             path.name, "", "filter",
-            f"the answers went through several: name one (--filter): {', '.join(filters)}",
+            f"the answers have several filters; select one with --filter: {', '.join(filters)}",
         )  # fmt: skip
     rows = [
         row for row in table.rows if not filter or str(row.values.get("filter", "none")) == filter
@@ -74,7 +74,7 @@ def _sample(table: Table, row: Row) -> dict[str, Any]:
         while isinstance(said, list) and said:
             said = said[0]
         if not isinstance(said, str):
-            raise table.error(row, "filtered_resps", "expected the text that was generated")
+            raise table.error(row, "filtered_resps", "expected the generated text")
         return {**sample, TARGET: values.get(TARGET), PREDICTED: said.strip()}
     choices = _choices(table, row, len(responses))
     scores = [_score(table, row, response) for response in responses]
@@ -105,8 +105,8 @@ def _choices(table: Table, row: Row, number: int) -> list[str]:
     if len(set(choices)) < number:
         raise table.error(
             row, "arguments",
-            "the choices are the same text: this kind of multiple choice differs in its prompts,"
-            " which cannot be read as labels",
+            "all choices have the same text; multiple choice that differs only in the prompts"
+            " cannot be converted to labels",
         )  # fmt: skip
     return choices
 
@@ -131,5 +131,5 @@ def _target(table: Table, row: Row, choices: list[str]) -> str:
     if text.isascii() and text.isdigit() and int(text) < len(choices):
         return choices[int(text)]
     raise table.error(
-        row, TARGET, f"{text[:60]!r} is neither the number of a choice nor one of: {choices}"[:400]
+        row, TARGET, f"{text[:60]!r} is neither the index of a choice nor one of: {choices}"[:400]
     )

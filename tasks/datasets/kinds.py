@@ -31,7 +31,7 @@ class Offered:
 def read_options(table: Table, row: Row, columns: Sequence[str], separator: str) -> Offered:
     """Read the options of that row. Raises DatasetError."""
     if not columns:
-        raise table.error(None, "", "name the column with the options (--options)")
+        raise table.error(None, "", "set the column with the options (--options)")
     texts, letters = [], []
     for column in columns:
         value = table.value(row, column)
@@ -42,14 +42,14 @@ def read_options(table: Table, row: Row, columns: Sequence[str], separator: str)
             value = value.split(separator) if separator else list(split_options(value)[1])
             if len(value) < 2:
                 raise table.error(
-                    row, column, "holds one text: expected a list of options, \"(A) ... (B) ...\","
-                    " a sign between them (--separator), or a column for each",
+                    row, column, "contains one text; expected a list of options, \"(A) ... (B)"
+                    " ...\", options with a separator (--separator), or one column for each option",
                 )  # fmt: skip
         if value is None or value == "":  # this row has fewer options than others
             continue
         texts += _texts(table, row, column, value if isinstance(value, list) else [value])
     if len(set(texts)) < 2:
-        raise table.error(row, columns[0], "expected two different options or more")
+        raise table.error(row, columns[0], "expected at least two different options")
     return Offered(tuple(texts), tuple(letters) or tuple(string.ascii_uppercase[: len(texts)]))
 
 
@@ -60,7 +60,7 @@ def _texts(table: Table, row: Row, column: str, values: Any) -> list[str]:
         table.text(row, column, value if value is not None else "").strip() for value in values
     ]
     if not all(texts):
-        raise table.error(row, column, "holds an empty option")
+        raise table.error(row, column, "contains an empty option")
     return texts
 
 
@@ -73,8 +73,8 @@ def name_option(
             return gold.strip()
         listed = ", ".join(options.texts[:LISTED]) + (", …" if options.texts[LISTED:] else "")
         raise table.error(
-            row, column, f"{gold[:60]!r} is none of the options {listed[:300]}; if the column holds"
-            " their places, from 0 or from 1, or their letters, say so (--gold-is)",
+            row, column, f"{gold[:60]!r} is not one of the options {listed[:300]}; if the column"
+            " contains their positions or letters, set --gold-is",
         )  # fmt: skip
     if gold_is == "letter":
         place = options.letters.index(gold) if gold in options.letters else -1
@@ -82,7 +82,7 @@ def name_option(
         place = int(gold) - (gold_is == "number") if gold.isascii() and gold.isdigit() else -1
     if not 0 <= place < len(options.texts):
         raise table.error(
-            row, column, f"{gold[:60]!r} names none of the {len(options.texts)} options"
+            row, column, f"{gold[:60]!r} does not identify any of the {len(options.texts)} options"
             f" (--gold-is {gold_is})",
         )  # fmt: skip
     return options.texts[place]
@@ -137,14 +137,14 @@ def check_kind(kind: str) -> None:
     """Raise DatasetError unless tasks can have that kind of answer."""
     if kind not in KINDS:
         raise DatasetError(
-            "", "", "", f"unknown kind of answer {kind!r}; one of {', '.join(KINDS)}"
+            "", "", "", f"unknown kind of answer {kind!r}; expected one of {', '.join(KINDS)}"
         )
 
 
 def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
     """Read a label, one of a few for all rows."""
     if len(columns.gold) != 1:
-        raise table.error(None, "", "one label is one column; name one (--gold)")
+        raise table.error(None, "", "a label is read from one column; set one (--gold)")
     (column,) = columns.gold
     value = table.value(row, column)
     if isinstance(value, list):
@@ -152,7 +152,7 @@ def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> l
             raise table.error(
                 row,
                 column,
-                f"{len(value)} labels: one is expected, unless several can be right (--as options)",
+                f"{len(value)} labels, expected one; if several can be right, use --as options",
             )
         value = value[0] if value else None
     if value is None or value == "":
@@ -160,7 +160,7 @@ def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> l
     label = table.text(row, column, value)
     if columns.labels and label not in columns.labels:
         raise table.error(
-            row, column, f"{label[:60]!r} is none of the labels {', '.join(columns.labels)}"
+            row, column, f"{label[:60]!r} is not one of the labels {', '.join(columns.labels)}"
         )
     return [Asked((columns.name_of(label),))]
 
@@ -179,8 +179,7 @@ def spans(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> lis
     gold, starts = _answers(table, row, columns)
     if not gold and not columns.no_answer:
         raise table.error(
-            row, columns.gold[0], "is empty: say that no answer can be right (--no-answer), or"
-            " leave the row out",
+            row, columns.gold[0], "is empty; allow \"no answer\" (--no-answer) or remove the row",
         )  # fmt: skip
     return [Asked(gold, starts)]
 
@@ -209,7 +208,7 @@ def _of_tags(
     for number, tag in enumerate(tags, 1):
         if not isinstance(tag, str) or not tagged.TAG.fullmatch(tag):
             raise table.error(
-                row, column, f"tag {number}: {tag!r} is no tag such as O, B-LOC or I-LOC"
+                row, column, f"tag {number}: {tag!r} is not a tag such as O, B-LOC or I-LOC"
             )
     return tagged.of_tags([str(token) for token in tokens], tags)
 
@@ -244,7 +243,7 @@ def options(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> 
     if columns.labels and (unknown := [text for text in gold if text not in columns.labels]):
         raise table.error(
             row, columns.gold[0],
-            f"{unknown[0][:60]!r} is none of the labels {', '.join(columns.labels)}",
+            f"{unknown[0][:60]!r} is not one of the labels {', '.join(columns.labels)}",
         )  # fmt: skip
     named = tuple(map(columns.name_of, columns.labels))
     return [Asked(tuple(dict.fromkeys(map(columns.name_of, gold))), options=named)]
@@ -291,9 +290,9 @@ def _squad(
 ) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
     texts, starts = value["text"], value["answer_start"]
     if not (isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts)):
-        raise table.error(row, column, "expected as many texts as answer_start")
+        raise table.error(row, column, "expected the same number of texts and answer_start values")
     if not all(type(start) is int for start in starts):
-        raise table.error(row, column, "expected whole numbers as answer_start")
+        raise table.error(row, column, "expected whole numbers in answer_start")
     gold = tuple(table.text(row, column, text) for text in texts)
     return gold, tuple(starts) if gold else None
 

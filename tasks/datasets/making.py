@@ -76,7 +76,7 @@ def draw(items: Sequence[tuple[str, str]], plan: Plan) -> Drawn:
     if wanted > len(items):
         raise DatasetError(
             "", "", "",
-            f"{len(items):,} different examples, and {wanted:,} are needed: {plan.test:,} for the"
+            f"{len(items):,} different examples, but {wanted:,} are needed: {plan.test:,} for the"
             f" test and {plan.splits} x {sizes[-1]:,} for training; lower --test, --splits or"
             " --shots",
         )  # fmt: skip
@@ -164,7 +164,7 @@ def make(path: Path, wanted: Wanted) -> Made:
     """Make the task completely. Raises FormatError or CardError."""
     if not NAME.fullmatch(wanted.name):
         raise CardError(
-            f"the name (--name) is {wanted.name[:60]!r}: expected 1 to 60 letters, digits, dots,"
+            f"invalid name {wanted.name[:60]!r} (--name); expected 1 to 60 letters, digits, dots,"
             " hyphens or underscores"
         )
     form = format_of(path, wanted.reading.format)

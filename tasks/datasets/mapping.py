@@ -58,7 +58,7 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
         if column:
             table.check(column)
     if not columns.text or not columns.gold:
-        raise table.error(None, "", "name the columns of the text (--text) and the gold (--gold)")
+        raise table.error(None, "", "set the columns of the text (--text) and of the gold (--gold)")
     columns, notes = _with_labels(table, columns)
     items, unlabelled = [], 0
     numbers: dict[str, int] = {}
@@ -73,12 +73,12 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
         first = numbers.setdefault(item.records[0].id, row.number)
         if first != row.number:
             raise table.error(
-                row, columns.id, f"{item.records[0].id!r} is the id of {table.unit} {first} too;"
-                " leave --id out to use the numbers of the rows",
+                row, columns.id, f"{item.records[0].id!r} is already the id of {table.unit}"
+                f" {first}; omit --id to use row numbers",
             )  # fmt: skip
         items.append(item)
     if unlabelled:
-        notes.append(f"{unlabelled:,} rows have no label and were passed by")
+        notes.append(f"{unlabelled:,} rows without a label were skipped")
     items, more = _each_once(table, items)
     types = tuple(map(columns.name_of, columns.labels)) if columns.kind == "spans" else ()
     return Mapped(columns, items, types, [*table.notes, *notes, *more])
@@ -95,19 +95,19 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
     if not (is_labelled or have_labels):
         if columns.labels or columns.names:
             told = "spans with labels" if columns.kind == "spans" else "labels of all rows"
-            raise table.error(None, columns.gold[0], f"holds no {told}")
+            raise table.error(None, columns.gold[0], f"contains no {told}")
         return columns, []
     if is_labelled and (columns.question or columns.ask or len(columns.text) > 1):
         raise table.error(
             None, columns.gold[0],
-            "holds spans with labels: each label is a question on one text, without --question,"
-            " --ask or a second --text",
+            "contains spans with labels: each label becomes a question on the text, so --question,"
+            " --ask and a second --text are not allowed",
         )  # fmt: skip
     present = _values(table, columns, is_labelled)
     labels = columns.labels or tuple(sorted(present))
     notes = []
     if is_labelled and (left := sorted(present - set(labels))):
-        notes.append(f"spans of other labels were passed by: {', '.join(left)}")
+        notes.append(f"spans with other labels were skipped: {', '.join(left)}")
     _check_labels(table, columns, labels)
     return replace(columns, labels=labels), notes
 
@@ -117,7 +117,7 @@ def _check_options(table: Table, columns: Columns) -> None:
         problem = f"such answers (--as {columns.kind}) have no options"
         raise table.error(None, columns.options[0], problem)
     if columns.kind == "option" and not columns.options:
-        raise table.error(None, "", "name the column with the options of each row (--options)")
+        raise table.error(None, "", "set the column with the options of each row (--options)")
 
 
 def _values(table: Table, columns: Columns, is_labelled: bool) -> set[str]:
@@ -139,28 +139,28 @@ def _values(table: Table, columns: Columns, is_labelled: bool) -> set[str]:
 def _check_labels(table: Table, columns: Columns, labels: Sequence[str]) -> None:
     column = columns.gold[0]
     if not labels:
-        raise table.error(None, column, "there is no label in any row")
+        raise table.error(None, column, "no row has a label")
     if len(labels) > MAX_LABELS:
         raise table.error(
-            None, column, f"{len(labels):,} different values, at most {MAX_LABELS} can be labels;"
-            " is it the right column? (Options that differ between rows: --as option and"
-            " --options.)",
+            None, column, f"{len(labels):,} different values, but at most {MAX_LABELS} labels are"
+            " allowed; check the column (for options that differ between rows, use --as option"
+            " with --options)",
         )  # fmt: skip
     names = [columns.name_of(label) for label in labels]
     if unknown := sorted(set(columns.names) - set(labels)):
-        problem = f"no row has the value {unknown[0]!r}, which is given a name (--label)"
+        problem = f"no row has the value {unknown[0]!r}, which is named with --label"
         raise table.error(None, column, problem)
     alike: dict[str, str] = {}
     for name in names:
         if not name.strip() or len(name) > LONGEST_LABEL or len(name.splitlines()) > 1:
             raise table.error(
-                None, column, f"the label {name[:60]!r} is no line of 1 to {LONGEST_LABEL}"
-                " characters; is it the right column?",
+                None, column, f"the label {name[:60]!r} is not a single line of 1 to"
+                f" {LONGEST_LABEL} characters; check the column",
             )  # fmt: skip
         if (first := alike.setdefault(_folded(name), name)) != name or names.count(name) > 1:
             raise table.error(
-                None, column, f"the labels {first!r} and {name!r} differ in case or blanks alone:"
-                " make them one in the file",
+                None, column, f"the labels {first!r} and {name!r} differ only in case or spaces;"
+                " use one spelling in the file",
             )  # fmt: skip
 
 
@@ -174,7 +174,7 @@ def _texts(table: Table, row: Row, columns: Columns) -> tuple[str, ...]:
                 value = " ".join(value)
         text = table.text(row, column, value) if value is not None else ""
         if not text.strip():
-            raise table.error(row, column, "is empty; fill it in, or leave the row out")
+            raise table.error(row, column, "is empty; fill it in or remove the row")
         texts.append(text)
     return tuple(texts)
 
@@ -229,11 +229,11 @@ def _each_once(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
     notes = []
     if copies:
         notes.append(
-            f"texts that stand in an earlier row too are not drawn: {_rows(table, copies)}"
+            f"rows whose text appears in an earlier row are not drawn: {_rows(table, copies)}"
         )
     if doubtful:
         notes.append(
-            "texts that stand there several times with different gold are left out:"
+            "texts that appear several times with different gold are left out:"
             f" {_rows(table, doubtful)}"
         )
     return once, notes

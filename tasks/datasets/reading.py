@@ -52,7 +52,7 @@ def format_of(path: Path, named: str = "") -> str:
     if named:
         if named not in READERS:
             raise DatasetError(
-                path.name, "", "", f"unknown format {named!r}; one of {', '.join(READERS)}"
+                path.name, "", "", f"unknown format {named!r}; expected one of {', '.join(READERS)}"
             )
         return named
     if path.is_dir():
@@ -64,8 +64,8 @@ def format_of(path: Path, named: str = "") -> str:
     except KeyError:
         raise DatasetError(
             path.name, "", "",
-            f"the ending {path.suffix or '(none)'} says nothing about its format: name it"
-            f" (--format), one of {', '.join(READERS)}",
+            f"the ending {path.suffix or '(none)'} does not identify the format; set --format to"
+            f" one of {', '.join(READERS)}",
         ) from None  # fmt: skip
 
 
@@ -73,13 +73,13 @@ def read(path: Path, how: Reading) -> Table:
     """Read the rows of a file or folder. Raises FormatError, also for unsupported options."""
     name = format_of(path, how.format)
     if not path.exists():
-        raise DatasetError(path.name, "", "", "there is no such file")
+        raise DatasetError(path.name, "", "", "file not found")
     if path.is_dir() != (name == "datasets"):
         wanted = "a folder" if name == "datasets" else "a file"
-        raise DatasetError(path.name, "", "", f"expected {wanted} for the format {name}")
+        raise DatasetError(path.name, "", "", f"expected {wanted} in the format {name}")
     if path.is_file() and path.stat().st_size > MAX_BYTES:
         raise DatasetError(
-            path.name, "", "", f"larger than {MAX_BYTES // 10**6} MB, the limit: cut a part out"
+            path.name, "", "", f"larger than {MAX_BYTES // 10**6} MB, the limit; use a part"
         )
     reader = READERS[name]
     known = inspect.signature(reader).parameters
@@ -87,6 +87,6 @@ def read(path: Path, how: Reading) -> Table:
     for option in options:
         if option not in known:
             raise DatasetError(
-                path.name, "", "", f"--{option.replace('_', '-')} is not for the format {name}"
+                path.name, "", "", f"--{option.replace('_', '-')} is not valid for {name}"
             )
     return reader(path, **options)

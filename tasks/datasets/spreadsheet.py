@@ -46,7 +46,7 @@ def read(path: Path, *, sheet: str = "") -> Table:
     finally:
         book.close()
     if not rows:
-        raise DatasetError(name, f"sheet {chosen}", "", "has no rows below the row of names")
+        raise DatasetError(name, f"sheet {chosen}", "", "has no rows below the header row")
     return Table(name, "row", columns, rows)
 
 
@@ -78,9 +78,9 @@ def _sheet(book: Any, name: str, wanted: str) -> str:
     sheets = [sheet.title for sheet in book.worksheets]
     named = ", ".join(sheets) or "none"
     if wanted and wanted not in sheets:
-        raise DatasetError(name, f"sheet {wanted}", "", f"is not there; the sheets are: {named}")
+        raise DatasetError(name, f"sheet {wanted}", "", f"not found; the sheets are: {named}")
     if not wanted and len(sheets) != 1:
-        raise DatasetError(name, "", "", f"has {len(sheets)} sheets: name one (--sheet): {named}")
+        raise DatasetError(name, "", "", f"has {len(sheets)} sheets: select one (--sheet): {named}")
     return wanted or sheets[0]
 
 
@@ -129,6 +129,6 @@ def _padded(
         if len(values) > len(columns):
             raise DatasetError(
                 name, f"row {number}", "",
-                f"has {len(values)} values, and the first row {len(columns)} names",
+                f"has {len(values)} values, but the first row has {len(columns)} names",
             )  # fmt: skip
         yield number, values + [None] * (len(columns) - len(values))

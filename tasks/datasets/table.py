@@ -59,7 +59,7 @@ class Table:
     def unlabelled(self, row: Row, column: str) -> Unlabelled:
         return Unlabelled(
             self.file, f"{self.unit} {row.number}", column,
-            "has no label; fill it in, or pass such rows by (--skip-unlabelled)",
+            "has no label; fill it in, or skip such rows (--skip-unlabelled)",
         )  # fmt: skip
 
     def check(self, column: str) -> None:
@@ -71,7 +71,7 @@ class Table:
         first, _dot, rest = column.partition(".")
         if not (first in self.columns and rest):
             names = ", ".join(self.columns[:NAMED]) + (", …" if len(self.columns) > NAMED else "")
-            raise self.error(None, column, f"there is no such column; the columns are: {names}")
+            raise self.error(None, column, f"column not found; the columns are: {names}")
 
     def value(self, row: Row, column: str) -> Any:
         """Return a value; `doc.text` is `text` in the object `doc`. Raises DatasetError."""
@@ -93,7 +93,7 @@ class Table:
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, float) and not math.isfinite(value):
-            raise self.error(row, column, "is no number (NaN or infinite); leave the row out")
+            raise self.error(row, column, "is not a number (NaN or infinite); remove the row")
         if isinstance(value, int | float):
             return str(value)
         if not isinstance(value, str):
@@ -101,7 +101,7 @@ class Table:
         if "\0" in value:
             raise self.error(row, column, "contains U+0000, which a database cannot store")
         if any("\ud800" <= character <= "\udfff" for character in value):
-            raise self.error(row, column, "contains half of a character (an unpaired surrogate)")
+            raise self.error(row, column, "contains an unpaired surrogate, not a character")
         if len(value) > MAX_TEXT:
             raise self.error(
                 row, column, f"has {len(value):,} characters; at most {MAX_TEXT:,} can be shown"
@@ -111,9 +111,9 @@ class Table:
 
 def _kind(value: Any) -> str:
     if value is None:
-        return "nothing: fill it in, or leave the row out"
+        return "nothing; fill it in or remove the row"
     if isinstance(value, dict):
-        return "an object: name a field of it, as in COLUMN.FIELD"
+        return "an object; select one of its fields, as in COLUMN.FIELD"
     return "a list" if isinstance(value, list) else type(value).__name__
 
 
@@ -126,12 +126,12 @@ def header(file: str, names: Sequence[Any], place: str) -> list[str]:
         text = "" if name is None else str(name).strip()
         if not text:
             raise DatasetError(
-                file, place, str(number), "has no name; every column needs one in the first line"
+                file, place, str(number), "has no name; the first line must name every column"
             )
         if text in columns:
             raise DatasetError(
-                file, place, str(number), f"is called {text!r} as column {columns.index(text) + 1}"
-                " is; rename one of them",
+                file, place, str(number), f"has the same name {text!r} as column"
+                f" {columns.index(text) + 1}; rename one of them",
             )  # fmt: skip
         columns.append(text)
     return columns
@@ -148,14 +148,14 @@ def from_objects(file: str, unit: str, objects: Iterable[tuple[int, dict[str, An
         columns.update(dict.fromkeys(values))
         if len(columns) > MAX_COLUMNS:
             raise DatasetError(
-                file, f"{unit} {number}", "", f"more than {MAX_COLUMNS} different columns by now"
+                file, f"{unit} {number}", "", f"more than {MAX_COLUMNS} different columns"
             )
     if not rows:
-        raise DatasetError(file, "", "", "there are no rows in it")
+        raise DatasetError(file, "", "", "contains no rows")
     return Table(file, unit, list(columns), rows)
 
 
 def too_many_rows(file: str) -> DatasetError:
     return DatasetError(
-        file, "", "", f"more than {MAX_ROWS:,} rows; cut a part out: a task needs a few hundred"
+        file, "", "", f"more than {MAX_ROWS:,} rows; use a part: a task needs a few hundred"
     )

@@ -59,12 +59,12 @@ def _sentences(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         if len(fields) != width or width < 2:
             raise DatasetError(
                 path.name, f"line {number}", "",
-                f"has {len(fields)} columns; expected {max(width, 2)}: a token, and its tag last",
+                f"has {len(fields)} columns; expected {max(width, 2)}: a token and, last, its tag",
             )  # fmt: skip
         if not TAG.fullmatch(fields[-1]):
             raise DatasetError(
                 path.name, f"line {number}", str(width),
-                f"{fields[-1][:60]!r} is no tag; expected O, B-LABEL or I-LABEL (BIO or BIOES)",
+                f"{fields[-1][:60]!r} is not a tag; expected O, B-LABEL or I-LABEL (BIO or BIOES)",
             )  # fmt: skip
         if not tokens:
             begun = number
@@ -146,7 +146,7 @@ def spans_of(table: Table, row: Row, column: str, gold: list[Any], text: str) ->
         if not 0 <= span.start < span.end <= len(text) or not label:
             raise table.error(
                 row, column,
-                f"span {number}: {start} to {end} lies outside the text, which has {len(text):,}"
+                f"span {number}: {start} to {end} is outside the text, which has {len(text):,}"
                 " characters",
             )  # fmt: skip
         spans.append(span)
@@ -185,15 +185,15 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
     table = texts.read_json_lines(path, encoding=encoding)
     found = [key for key in ("label", "labels", "entities") if key in table.columns]
     if "text" not in table.columns or not found:
-        hint = "; the older annotations has numbers only" if "annotations" in table.columns else ""
+        hint = "; annotations has label numbers only" if "annotations" in table.columns else ""
         raise DatasetError(
-            path.name, "", "", f"expected fields text and label, as doccano's JSONL has{hint}"
+            path.name, "", "", f"expected the fields text and label of doccano's JSONL{hint}"
         )
     rows = [
         Row(row.number, {**row.values, "label": row.values.get(found[0])}) for row in table.rows
     ]
     columns = list(dict.fromkeys([*table.columns, "label"]))
-    notes = [*table.notes, "offsets were read as code points: compare the previews with your texts"]
+    notes = [*table.notes, "offsets were read as code points; compare the previews with your texts"]
     return Table(table.file, table.unit, columns, rows, notes)
 
 
@@ -224,13 +224,13 @@ def _flat(table: Table, row: Row) -> dict[str, Any]:
     if len(given) != 1:
         raise table.error(
             row, key,
-            f"{len(given)} annotations; expected one that is right: mark one of them as ground"
-            " truth, or leave the example out of the export",
+            f"{len(given)} annotations, expected one; mark one of them as ground truth, or exclude"
+            " the example from the export",
         )  # fmt: skip
     values = {"id": row.values.get("id"), **data}
     for control, value in _results(table, row, key, given[0].get("result")).items():
         if control in values:
-            raise table.error(row, control, "is the name of a field of data and of a control")
+            raise table.error(row, control, "is the name of both a data field and a control")
         values[control] = value
     return values
 
@@ -249,7 +249,7 @@ def _results(table: Table, row: Row, key: str, result: Any) -> dict[str, Any]:
             continue
         said = value.get(kind)
         if not isinstance(said, list):
-            raise table.error(row, key, f"a result of type {kind} cannot be read as an answer")
+            raise table.error(row, key, f"results of type {kind} are not supported")
         control = str(region.get("from_name", kind))
         if "start" in value:
             offsets = value.get("globalOffsets", value)

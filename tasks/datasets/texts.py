@@ -49,14 +49,14 @@ def decoded(path: Path, encoding: str = "") -> str:
     try:
         return data.decode(name).removeprefix("\ufeff")
     except LookupError:
-        raise DatasetError(path.name, "", "", f"there is no encoding called {name!r}") from None
+        raise DatasetError(path.name, "", "", f"unknown encoding {name!r}") from None
     except UnicodeError as error:
         start = getattr(error, "start", 0)
         line = data.count(b"\n", 0, start) + 1
         raise DatasetError(
             path.name, f"line {line}", "",
-            f"not valid {name.upper()} (byte {start + 1} of the file): save the file as UTF-8, or"
-            " name its encoding (--encoding), such as windows-1252",
+            f"not valid {name.upper()} (byte {start + 1} of the file); save the file as UTF-8, or"
+            " set --encoding, such as windows-1252",
         ) from None  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def read_delimited(
     name = path.name
     delimiter = WORDS.get(delimiter, delimiter) or usual.delimiter
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        problem = f"the separator (--delimiter) is {delimiter!r}: expected one character"
+        problem = f"invalid separator {delimiter!r} (--delimiter); expected one character"
         raise DatasetError(name, "", "", problem)
     dialect = Dialect(delimiter, quoted or usual.quoted)
     text = decoded(path, encoding)
@@ -89,7 +89,7 @@ def read_delimited(
     columns = header(name, names, f"line {number}")
     rows = [Row(number, values) for number, values in _rows(name, lines, columns)]
     if not rows:
-        raise DatasetError(name, "", "", "there are no rows below the line of names")
+        raise DatasetError(name, "", "", "no rows below the header line")
     notes = [] if dialect.quoted else _quotation_marks(columns, rows)
     return Table(name, "line", columns, rows, notes)
 
@@ -111,7 +111,8 @@ def _lines(text: str, dialect: Dialect, name: str) -> Iterator[tuple[int, list[s
         except csv.Error as error:
             raise DatasetError(
                 name, f"line {number}", "",
-                f"cannot be read ({error}): is a quotation mark not closed, or not doubled?",
+                f"cannot be read ({error}); check for a quotation mark that is not closed or not"
+                " doubled",
             ) from None  # fmt: skip
         if fields and (len(fields) > 1 or fields[0].strip()):
             yield number, fields
@@ -126,8 +127,8 @@ def _rows(
         if len(fields) != len(columns):
             raise DatasetError(
                 name, f"line {number}", "",
-                f"has {len(fields)} fields, and the first line {len(columns)}; is a field with the"
-                " separator in it not in quotation marks?",
+                f"has {len(fields)} fields, but the first line has {len(columns)}; a field that"
+                " contains the separator needs quotation marks",
             )  # fmt: skip
         yield number, dict(zip(columns, fields, strict=True))
 
@@ -138,8 +139,8 @@ def _check_delimiter(name: str, fields: list[str], dialect: Dialect) -> None:
             if other in fields[0]:
                 raise DatasetError(
                     name, "line 1", "",
-                    f"the fields seem to be separated by {called}: set the separator"
-                    f" (--delimiter) to {next(w for w, sign in WORDS.items() if sign == other)}",
+                    f"the fields seem to be separated by {called}; set --delimiter to"
+                    f" {next(w for w, sign in WORDS.items() if sign == other)}",
                 )  # fmt: skip
 
 
@@ -151,7 +152,7 @@ def _quotation_marks(columns: list[str], rows: list[Row]) -> list[str]:
         if count:
             notes.append(
                 f"column {column}: {count:,} values begin and end with a quotation mark, which was"
-                " kept; if such marks enclose fields, as in a CSV, say so (--quoted)"
+                " not removed; if the marks enclose fields, as in a CSV, use --quoted"
             )
     return notes
 
@@ -185,14 +186,14 @@ def read_json(path: Path, *, encoding: str = "", records: str = "") -> Table:
     data = document(path, encoding)
     if records:
         if not isinstance(data, dict) or records not in data:
-            raise DatasetError(path.name, "", records, "there is no such field in the file")
+            raise DatasetError(path.name, "", records, "field not found in the file")
         data = data[records]
     if isinstance(data, dict):
         lists = [key for key, value in data.items() if isinstance(value, list)]
         advice = f", such as {lists[0]}" if lists else ""
         raise DatasetError(
             path.name, "", "",
-            "expected a list of objects, found one object; name its field that holds them"
+            "expected a list of objects, found one object; set the field that contains them"
             f" (--records){advice}",
         )  # fmt: skip
     if not isinstance(data, list):
@@ -222,7 +223,7 @@ def _check(value: Any, file: str, place: str, column: str, depth: int) -> None:
     if depth > MAX_DEPTH:
         raise DatasetError(file, place, column, f"nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, float) and not math.isfinite(value):
-        raise DatasetError(file, place, column, "a number that is too large; write it as a text")
+        raise DatasetError(file, place, column, "a number is too large; write it as a text")
     if isinstance(value, list | dict):
         for item in value.values() if isinstance(value, dict) else value:
             _check(item, file, place, column, depth + 1)

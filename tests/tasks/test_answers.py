@@ -192,12 +192,12 @@ BAD_KEYS = [
     ({"answer": "number", "lowest": float("nan")}, "key lowest"),
     ({"answer": "number", "lowest": 2, "highest": 2}, "key highest: expected a number above"),
     ({"answer": "number", "unit": ""}, "key unit"),
-    ({"lowest": 0}, "key lowest: expected only where the answer is number"),
-    ({"answer": "number", "typed": True}, "key typed: expected only where the answer is spans"),
+    ({"lowest": 0}, "key lowest: only valid if answer is number"),
+    ({"answer": "number", "typed": True}, "key typed: only valid if answer is spans"),
     ({"answer": "short text", "longest": 1001}, "key longest: .* 1 to 1,000"),
-    ({"answer": "short text", "words": [1, 2]}, "key words: expected only where"),
+    ({"answer": "short text", "words": [1, 2]}, "key words: only valid if answer is"),
     ({"answer": "long text", "words": [5, 2]}, "key words: expected the fewest and the most"),
-    ({"answer": "options", "labels": factories.LABELS}, "key labels: expected only where"),
+    ({"answer": "options", "labels": factories.LABELS}, "key labels: only valid if answer is"),
     ({"typed": "yes"}, "key typed: expected true or false"),
     ({"family": "parsing"}, "key family"),
 ]
@@ -247,7 +247,7 @@ BAD_LINES = [
     ("option", {"options": ["a"] * 101}, "field options: expected at most 100 options"),
     ("option", {"options": ["a", "b\0"]}, "field options: contains U\\+0000"),
     ("option", {}, "field options: expected a list"),
-    ("number", {"options": ["a", "b"]}, "field options: expected only where the card says"),
+    ("number", {"options": ["a", "b"]}, "field options: only allowed if the card has"),
 ]
 
 

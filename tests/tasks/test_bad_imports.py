@@ -65,7 +65,7 @@ def test_missing_or_conflicting_cards_and_files_are_reported(ada):
     bare = {"toy_test.jsonl": line()}
     page = send(ada, bare)
     assert "choose a card of CLUES, or add your own card" in text(page)
-    assert "you chose the card of MNLI as well" in text(send(ada, GOOD, "MNLI"))
+    assert "you also chose the card of MNLI" in text(send(ada, GOOD, "MNLI"))
     train = {name: text for name, text in GOOD.items() if "test" not in name}
     page = settle(ada, send(ada, train))
     assert page.context["problems"] == ["no test file; expected <task>_test.jsonl"]
@@ -79,7 +79,7 @@ def test_an_unknown_file_is_named_and_the_others_are_taken(ada):
     page = settle(ada, send(ada, GOOD | {"notes.txt": "x", "README.md": "x"}))
     (refusal,) = page.context["not_taken"]
     assert refusal.startswith("notes.txt: not accepted: unknown file name")
-    assert refusal.endswith("For one CSV, XLSX or JSONL file use Import a dataset.")
+    assert refusal.endswith("For a single CSV, XLSX or JSONL file, use Import a dataset.")
     assert [file["file"] for file in page.context["files"]] == sorted(GOOD)
     assert "Data report" in text(page)
 
@@ -119,7 +119,7 @@ def test_an_unknown_card_is_refused(ada):
 def test_a_zip_with_a_path_outside_is_refused_as_a_whole(ada, var, tmp_path, name):
     reply = send(ada, {"task.zip": zipped(GOOD | {name: line()})})
     assert reply.status_code == 422
-    assert "is a path that leads elsewhere" in text(reply)
+    assert "points outside the archive" in text(reply)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
@@ -132,7 +132,7 @@ def test_only_the_file_names_in_a_zip_are_used(ada, tmp_path):
 
 def test_two_files_of_one_name_are_reported(ada):
     page = send(ada, {"a.zip": zipped(GOOD | {"other/toy_test.jsonl": line()})})
-    assert "toy_test.jsonl: there are two files of this name" in text(page)
+    assert "toy_test.jsonl: two files have this name" in text(page)
 
 
 @pytest.fixture

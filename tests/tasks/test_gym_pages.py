@@ -115,7 +115,7 @@ def test_a_malformed_file_is_named_and_nothing_is_stored(ada, var, tmp_path, fil
     [
         ("notes.txt", "notes.txt: unknown file name"),
         ("nothing_2_13_train.tsv", "nothing: expected the files|no dev file|is none of the Gym"),
-        ("../glue-rte_2_13_train.tsv", "is a path that leads elsewhere"),
+        ("../glue-rte_2_13_train.tsv", "points outside the archive"),
     ],
 )
 def test_unknown_files_are_refused_by_name(ada, name, said):

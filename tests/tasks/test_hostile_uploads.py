@@ -92,7 +92,7 @@ def test_a_symbolic_link_in_a_zip_is_refused(ada):
         link = zipfile.ZipInfo("toy_test.jsonl")
         link.external_attr = 0o120777 << 16
         archive.writestr(link, "/etc/passwd")
-    assert "in it is a link to another file" in text(send(ada, {"a.zip": content.getvalue()}))
+    assert " is a link to another file" in text(send(ada, {"a.zip": content.getvalue()}))
 
 
 def test_a_utf_16_file_gets_the_advice_to_save_it_as_utf_8(ada):

@@ -66,7 +66,7 @@ def test_a_drawn_test_depends_on_the_seed_and_states_the_total():
 
     assert drawn(5) == drawn(5) != drawn(6)
     out = run(str(GYM), "--tasks", "glue-rte", "--test", "20", "--seed", "5")
-    assert "the test holds 20 of 60 examples, drawn with seed 5" in out
+    assert "the test set has 20 of 60 examples, drawn with seed 5" in out
     assert "cls/nli, scored there by ACC; answered by label" in out
     assert Task.objects.get().test_split.examples.count() == 20
     # Fewer than asked for: all of them, and no sample.

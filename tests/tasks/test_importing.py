@@ -265,7 +265,7 @@ BAD = {
     ),
     "explanation of a test example": (
         line(explanation="It is a city."),
-        "field explanation: expected in training files only",
+        "field explanation: only allowed in training files",
     ),
     "explanation is null": (line(explanation=None), "field explanation: expected a text"),
     "explanation too long": (

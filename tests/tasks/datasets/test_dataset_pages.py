@@ -142,13 +142,13 @@ def test_columns_can_be_changed_until_the_task_is_confirmed(ada, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "how", "sentence"),
     [
-        ("x.dat", b"a", {}, "name it (“Format”)"),
-        ("x.csv", b"a;b\n1;2\n", {}, "set the separator (“Separator”) to semicolon"),
+        ("x.dat", b"a", {}, "set “Format” to one of"),
+        ("x.csv", b"a;b\n1;2\n", {}, "set “Separator” to semicolon"),
         ("x.csv", b"a,b\n1\n", {}, "x.csv, line 2: has 1 fields"),
         ("x.xlsx", b"PK\3\4", {}, "cannot be read as XLSX"),
         ("x.parquet", b"PAR1" * 9, {}, "x.parquet: cannot be read"),
         ("x.csv", b"", {}, "The submitted file is empty."),
-        ("x.csv", b"a\n1\n", {"sheet": "A"}, "“Sheet” is not for the format csv"),
+        ("x.csv", b"a\n1\n", {"sheet": "A"}, "“Sheet” is not valid for csv"),
         ("x.csv", b"a\n1\n", {"format": "datasets"}, "Select a valid choice"),
     ],
 )
@@ -176,7 +176,7 @@ def test_errors_are_shown_at_the_fields_they_name(ada, tmp_path):
     address = reverse("dataset_columns", args=[page.context["upload"].pk])
     sent = {**DRAW, "kind": "option", "text": ["q"], "gold": "g", "options": ["o"]}
     for gold_is, said in (
-        ("text", "or their letters, say so (“The right option is named by”)"),
+        ("text", "positions or letters, set “The right option is named by”"),
         ("letter", "3 options (“The right option is named by”: its letter)"),
     ):
         errors = ada.post(address, {**sent, "gold_is": gold_is}).context["form"].errors
@@ -200,11 +200,11 @@ def test_every_option_named_in_an_error_is_a_field():
     [
         ({"gold": "text"}, "row 2"), ({"gold": ""}, "This field is required."),
         ({"kind": "buttons"}, "Select a valid choice"), ({"text": ["x"]}, "Select a valid choice"),
-        ({"test": "60"}, "60 different examples, and 64 are needed"),
+        ({"test": "60"}, "60 different examples, but 64 are needed"),
         ({"shots": "ten"}, "Enter numbers with blanks"), ({"shots": "4 4"}, "different sizes"),
         ({"name": "a b"}, "expected 1 to 60 letters"), ({"seed": "-1"}, "greater than or equal"),
-        ({"labels": "|x"}, "Write each line as"), ({"labels": "good"}, "'bad' is none of the lab"),
-        ({"id": "mood"}, "is the id of line"), ({"title": "a\0b"}, "Null characters"),
+        ({"labels": "|x"}, "Write each line as"), ({"labels": "good"}, "'bad' is not one of"),
+        ({"id": "mood"}, "is already the id of line"), ({"title": "a\0b"}, "Null characters"),
     ],
 )  # fmt: skip
 def test_unusable_columns_are_refused_and_the_last_draw_remains(ada, tmp_path, changes, sentence):
@@ -220,7 +220,7 @@ def test_unusable_columns_are_refused_and_the_last_draw_remains(ada, tmp_path, c
     assert page.status_code == 422
     said = " ".join(e for errors in page.context["form"].errors.values() for e in errors)
     if changes.get("gold") == "text":
-        sentence = "different values, at most 100 can be labels"
+        sentence = "different values, but at most 100 labels"
     assert sentence in said
     assert settle(ada, ada.get(reverse("task_upload", args=[upload.pk]))).context["shown"]
 
@@ -231,7 +231,7 @@ def test_columns_cannot_be_changed_during_the_import(ada, tmp_path):
     Job.objects.filter(pk=upload.job_id).update(kind=uploads.IMPORT, state="waiting", done=0)
     reply = ada.post(reverse("dataset_columns", args=[upload.pk]), CHOICE)
     assert reply.status_code == 422
-    assert "It is being imported: it can no longer be changed." in text(reply)
+    assert "The upload is being imported and can no longer be changed." in text(reply)
 
 
 def test_a_dataset_belongs_to_its_owner_and_can_be_discarded(ada, var, tmp_path):

@@ -166,7 +166,7 @@ def test_labelled_spans_give_a_question_per_label_and_text(tmp_path, db):
         assert golds[question_of("places")] == ([row["place"]] if len(row["label"]) > 1 else [])
     only = make(path, name="loc", kind="spans", gold=["label"], labels=["LOC"])
     assert only.test_split.examples.count() == 20
-    assert "spans of other labels were passed by: PER" in only.report["made_from"]["notes"]
+    assert "spans with other labels were skipped: PER" in only.report["made_from"]["notes"]
 
 
 def test_class_label_tags_and_conll_make_the_same_questions(tmp_path, db):
@@ -216,7 +216,7 @@ def test_answers_to_a_question_have_offsets_and_alternatives(tmp_path, db):
 def test_an_empty_gold_is_allowed_only_if_declared(tmp_path, db):
     rows = [{"text": row["text"], "mood": "" if n == 7 else "Ada"} for n, row in enumerate(PLACES)]
     path = files.write_csv(tmp_path / "x.csv", rows)
-    assert "x.csv, line 9, column mood: is empty: say that no answer" in refusal(path, kind="spans")
+    assert 'x.csv, line 9, column mood: is empty; allow "no' in refusal(path, kind="spans")
     assert make(path, kind="spans", no_answer=True).card.no_answer
 
 
@@ -278,9 +278,9 @@ def test_gold_is_matched_only_by_the_declared_name_of_an_option(tmp_path, db):
     path = files.write_jsonl(tmp_path / "x.jsonl", rows)
     given = {"kind": "option", "text": ["q"], "gold": ["g"], "options": ["o"]}
     told = refusal(path, **given)
-    assert "x.jsonl, line 1, column g: '2' is none of the options Bonn, Oslo, Town 0" in told
-    assert "say so (--gold-is)" in told
-    assert "line 1, column g: '2' names none of the 3 options" in refusal(
+    assert "x.jsonl, line 1, column g: '2' is not one of the options Bonn, Oslo, Town 0" in told
+    assert "set --gold-is" in told
+    assert "line 1, column g: '2' does not identify any of the 3 options" in refusal(
         path, **given, gold_is="letter"
     )
     rows[4]["g"] = 3
@@ -288,12 +288,10 @@ def test_gold_is_matched_only_by_the_declared_name_of_an_option(tmp_path, db):
     assert "y.jsonl, line 5, column g: '3' names none" in refusal(path, **given, gold_is="index")
     rows[4] |= {"g": 0, "o": ["one"]}
     path = files.write_jsonl(tmp_path / "z.jsonl", rows)
-    assert "z.jsonl, line 5, column o: expected two different options or more" in refusal(
+    assert "z.jsonl, line 5, column o: expected at least two different options" in refusal(
         path, **given, gold_is="index"
     )
-    assert "name the column with the options of each row" in refusal(
-        path, **given | {"options": []}
-    )
+    assert "set the column with the options of each row" in refusal(path, **given | {"options": []})
     assert "column o: such answers (--as choice) have no options" in refusal(
         path, **given | {"kind": "choice"}
     )
@@ -363,20 +361,20 @@ def test_an_unnamed_task_is_named_after_its_file(tmp_path, db):
 
 REFUSED = {
     "unknown kind": ({"kind": "buttons"}, [], "unknown kind of answer 'buttons'"),
-    "no column": ({"gold": ["label"]}, [], "column label: there is no such column; the columns"),
-    "no gold": ({"gold": []}, [], "name the columns of the text (--text) and the gold (--gold)"),
-    "too few": ({"test": 50}, [], "60 different examples, and 62 are needed"),
+    "no column": ({"gold": ["label"]}, [], "column label: column not found; the columns"),
+    "no gold": ({"gold": []}, [], "set the columns of the text (--text) and of the gold (--gold)"),
+    "too few": ({"test": 50}, [], "60 different examples, but 62 are needed"),
     "empty text": ({}, [{"text": " ", "mood": "bad"}], "moods.csv, line 62, column text: is empty"),
     "no label": ({}, [{"text": "x", "mood": ""}], "line 62, column mood: has no label; fill it in"),
-    "alike": ({}, [{"text": "x", "mood": "Bad "}], "the labels 'Bad ' and 'bad' differ in case"),
-    "other label": ({"labels": ["good"]}, [], "'bad' is none of the labels good"),
-    "id twice": ({"id": "mood"}, [], "line 4, column mood: 'good' is the id of line 3 too"),
+    "alike": ({}, [{"text": "x", "mood": "Bad "}], "labels 'Bad ' and 'bad' differ only in case"),
+    "other label": ({"labels": ["good"]}, [], "'bad' is not one of the labels good"),
+    "id twice": ({"id": "mood"}, [], "line 4, column mood: 'good' is already the id of line 3"),
     "texts as labels": ({"gold": ["text"]}, [{"text": f"x{n}", "mood": "bad"} for n in range(60)],
-                        "120 different values, at most 100 can be labels"),
-    "unknown name": ({"label": ["x=y"]}, [], "no row has the value 'x', which is given a name"),
-    "unknown definition": ({"define": ["x=y"]}, [], "there is no label x to define (--define)"),
+                        "120 different values, but at most 100 labels"),
+    "unknown name": ({"label": ["x=y"]}, [], "no row has the value 'x', which is named"),
+    "unknown definition": ({"define": ["x=y"]}, [], "unknown label x (--define)"),
     "no pair": ({"label": ["good"]}, [], "--label good: expected VALUE=TEXT"),
-    "bad name": ({"name": "a b"}, [], "the name (--name) is 'a b': expected 1 to 60 letters"),
+    "bad name": ({"name": "a b"}, [], "invalid name 'a b' (--name); expected 1 to 60 letters"),
     "without spaces": ({"kind": "spans", "granularity": "word"},
                        [{"text": "东京都渋谷区东京都渋谷区", "mood": "东京"}] * 1, "has no spaces"),
 }  # fmt: skip
@@ -395,7 +393,7 @@ def test_unusable_data_are_refused_with_their_place(tmp_path, db, case):
 def test_rows_without_a_label_are_skipped_if_declared(tmp_path, db):
     path = files.write_csv(tmp_path / "x.csv", [*MOODS, {"text": "x", "mood": ""}])
     task = make(path, skip_unlabelled=True)
-    assert "1 rows have no label and were passed by" in task.report["made_from"]["notes"]
+    assert "1 rows without a label were skipped" in task.report["made_from"]["notes"]
 
 
 def test_a_text_is_drawn_once_and_never_with_conflicting_golds(tmp_path, db):
@@ -407,8 +405,8 @@ def test_a_text_is_drawn_once_and_never_with_conflicting_golds(tmp_path, db):
     assert len(set(texts)) == len(texts) == 58
     assert MOODS[10]["text"].casefold() not in texts
     assert task.report["made_from"]["notes"] == [
-        "texts that stand in an earlier row too are not drawn: line 62, 63, 64, 65, 66, 67",
-        "texts that stand there several times with different gold are left out: line 12, 68",
+        "rows whose text appears in an earlier row are not drawn: line 62, 63, 64, 65, 66, 67",
+        "texts that appear several times with different gold are left out: line 12, 68",
     ]
 
 
@@ -546,14 +544,14 @@ def test_generated_texts_are_predictions_and_must_be_labels(tmp_path, ada_owner)
 
 
 BAD_SAMPLES = {
-    "field": ([{"doc": {}}], "column doc_id: is missing: expected samples_*.jsonl"),
+    "field": ([{"doc": {}}], "column doc_id: missing; expected samples_*.jsonl"),
     "doc": ([sample(1, doc="text")], "line 1, column doc: expected an object"),
-    "target": ([sample(1, target=7)], "column target: '7' is neither the number of a choice"),
+    "target": ([sample(1, target=7)], "column target: '7' is neither the index of a choice"),
     "answers": ([sample(1, filtered_resps=[["x", ""]] * 2)], "expected the log-likelihood"),
     "nan": ([sample(1, filtered_resps=[["nan", ""]] * 2)], "expected the log-likelihood"),
     "choices": ([sample(1, arguments={})], "expected a choice for each of the 2 answers"),
-    "prompts": ([sample(1, arguments=[["a", " x"], ["b", " x"]])], "the choices are the same text"),
-    "filters": ([sample(1), sample(1, filter="strict")], "name one (--filter): none, strict"),
+    "prompts": ([sample(1, arguments=[["a", " x"], ["b", " x"]])], "choices have the same text"),
+    "filters": ([sample(1), sample(1, filter="strict")], "select one with --filter: none, strict"),
 }  # fmt: skip
 
 
@@ -567,7 +565,7 @@ def test_samples_of_the_chosen_filter_are_read(tmp_path, db):
     strict = [sample(n, filter="strict", target=n % 2) for n in range(60)]
     path = logged(tmp_path, [*SAMPLES, *strict])
     assert make(path, filter="strict", **LOGGED).report["made_from"]["different_texts"] == 60
-    assert "there is no 'loose'" in _said(path)
+    assert "unknown filter 'loose'" in _said(path)
 
 
 def _said(path) -> str:

@@ -61,7 +61,7 @@ def refusal(path, **how) -> str:
 BAD = {
     "empty": ("x.csv", b"", "the file is empty"),
     "names alone": ("x.csv", b"a,b\n", "no rows below"),
-    "too few fields": ("x.csv", b"a,b\n1,2\n3\n", "x.csv, line 3: has 1 fields, and the first"),
+    "too few fields": ("x.csv", b"a,b\n1,2\n3\n", "x.csv, line 3: has 1 fields, but the first"),
     "too many fields": ("x.csv", b"a,b\n1,2,3\n", "x.csv, line 2: has 3 fields"),
     "open quotation": ("x.csv", b'a,b\n1,2\n3,"4\n', "x.csv, line 3: cannot be read"),
     "text behind a quotation": ("x.csv", b'a,b\n1,"2"3\n', "x.csv, line 2: cannot be read"),
@@ -75,21 +75,21 @@ BAD = {
     "long field": ("x.csv", b"a\n" + b"x" * 140_000 + b"\n", "line 2: cannot be read (field"),
     "no json": ("x.json", b"[{]", "not valid JSON"),
     "nan": ("x.jsonl", b'{"a": NaN}\n', "x.jsonl, line 1: NaN is not valid JSON"),
-    "huge": ("x.jsonl", b'{"a": 1e999}\n', "x.jsonl, line 1, column a: a number that is too large"),
+    "huge": ("x.jsonl", b'{"a": 1e999}\n', "x.jsonl, line 1, column a: a number is too large"),
     "many digits": ("x.jsonl", b'{"a": ' + b"9" * 5000 + b"}\n", "x.jsonl, line 1: not valid JSON"),
     "deep": ("x.jsonl", b'{"a": ' + b"[" * 25 + b"]" * 25 + b"}\n", "nested more than 20 levels"),
     "very deep": ("x.jsonl", b'{"a": ' + b"[" * 99_999 + b"]" * 99_999 + b"}\n", "nested too deep"),
     "twice": ("x.jsonl", b'{"a": 1}\n{"a": 1, "a": 2}\n', "x.jsonl, line 2, field a: the field"),
     "no object": ("x.jsonl", b"[1]\n", "x.jsonl, line 1: expected an object, found list"),
-    "columns of pandas": ("x.json", b'{"a": {"0": 1}}', "name its field that holds them"),
+    "columns of pandas": ("x.json", b'{"a": {"0": 1}}', "set the field that contains them"),
     "inner list": ("x.json", b'{"data": [{"a": 1}]}', "(--records), such as data"),
-    "empty list": ("x.json", b"[]", "there are no rows"),
-    "unknown ending": ("x.dat", b"a", "name it (--format)"),
+    "empty list": ("x.json", b"[]", "contains no rows"),
+    "unknown ending": ("x.dat", b"a", "set --format to one of"),
     "no xlsx": ("x.xlsx", b"PK", "cannot be read as XLSX"),
     "no parquet": ("x.parquet", b"PAR1", "x.parquet: cannot be read"),
-    "no tag": ("x.conll", b"Oslo B-LOC\nis it\n", "x.conll, line 2, column 2: 'it' is no tag"),
+    "no tag": ("x.conll", b"Oslo B-LOC\nis it\n", "x.conll, line 2, column 2: 'it' is not a tag"),
     "lost column": ("x.conll", b"Oslo NNP B-LOC\nis O\n", "x.conll, line 2: has 2 columns"),
-    "no doccano": ("x.jsonl", b'{"data": "a"}\n', "expected fields text and label"),
+    "no doccano": ("x.jsonl", b'{"data": "a"}\n', "expected the fields text and label"),
 }
 
 
@@ -117,8 +117,8 @@ def test_encoding_separator_and_missing_header_are_as_declared(tmp_path):
     path.write_bytes("Käse|gut\r\nMüll|schlecht\r\n".encode("cp1252"))
     how = Reading(encoding="windows-1252", delimiter="bar", no_header=True)
     assert texts(read(path, how), "1", "2") == [("Käse", "gut"), ("Müll", "schlecht")]
-    assert "no encoding called 'klingon'" in refusal(path, encoding="klingon")
-    assert "--sheet is not for the format csv" in refusal(path, sheet="A")
+    assert "unknown encoding 'klingon'" in refusal(path, encoding="klingon")
+    assert "--sheet is not valid for csv" in refusal(path, sheet="A")
 
 
 def test_quotation_marks_of_a_tsv_are_text_with_a_note(tmp_path):
@@ -138,10 +138,10 @@ def test_a_missing_column_and_a_non_text_cell_are_named(tmp_path):
     first, second = read_table.rows
     assert read_table.text(first, "doc.text") == "a"
     assert read_table.text(first, "n") == "true"
-    with pytest.raises(table.DatasetError, match="there is no such column; the columns are: doc,"):
+    with pytest.raises(table.DatasetError, match="column not found; the columns are: doc,"):
         read_table.check("text")
     for row, column, sentence in (
-        (first, "doc", "line 1, column doc: expected a text, found an object: name a field"),
+        (first, "doc", "line 1, column doc: expected a text, found an object; select one of"),
         (first, "list", "found a list"),
         (second, "n", "line 2, column n: expected a text, found nothing"),
         (second, "doc.text", "line 2, column doc.text: is missing in this row"),
@@ -149,7 +149,7 @@ def test_a_missing_column_and_a_non_text_cell_are_named(tmp_path):
         with pytest.raises(table.DatasetError, match=sentence):
             read_table.text(row, column)
     for value, sentence in (
-        (float("nan"), "NaN"), ("a\0", "U\\+0000"), ("\ud800", "half of a character"),
+        (float("nan"), "NaN"), ("a\0", "U\\+0000"), ("\ud800", "an unpaired surrogate"),
         ("x" * 100_001, "at most 100,000"),
     ):  # fmt: skip
         with pytest.raises(table.DatasetError, match=sentence):
@@ -170,7 +170,7 @@ def test_formulas_errors_and_several_sheets_are_refused(tmp_path):
     book.save(tmp_path / "error.xlsx")
     assert "holds the error #REF!" in refusal(tmp_path / "error.xlsx")
     several = files.write_xlsx(tmp_path / "several.xlsx", files.ROWS, ("Notes",))
-    assert "has 2 sheets: name one (--sheet): Sheet, Notes" in refusal(several)
+    assert "has 2 sheets: select one (--sheet): Sheet, Notes" in refusal(several)
     assert len(read(several, Reading(sheet="Sheet")).rows) == 3
     assert "the sheets are: Sheet, Notes" in refusal(several, sheet="Other")
     assert "is empty" in refusal(several, sheet="Notes")
@@ -220,7 +220,7 @@ def test_the_integers_of_a_class_label_become_its_names(tmp_path, write):
     }  # fmt: skip
     assert second.values["label"] is None
     wrong = write(tmp_path / "y.parquet", [{**rows[0], "label": 2}] * 2, features)
-    assert "row 1, column label: 2 is the number of no label" in refusal(wrong, format=how.format)
+    assert "row 1, column label: no label has the number 2" in refusal(wrong, format=how.format)
 
 
 def test_binary_columns_are_skipped_and_named_on_request(tmp_path):
@@ -228,7 +228,7 @@ def test_binary_columns_are_skipped_and_named_on_request(tmp_path):
     parquet.write_table(pyarrow.table({"text": ["a"], "image": [b"\x89PNG"]}), path)
     read_table = read(path, Reading())
     assert read_table.columns == ["text"]
-    with pytest.raises(table.DatasetError, match="its values are of the type binary"):
+    with pytest.raises(table.DatasetError, match="its values have the type binary"):
         read_table.check("image")
 
 
@@ -250,7 +250,7 @@ def test_a_folder_cannot_refer_to_files_outside(tmp_path):
     for name in ("../secret", "/etc/passwd", "..", 3):
         state["_data_files"] = [{"filename": name}]
         (path / "state.json").write_text(json.dumps(state))
-        assert "expected the names of files beside it" in refusal(path)
+        assert "expected names of files in the same folder" in refusal(path)
     (path / "state.json").unlink()
     assert "no state.json in it" in refusal(path)
     (tmp_path / "x.csv").write_text("a\n1\n")
@@ -260,8 +260,8 @@ def test_a_folder_cannot_refer_to_files_outside(tmp_path):
 
 def test_a_folder_with_several_parts_needs_a_named_part(tmp_path):
     path = files.write_all(tmp_path / "f", files.ROWS)["a part of datasets"]
-    assert "has several parts: --part is one of train, test" in refusal(path)
-    assert "has no part 'dev'" in refusal(path, part="dev")
+    assert "has several splits: set --part to one of train, test" in refusal(path)
+    assert "has no split 'dev'" in refusal(path, part="dev")
 
 
 def test_a_broken_arrow_file_is_refused(tmp_path):
@@ -367,7 +367,7 @@ def test_spans_are_read_in_every_format_and_checked():
         assert tagged.are_spans(gold)
         assert tagged.spans_of(one, one.rows[0], "label", gold, text) == [(2, 6, "LOC")]
     for gold, sentence in (
-        ([[2, 99, "LOC"]], "span 1: 2 to 99 lies outside the text"),
+        ([[2, 99, "LOC"]], "span 1: 2 to 99 is outside the text"),
         ([[6, 2, "LOC"]], "lies outside"),
         ([["2", 6, "LOC"]], "expected \\[start, end, label\\]"),
         ([{"start": 2, "end": 6, "label": "LOC", "text": "Rome"}], "is not 'Rome'"),
@@ -400,7 +400,7 @@ def test_doccano_and_label_studio_become_texts_with_labels(tmp_path):
     for listed, expected in (
         ([right, skipped], None), ([right, {"result": []}], None),
         ([{"result": []}] * 2, "2 annotations"), ([skipped], "0 annotations"),
-        ([{"result": [{"type": "brush", "value": {}}]}], "type brush cannot be read"),
+        ([{"result": [{"type": "brush", "value": {}}]}], "type brush are not supported"),
     ):  # fmt: skip
         (tmp_path / "ls.json").write_text(json.dumps([{**task, "annotations": listed}]))
         if expected:

@@ -101,7 +101,7 @@ def test_another_seed_draws_other_sets_and_draws_never_change():
         (((10, 10), 1, 1, 0), "--shots: expected different sizes"),
         (((0,), 1, 1, 0), "--shots: expected 1 to"), (((10,), 0, 1, 0), "--splits"),
         (((10,), 1, 0, 0), "--test"), (((10,), 1, 1, -1), "--seed"),
-        (((10, 30), 5, 200, 0), "100 different examples, and 350 are needed: 200 for the test and"),
+        (((10, 30), 5, 200, 0), "100 different examples, but 350 are needed: 200 for the test and"),
     ],
 )  # fmt: skip
 def test_an_impossible_draw_is_refused_with_numbers(plan, sentence):
