@@ -27,8 +27,8 @@ AT_WORK_WITHIN = timedelta(minutes=10)
 
 
 class Status(models.TextChoices):
-    ARRIVED = "arrived", "has a seat, not yet consented"
-    WORKING = "working", "at work"
+    ARRIVED = "arrived", "has a seat, has not consented"
+    WORKING = "working", "in progress"
     WAITING = "waiting", "waiting for a decision after the training step"
     BETWEEN = "between", "between two parts"
     COMPLETED = "completed", "completed"

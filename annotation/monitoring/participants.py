@@ -38,7 +38,7 @@ COLUMNS = [
 
 # Filters of the list: name -> (label, condition).
 FILTERS = {
-    "live": ("At work", lambda person: person.is_live),
+    "live": ("In progress", lambda person: person.is_live),
     "waiting": ("Waiting", lambda person: person.status == Status.WAITING),
     "completed": ("Completed", lambda person: person.status == Status.COMPLETED),
     "left": ("Left", lambda person: not person.is_live and person.status != Status.COMPLETED),

@@ -289,7 +289,7 @@ def test_an_annotator_still_working_is_not_counted(ada, researcher):
     assert facts(page) == {}
     assert not any(number for _text, number, _gold in layers(page)[0])
     (gold, row) = table(page, "table-lanes")
-    assert (gold[0], row[0], row[-1]) == ("Gold", "annotator 1", "at work")
+    assert (gold[0], row[0], row[-1]) == ("Gold", "annotator 1", "in progress")
 
 
 def test_gold_that_cannot_be_highlighted_is_reported(ada, researcher):
@@ -372,4 +372,4 @@ def test_training_examples_and_foreign_examples_are_not_found(client, ada, study
 def test_a_study_without_answers_says_so(ada, researcher):
     empty = factories.make_study(researcher, factories.make_task())
     page = ada.get(reverse("examples", args=[empty.name])).content.decode()
-    assert "Nobody has completed" in page
+    assert "No annotator has completed" in page

@@ -287,7 +287,7 @@ def test_the_table_counts_people_only_and_states_exclusions(study):
     robots = performance.performance(study, Kind.SIMULATED)
     assert robots.heading == "Simulated annotators (not people)"
     assert sum(cell.n for cell in robots.cells.values()) == 0
-    assert robots.not_counted == ["1 at work"]
+    assert robots.not_counted == ["1 in progress"]
 
 
 @pytest.mark.engines

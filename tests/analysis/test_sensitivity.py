@@ -170,7 +170,7 @@ def test_it_is_a_csv_with_all_digits(ada, study):
 def test_an_empty_study_says_what_to_do(ada, researcher):
     study = factories.make_study(researcher, factories.make_task())
     page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
-    assert "Give out its link" in page
+    assert "share its link" in page
     assert ada.get(reverse("sensitivity_file", args=[study.name])).status_code == 200
 
 

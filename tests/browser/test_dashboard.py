@@ -32,7 +32,7 @@ def test_the_page_updates_when_an_answer_is_stored(page, study):
     expect(mine).to_contain_text("training step, 1 of 2")
     # An update keeps the focus and the scroll position of a wide table.
     page.set_viewport_size({"width": 390, "height": 800})
-    wide = page.get_by_role("region", name="From arrival to the analysis")
+    wide = page.get_by_role("region", name="From arrival to analysis")
     wide.evaluate("e => { e.scrollLeft = 120; }")
     mine.get_by_role("link").focus()
     factories.work_through(seat, limit=3)
@@ -147,10 +147,10 @@ def test_a_head_explains_itself_on_hover_until_escape(page, study):
 
 def test_a_table_has_one_tab_stop_for_all_column_meanings(page, study):
     visit(page, study, "people/")
-    listed = meanings(page, "From arrival to the analysis")
-    meaning = listed.get_by_text("May do the annotation step")
+    listed = meanings(page, "From arrival to analysis")
+    meaning = listed.get_by_text("Admitted to the annotation step")
     expect(meaning).to_be_hidden()
-    page.get_by_role("region", name="From arrival to the analysis").focus()
+    page.get_by_role("region", name="From arrival to analysis").focus()
     page.keyboard.press("Tab")
     expect(listed.locator("summary")).to_be_focused()
     page.keyboard.press("Enter")
@@ -173,7 +173,7 @@ def test_a_number_explains_itself_on_hover(page, study):
 
 def test_a_tap_opens_the_meanings_within_the_width_of_a_phone(phone, study):
     visit(phone, study, "people/")
-    listed = meanings(phone, "From arrival to the analysis")
+    listed = meanings(phone, "From arrival to analysis")
     listed.locator("summary").tap()
     for meaning in listed.locator("dd").all():
         expect(meaning).to_be_visible()
@@ -185,6 +185,6 @@ def test_a_tap_opens_the_meanings_within_the_width_of_a_phone(phone, study):
 def test_without_javascript_a_click_opens_the_meanings(open_browser, study):
     page = open_browser(java_script_enabled=False)
     visit(page, study, "people/")
-    listed = meanings(page, "From arrival to the analysis")
+    listed = meanings(page, "From arrival to analysis")
     listed.locator("summary").click()
     expect(listed.get_by_text("May do the annotation step")).to_be_visible()

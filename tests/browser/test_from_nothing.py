@@ -151,11 +151,11 @@ def train(person: Page, link: str) -> None:
 
 def decide_about_both(page: Page) -> None:
     go(page, "Annotators")
-    for box in page.get_by_role("checkbox", name=re.compile("^Decide about")).all():
+    for box in page.get_by_role("checkbox", name=re.compile("^Select A-")).all():
         box.check()
     page.get_by_label("Reason").fill("Both read the examples.")
     page.get_by_role("button", name="Qualify").click()
-    expect(page.get_by_role("checkbox", name=re.compile("^Decide about"))).to_have_count(0)
+    expect(page.get_by_role("checkbox", name=re.compile("^Select A-"))).to_have_count(0)
 
 
 def exclude_one(page: Page) -> None:

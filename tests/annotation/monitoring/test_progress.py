@@ -282,7 +282,7 @@ def test_polling_gets_204_while_nothing_changes(ada, study, two):
     shown = ada.get(reverse("study", args=[study.name]))
     seen = shown.context["progress"].version
     assert f"&amp;seen={seen}" in shown.content.decode()
-    parts = {"overview": "1 at work", "recruit": "progress-seats", "people": ""}
+    parts = {"overview": "1 in progress", "recruit": "progress-seats", "people": ""}
     for part in parts:
         assert poll(ada, study, seen, part).status_code == 204
     seat = factories.seat(two)

@@ -187,7 +187,7 @@ def test_a_closed_study_shows_no_recruiting_texts(ada, study):
 @pytest.mark.parametrize("page", ["people", "personal_links", "platforms", "gold_audit"])
 def test_a_closed_study_gives_out_no_link_on_any_page(ada, study, page):
     address = reverse(page, args=[study.name])
-    recruiting = ("Give out", "Make a link for each", study.link_code)
+    recruiting = ("Share the link", "share its link", "Create links", study.link_code)
     opened = ada.get(address).content.decode()
     assert any(words in opened for words in recruiting)
     lifecycle.change_status(study, "close")

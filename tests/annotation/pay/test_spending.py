@@ -132,7 +132,7 @@ def test_earnings_far_above_the_others_are_held_for_review(ada, slow):
     assert (hold.usual, hold.earned) == (200, 1334)
     address = reverse("pay", args=[slow.name])
     page = ada.get(address).content.decode()
-    assert "On hold: review before paying" in page
+    assert "Earnings on hold" in page
     assert str(hold.participation) in page
     ada.post(address, {"action": "prepare"})
     (batch,) = slow.payment_batches.all()

@@ -484,4 +484,4 @@ def test_an_empty_list_of_people_suggests_what_to_do(client, researcher):
     client.force_login(researcher)
     page = client.get(reverse("people", args=[study.name])).content.decode()
     text = " ".join(re.sub("<[^>]+>", "", page).split())
-    assert "Nobody yet. Give out the link, or try it with simulated annotators:" in text
+    assert "No annotators yet. Share the link to invite annotators. To try the study first," in text

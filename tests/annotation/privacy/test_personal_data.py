@@ -235,11 +235,11 @@ def test_payers_look_up_a_completion_code(study, ada):
     def told(code: str) -> str:
         return ada.get(f"{address}?code={code}").content.decode()
 
-    assert f"{done.completion_code} is the code of" in told(done.completion_code.lower()).replace(
+    assert f"{done.completion_code} belongs to" in told(done.completion_code.lower()).replace(
         done.completion_code.lower(), done.completion_code
     )
     for code in (working.completion_code, "NOBODY"):
-        assert "No annotator of this study has left with the code" in told(code)
+        assert "was not issued in this study" in told(code)
     (batch,) = batches.prepare(study, study.owner)
     (row,) = csv.DictReader(io.StringIO(payout.batch_csv(batch)))
     assert row["code"] == done.completion_code

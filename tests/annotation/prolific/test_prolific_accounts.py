@@ -264,7 +264,7 @@ def test_the_page_confirms_the_password_before_showing_the_form(own, ada):
     # Too late: the password was confirmed when the page opened, and this has expired.
     reply = ada.post(PAGE, {"token": OWN})
     assert reply.status_code == 403
-    assert "the confirmation of your password has expired" in reply.content.decode()
+    assert "your password confirmation has expired" in reply.content.decode()
     assert not ProlificAccount.objects.exists()
     assert nowhere(OWN)
 

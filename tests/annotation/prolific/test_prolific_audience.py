@@ -80,12 +80,12 @@ def test_estimated_people_and_cost_are_what_prolific_charges(fake, researcher, p
     study = make_study(researcher)
     (draft,) = drafts.plan(study, 0, researcher)
     address = reverse("platforms", args=[study.name])
-    assert "people\n  on Prolific fit" not in payer.get(address).content.decode()
+    assert "people\n  on Prolific match" not in payer.get(address).content.decode()
     page = " ".join(payer.get(f"{address}?ask=prolific").content.decode().split())
     told = payer.get(reverse("api_prolific_costs", args=[study.name]) + "?ask=prolific").json()
     (asked,) = told["asked"]
     assert 0 < asked["eligible"] < 130_000
-    assert f"{asked['eligible']} people on Prolific fit the audience" in page
+    assert f"{asked['eligible']} people on Prolific match the audience" in page
     assert f"cost {asked['cost']} GBP there" in page
     studies.create(draft, HOST)
     charged = fake.cost(fake.study(draft.external_id))["total_cost"]

@@ -45,7 +45,7 @@ def test_a_requested_return_buys_no_new_place(fake, study, published, ada):
     sync.sync(study)
     assert there(fake, published)["total_available_places"] == 2
     page = ada.get(reverse("platforms", args=[study.name])).content.decode()
-    assert "Return requested, not yet returned: 1" in page
+    assert "Requested returns that are still open: 1" in page
     assert "after 21 days" in page
     fake.return_submission(session)
     sync.sync(study)
@@ -53,7 +53,7 @@ def test_a_requested_return_buys_no_new_place(fake, study, published, ada):
     for person in (BO, CY):  # and both are accepted
         complete(fake, published, person)
     page = ada.get(reverse("platforms", args=[study.name])).content.decode()
-    assert "not yet returned" not in page
+    assert "still open" not in page
 
 
 def test_automatic_approvals_are_reported_and_places_rebought(fake, study, published, ada):
@@ -61,7 +61,7 @@ def test_automatic_approvals_are_reported_and_places_rebought(fake, study, publi
     fake.advance(TWENTY_ONE_DAYS + 1)
     sync.sync(study)
     page = ada.get(reverse("platforms", args=[study.name])).content.decode()
-    told = "Approved on Prolific without work here, so not in the ledger: 1"
+    told = "Approved on Prolific without work in Handful (not in the ledger): 1"
     assert told in " ".join(page.split())
     assert there(fake, published)["total_available_places"] == 3
 
@@ -71,11 +71,11 @@ def test_a_requested_return_is_shown_with_the_work(fake, study, published, ada):
     review = reverse("participation_review", args=[study.name, seat.pseudonym])
     ada.post(review, {"action": "return", "message": "Please return it."})
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
-    assert "not yet returned" in page
+    assert "has not returned the submission yet" in page
     fake.return_submission(submission_of(fake, published)["id"])
     sync.sync(study)
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
-    assert "not yet returned" not in page
+    assert "has not returned the submission yet" not in page
 
 
 def test_an_arrival_on_the_way_needs_no_second_place(fake, study, published):

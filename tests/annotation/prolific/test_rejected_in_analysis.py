@@ -44,7 +44,7 @@ def test_a_rejected_submission_requires_a_blind_decision(ada, study, rejected):
     assert rejected.pseudonym in needs(study)["rejected"]
     page = ada.get(reverse("participation", args=[study.name, rejected.pseudonym])).content.decode()
     assert "Keep in the analysis" in page
-    assert "The score is hidden until a decision" in page
+    assert "The score stays hidden until you decide" in page
     decide(ada, rejected, "no", "the same answer everywhere")
     rejected.refresh_from_db()
     assert (rejected.in_analysis, rejected.seat_number) == (False, None)

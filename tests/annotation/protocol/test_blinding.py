@@ -65,7 +65,7 @@ def says_the_score(page: str) -> bool:
 def test_the_score_is_hidden_until_the_reason_is_stored(ada, study, seats):
     for seat in seats:
         page = page_of(ada, seat)
-        assert "The score is hidden" in page
+        assert "The score stays hidden" in page
         assert not says_the_score(page)
         assert page.count('class="given-answer"') == 4  # the answers themselves are there
     assert exclude(ada, seats[1]).status_code == 302
@@ -180,7 +180,7 @@ def test_training_score_is_shown_while_a_decision_is_pending(ada, researcher):
     seat.refresh_from_db()
     assert seat.status == "waiting"
     page = page_of(ada, seat)
-    assert "The score is hidden" in page
+    assert "The score stays hidden" in page
     assert says_the_score(page)
 
 

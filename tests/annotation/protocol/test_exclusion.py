@@ -116,7 +116,7 @@ def test_the_page_shows_every_answer_with_the_gold(ada, study, seats):
 def test_the_page_of_a_withdrawn_annotator_is_empty(ada, study, seats):
     withdrawal.withdraw(seats[0].token)
     page = ada.get(reverse("participation", args=[study.name, seats[0].pseudonym]))
-    assert "erased when this worker withdrew" in page.content.decode()
+    assert "erased when this annotator withdrew" in page.content.decode()
 
 
 def test_an_annotator_of_another_researcher_is_not_found(client, other_researcher, study, seats):

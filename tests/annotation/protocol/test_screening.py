@@ -136,7 +136,7 @@ def test_a_researcher_decides_with_the_screening_answers_visible(ada, researcher
     page = client.get(reverse("work", args=[seat.token])).content.decode()
     assert "You have finished the screening." in page
     own = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
-    assert "the gold is" in own
+    assert "gold: <q>" in own
     qualification.decide(seat.token, True, "good enough", researcher)
     turn = seat.latest_turn()
     assert (turn.step, turn.position) == (Step.ANNOTATION, 0)

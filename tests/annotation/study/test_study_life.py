@@ -84,7 +84,7 @@ def test_simulated_annotators_are_started_from_the_page(ada, study):
     assert reply.url == reverse("robots", args=[rehearsal.name])
     job = Job.objects.get(kind="simulate")
     assert (job.total, job.seed) == (3, 5)
-    assert "Robots are at work" in page(ada, "robots", rehearsal.name)
+    assert "Running simulated annotators" in page(ada, "robots", rehearsal.name)
     for _part in range(10):
         post(ada, "robots_run", rehearsal, job.pk)
     done = Participation.objects.filter(study=rehearsal, kind=Kind.SIMULATED, status="completed")
