@@ -19,15 +19,15 @@ def promise(study: Study, minutes: Iterable[int] = ()) -> str:
     With the minutes of each scenario, the expected amount comes first.
     """
     if not study.is_paid:
-        return gettext("none: you take part as a volunteer")
+        return gettext("none (you are a volunteer)")
     promises, currency = [], study.currency
     if study.hourly_rate:
         promises.append(_expected(study, sorted(minutes)) or _rate(study))
     if study.base_reward:
-        text = gettext("at least %(amount)s for completing a task")
+        text = gettext("at least %(amount)s if you complete a task")
         promises.append(text % {"amount": money(study.base_reward, currency)})
     if study.minimum_pay:
-        text = gettext("at least %(amount)s once you have seen an example")
+        text = gettext("at least %(amount)s once you have seen one example")
         promises.append(text % {"amount": money(study.minimum_pay, currency)})
     # Translators: two promises of pay, one after the other.
     both = gettext("%(first)s; %(second)s")

@@ -43,7 +43,9 @@ NO_SEAT = {
         "Many people have started from your internet connection in the last hour. Please try again"
         " later. If you are in a class or a lab, please tell the people who invited you."
     ),
-    "preview": gettext_lazy("This is a preview: accept the study where you found it, then start."),
+    "preview": gettext_lazy(
+        "This is a preview. To start, accept the study on the page where you found it."
+    ),
     "link_off": gettext_lazy(
         "This link is switched off. If you were invited, please use the link that was sent to you."
     ),

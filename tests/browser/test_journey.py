@@ -82,7 +82,7 @@ def test_declining_shows_a_last_page_without_a_form(page, researcher):
     page.goto(f"/join/{study.link_code}/")
     page.get_by_role("button", name="Start").click()
     page.get_by_role("button", name=re.compile("not agree|No")).click()
-    expect(page.locator("main")).to_contain_text("You did not agree to take part")
+    expect(page.locator("main")).to_contain_text("You chose not to take part")
     assert page.locator("main form").count() == 0
     assert Participation.objects.count() == 0
 

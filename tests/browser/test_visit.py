@@ -97,11 +97,11 @@ def test_back_after_declining_explains_the_missing_page(open_browser, study):
     page = open_browser(tolerate="status of 404")
     page.goto(f"/join/{study.link_code}/")
     page.get_by_role("button", name="Start").click()
-    page.get_by_role("button", name="No, I do not take part").click()
+    page.get_by_role("button", name="No, I do not want to take part").click()
     expect(page.locator("h1")).to_have_text("Thank you for considering it")
     page.go_back()
-    expect(page.locator("h1")).to_have_text("There is no task at this address")
-    expect(page.locator("main")).to_contain_text("If you chose not to take part, that is all")
+    expect(page.locator("h1")).to_have_text("This link does not lead to a task")
+    expect(page.locator("main")).to_contain_text("If you chose not to take part")
     assert Participation.objects.count() == 0
 
 

@@ -105,9 +105,9 @@ def test_tasks_of_different_length_have_a_range_of_pay(study):
 @pytest.mark.parametrize(
     ("promise", "words"),
     [
-        ({"hourly_rate": 0}, "none: you take part as a volunteer"),
-        ({"hourly_rate": 0, "base_reward": 3}, "at least 3.00 USD for completing a task"),
-        ({"hourly_rate": 0, "minimum_pay": 1}, "at least 1.00 USD once you have seen an example"),
+        ({"hourly_rate": 0}, "none (you are a volunteer)"),
+        ({"hourly_rate": 0, "base_reward": 3}, "at least 3.00 USD if you complete a task"),
+        ({"hourly_rate": 0, "minimum_pay": 1}, "at least 1.00 USD once you have seen one example"),
     ],
 )
 def test_the_landing_page_never_states_a_rate_of_zero(client, researcher, task, promise, words):
