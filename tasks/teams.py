@@ -17,8 +17,8 @@ class NotInTeam(Exception):
 
     def __init__(self, name: str):
         super().__init__(
-            f"The task {name} belongs to other researchers, and only they add versions of it or"
-            " attach checks. Ask them to add you to its team, or choose another name in the card."
+            f"The task {name} belongs to other researchers. Only its team can add versions or"
+            " attach checks. Ask to join the team, or choose another name in the card."
         )
 
 
@@ -61,7 +61,7 @@ def add(name: str, username: str, by: User) -> None:
     check(name, by)
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
-        raise TeamError(f"There is no account {username!r}.")
+        raise TeamError(f"The account {username!r} does not exist.")
     TaskMember.objects.get_or_create(task_name=name, user=user, defaults={"added_by": by})
 
 

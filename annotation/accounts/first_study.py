@@ -47,29 +47,29 @@ def steps(user: User) -> list[Step]:
     return [
         Step(
             "Import the sample task",
-            "20 short reviews to be called positive or negative, with training sets of 10, 20 and"
-            " 30 examples. It comes with Handful.",
+            "20 short reviews to label as positive or negative, with training sets of 10, 20 and"
+            " 30 examples. Included in Handful.",
             is_done=task is not None or Task.objects.exists(),
             is_button=True,
         ),
         Step(
-            "Design a study of it",
-            "How many training examples people see, how many people, what they earn. It stays a"
-            " draft: nobody can come before you open it.",
+            "Design a study",
+            "Choose the number of training examples, the number of annotators and the pay."
+            " Annotators cannot start before you open the study.",
             is_done=study is not None,
             address=f"{reverse('study_new')}?task={NAME}" if task else reverse("study_new"),
         ),
         Step(
-            "Rehearse it with robots",
-            "The button “Rehearse” on the study's page Design makes a clone for robots; open that,"
-            " send robots in, and look at tables and figures before anybody is paid.",
+            "Rehearse with simulated annotators",
+            "“Rehearse” on the page Design makes a copy for simulated annotators. Open it, send"
+            " them in, and check tables and figures before you pay anyone.",
             is_done=robots.exists(),
             address=_of("robots", rehearsal) or _of("study_design", study),
         ),
         Step(
-            "Open and share it",
-            "Opening freezes the design. The page Recruit has the link, a QR code and a text for"
-            " the invitation.",
+            "Open and share the study",
+            "Opening freezes the design. The page Recruit has the link, a QR code and an"
+            " invitation text.",
             is_done=study is not None and study.status != StudyStatus.DRAFT,
             address=_of("recruit", study) if study and not study.is_draft else _of("study", study),
         ),
@@ -99,7 +99,7 @@ def first_study(request: ResearcherRequest) -> HttpResponse:
         if not Task.objects.filter(name=NAME).exists():
             card = load_card(SAMPLE / "task.toml")
             import_task(card, read_folder(SAMPLE, card), by=request.user)
-        messages.success(request, "The sample task is imported.")
+        messages.success(request, "The sample task was imported.")
     elif action in ("skip", "show"):
         skips = {"skips_first_study": action == "skip"}
         Preferences.objects.update_or_create(user=request.user, defaults=skips)

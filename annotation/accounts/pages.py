@@ -30,23 +30,23 @@ class AccountForm(UserCreationForm):
         fields = ("username", "email")
         labels = {"username": "Name", "email": "E-mail (optional)"}
         help_texts = {
-            "username": "You sign in with it, and the team of a study sees it.",
-            "email": "For a new password if you forget this one.",
+            "username": "Used to sign in. Visible to the teams of your studies.",
+            "email": "Used to reset a forgotten password.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.fields[
-            "password1"
-        ].help_text = "At least eight characters, and none of the common passwords."
-        self.fields["password2"].label = "Password again"
+        self.fields["password1"].help_text = "At least eight characters, and not a common password."
+        self.fields["password2"].label = "Repeat the password"
         self.fields["password2"].help_text = ""
 
     def clean_username(self) -> str:
         """Refuse names of deleted accounts (annotation/accounts/closing.py)."""
         name = str(super().clean_username())
         if name.lower().startswith(DELETED):
-            raise forms.ValidationError("Choose another name: this is how deleted accounts appear.")
+            raise forms.ValidationError(
+                "Choose another name: this form is reserved for deleted accounts."
+            )
         return name
 
     def clean_email(self) -> str:
@@ -59,7 +59,7 @@ class TimeZoneForm(forms.ModelForm):
 
     time_zone = forms.ChoiceField(
         label="Time zone",
-        help_text="Of times on your pages. Files, exports and the API have UTC.",
+        help_text="For times on your pages. Files, exports and the API use UTC.",
     )
 
     class Meta:
@@ -94,7 +94,7 @@ class FirstOwnerForm(AccountForm):
     code = forms.CharField(
         label="Code",
         max_length=40,
-        help_text="The server printed it when it started: look at its terminal or its log.",
+        help_text="The server printed this code when it started, in its terminal or log.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     field_order = ["code", "username", "email"]
@@ -107,7 +107,7 @@ class FirstOwnerForm(AccountForm):
         typed: str = self.cleaned_data["code"]
         if not self.is_right(typed):
             raise forms.ValidationError(
-                "This is not the code of this server: look for the newest one in its log."
+                "This is not the code of this server. Use the newest code in its log."
             )
         return typed
 
@@ -119,7 +119,7 @@ class InvitationForm(PageForm):
     email = forms.EmailField(
         label="E-mail (optional)",
         required=False,
-        help_text="The link is sent there, where this server sends mail; otherwise you copy it.",
+        help_text="Used to send the link. If this server sends no mail, copy the link.",
     )
 
 
@@ -131,7 +131,7 @@ class UserForm(PageForm):
         User.objects.none(),
         error_messages={
             "required": "Choose an account.",
-            "invalid_choice": "There is no such account, or it is your own.",
+            "invalid_choice": "This account does not exist, or it is your own.",
         },
     )
     action = PressedField(
@@ -150,7 +150,7 @@ class UserForm(PageForm):
         sent = self.cleaned_data
         user = sent.get("user")
         if user and sent.get("action") == "delete" and sent["typed"] != user.username:
-            self.add_error("typed", "Type the name of the account to delete it.")
+            self.add_error("typed", "Type the account name to delete the account.")
         return sent
 
 

@@ -36,19 +36,19 @@ class TokenForm(PageForm):
 
     key = "token"
     name = forms.CharField(
-        max_length=60, help_text="What uses it, such as the name of a script or machine."
+        max_length=60, help_text="Where the token is used, such as a script or machine."
     )
     scopes = forms.MultipleChoiceField(
-        label="It may",
+        label="Scopes",
         choices=SCOPES,
         initial=["read"],
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Choose one thing or more that it may do."},
+        error_messages={"required": "Choose at least one scope."},
     )
     study = RowField(
         Study.objects.none(),
         required=False,
-        empty_label="all that you can see",
+        empty_label="all studies that you can see",
         help_text="A token never allows more than your role in a study.",
     )
     days = forms.TypedChoiceField(
@@ -80,21 +80,21 @@ class ProlificTokenForm(PageForm):
         min_length=8,
         max_length=500,
         widget=forms.PasswordInput({"autocomplete": "off"}),
-        help_text="On Prolific: Settings, Go to API token page.",
+        help_text="In Prolific: Settings, Go to API token page.",
         # Otherwise requests would fail with the header in the error message.
-        validators=[RegexValidator(r"\A[!-~]+\Z", "Copy the token alone, without blanks.")],
+        validators=[RegexValidator(r"\A[!-~]+\Z", "Copy only the token, without spaces.")],
     )
     workspace = forms.CharField(
         label="Workspace",
         max_length=40,
         required=False,
-        help_text="Its id, needed only if the token sees several.",
+        help_text="The workspace id, needed only if the token has access to several.",
     )
     project = forms.CharField(
         label="Project",
         max_length=40,
         required=False,
-        help_text="Its id, needed only if the workspace has several.",
+        help_text="The project id, needed only if the workspace has several.",
     )
 
 
@@ -112,8 +112,9 @@ def tokens(request: ResearcherRequest) -> HttpResponse:
     if settings.EMAIL_HOST and request.user.email:
         scopes = " and ".join(row.scopes)
         text = (
-            f"A token “{row.name}” of your account {request.user} was made; it may {scopes}. If"
-            " that was not you, revoke it on the page API tokens and change your password.\n"
+            f"A token “{row.name}” was created for your account {request.user}. Its scopes:"
+            f" {scopes}. If this was not you, revoke the token on the page API tokens and change"
+            " your password.\n"
         )
         mail.send("[Handful] A new API token", text, request.user.email)
     return _page(request, TokenForm(request.user), 201, token=token, made=row)

@@ -59,7 +59,7 @@ def log(request: ResearcherRequest, name: str) -> HttpResponse:
 def site_log(request: ResearcherRequest) -> HttpResponse:
     """List actions on this server, for superusers."""
     if not request.user.is_superuser:
-        raise PermissionDenied("Only superusers read the log of the whole server.")
+        raise PermissionDenied("Only superusers can read the log of the whole server.")
     return _shown(request, audit_log.everywhere(), None)
 
 

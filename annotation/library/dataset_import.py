@@ -27,22 +27,22 @@ from tasks.formats import FormatError
 # Column names that are recognised for proposals; users can change a proposal.
 TEXTS = ("text", "sentence", "context", "review", "tokens", "content")
 GOLDS = ("label", "labels", "gold", "answer", "answers", "target", "entities", "ner_tags", "class")
-FORMATS = [("", "As the ending of its name says")] + [
+FORMATS = [("", "Detect from the file name")] + [
     (name, name) for name in READERS if name != "datasets"
 ]
 KIND_NAMES = {
-    "choice": "One of a few labels",
-    "spans": "Parts of the text",
-    "option": "One of the row's own options",
-    "options": "Several options, or several labels",
+    "choice": "One label",
+    "spans": "Spans of the text",
+    "option": "One option of the row",
+    "options": "Several options or labels",
     "number": "A number",
     "short-text": "A short text",
     "long-text": "A long text",
 }
 GOLD_NAMES = {
     "text": "its text",
-    "index": "its place, from 0",
-    "number": "its place, from 1",
+    "index": "its position, from 0",
+    "number": "its position, from 1",
     "letter": "its letter",
 }
 
@@ -69,13 +69,13 @@ class DatasetForm(PageForm):
     )
     sheet = forms.CharField(label="Sheet", required=False, max_length=100)
     records = forms.CharField(
-        label="Field of a JSON file that holds the examples", required=False, max_length=100
+        label="Field of a JSON file that contains the examples", required=False, max_length=100
     )
     filter = forms.CharField(
         label="Filter of lm-evaluation-harness", required=False, max_length=100
     )
-    quoted = forms.BooleanField(label="A TSV with quotation marks", required=False)
-    no_header = forms.BooleanField(label="No line of names; call columns 1, 2, 3", required=False)
+    quoted = forms.BooleanField(label="TSV fields are in quotation marks", required=False)
+    no_header = forms.BooleanField(label="No header line; name columns 1, 2, 3", required=False)
 
     @property
     def reading(self) -> Reading:
@@ -86,8 +86,8 @@ class ColumnsForm(PageForm):
     """Roles of the columns, sampling, and the card; `wanted` combines them."""
 
     key = "columns"
-    name = forms.CharField(label="Name of the task", max_length=60)
-    kind = forms.ChoiceField(label="How it is answered", widget=forms.RadioSelect)
+    name = forms.CharField(label="Task name", max_length=60)
+    kind = forms.ChoiceField(label="Kind of answer", widget=forms.RadioSelect)
     text = forms.MultipleChoiceField(
         label="Columns that annotators read", widget=forms.CheckboxSelectMultiple
     )
@@ -96,31 +96,31 @@ class ColumnsForm(PageForm):
         label="Labels",
         required=False,
         max_length=10_000,
-        help_text="Optional, one a line: value | name that annotators read | what it means. Else"
+        help_text="Optional, one per line: value | name shown to annotators | meaning. By default,"
         " the values in alphabetical order.",
         widget=forms.Textarea({"rows": 3}),
     )
     question = forms.ChoiceField(label="Column with the question", required=False)
-    ask = forms.CharField(label="Or one question for all", required=False, max_length=500)
+    ask = forms.CharField(label="Or one question for all rows", required=False, max_length=500)
     separator = forms.CharField(
-        label="Sign between several right answers, or options, in a cell",
+        label="Separator between several right answers or options in a cell",
         required=False,
         max_length=10,
     )
     options = forms.MultipleChoiceField(
-        label="Columns with the options of each row",
+        label="Columns with the options",
         required=False,
-        help_text="Of “one of the row's own options”, and of several where rows have their own: one"
-        " column with a list, or one for each option.",
+        help_text="For answers that are options of the row: one column with a list, or one column"
+        " per option.",
         widget=forms.SelectMultiple({"size": 4}),
     )
     gold_is = forms.ChoiceField(
-        label="The right option is named by",
+        label="The right option is given as",
         choices=[(name, GOLD_NAMES[name]) for name in GOLD_IS],
         required=False,
     )
     typed = forms.BooleanField(
-        label="Parts of the text may be typed too, as some right answers do not stand in it",
+        label="Spans can also be typed, because some right answers are not in the text",
         required=False,
     )
     lowest = forms.FloatField(label="Lowest number", required=False)
@@ -128,22 +128,24 @@ class ColumnsForm(PageForm):
     step = forms.FloatField(label="Step between numbers", required=False)
     unit = forms.CharField(label="Unit of numbers", required=False, max_length=30)
     no_answer = forms.BooleanField(label="“No answer” can be right", required=False)
-    skip_unlabelled = forms.BooleanField(label="Pass rows without a label by", required=False)
+    skip_unlabelled = forms.BooleanField(label="Skip rows without a label", required=False)
     id = forms.ChoiceField(label="Column with ids", required=False)
     shots = forms.RegexField(
         r"\A\s*[0-9]{1,5}(\s+[0-9]{1,5})*\s*\Z",
         label="Sizes of the training sets",
-        error_messages={"invalid": "Enter numbers with blanks between them, such as 10 20 30."},
+        error_messages={"invalid": "Enter numbers separated by spaces, such as 10 20 30."},
     )
     splits = WholeNumberField(label="Training sets of each size", min_value=1, max_value=100)
-    test = WholeNumberField(label="Examples of the test", min_value=1, max_value=100_000)
+    test = WholeNumberField(label="Test examples", min_value=1, max_value=100_000)
     seed = WholeNumberField(
-        label="Seed", min_value=0, help_text="The same file and seed give the same task."
+        label="Seed", min_value=0, help_text="The same file with the same seed gives the same task."
     )
     title = forms.CharField(label="Title", required=False, max_length=200)
     description = forms.CharField(label="Short description", required=False, max_length=500)
     instructions = TextField(label="Instructions", required=False, max_length=10_000)
-    language = forms.CharField(label="Language", required=False, max_length=20, help_text="As en.")
+    language = forms.CharField(
+        label="Language", required=False, max_length=20, help_text=("Such as en.")
+    )
     source = forms.CharField(label="Source", required=False, max_length=500)
     licence = forms.CharField(label="Licence", required=False, max_length=500)
 
@@ -152,7 +154,7 @@ class ColumnsForm(PageForm):
                      "skip_unlabelled", "id")),
         ("Options of each row", ("options", "gold_is")),
         ("Numbers and typed answers", ("lowest", "highest", "step", "unit", "typed")),
-        ("What is drawn", ("shots", "splits", "test", "seed")),
+        ("Sampling", ("shots", "splits", "test", "seed")),
         ("The card", ("name", "title", "description", "instructions", "language", "source",
                       "licence")),
     )  # fmt: skip
@@ -192,7 +194,7 @@ class ColumnsForm(PageForm):
         lines = [line for line in self.cleaned_data["labels"].split("\n") if line.strip()]
         parts = [[part.strip() for part in line.split("|")] for line in lines]
         if any(len(part) > 3 or not part[0] for part in parts):
-            raise forms.ValidationError("Write each line as: value | name | what it means.")
+            raise forms.ValidationError("Write each line as: value | name | meaning.")
         return [[part[0], *part[1:], *[""] * (3 - len(part))] for part in parts]
 
     def clean_shots(self) -> tuple[int, ...]:

@@ -41,10 +41,10 @@ class GymForm(PageForm):
         label="A ZIP",
         required=False,
         widget=forms.ClearableFileInput({"accept": ".zip"}),
-        help_text="Of folders NAME with NAME_K_SEED_train.tsv, ..._dev.tsv, ..._test.tsv.",
+        help_text="It contains folders NAME with NAME_K_SEED_train.tsv, ..._dev.tsv, ..._test.tsv.",
     )
     folder = _FilesField(
-        label="Or the folder itself",
+        label="Or the folder",
         required=False,
         widget=_Many({"multiple": True, "webkitdirectory": True}),
     )
@@ -52,8 +52,8 @@ class GymForm(PageForm):
     partition = forms.ChoiceField(
         label="Tasks",
         required=False,
-        choices=[("", "All"), *((name, f"Those of {name}") for name in sorted(partitions()))],
-        help_text="The published partitions say which tasks are trained on and which held out.",
+        choices=[("", "All"), *((name, f"The tasks of {name}") for name in sorted(partitions()))],
+        help_text="A published partition says which tasks are trained on and which held out.",
     )
 
     def clean(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class GymTasksForm(PageForm):
         min_value=1,
         max_value=100_000,
         required=False,
-        help_text="Empty: all. Else a simple random sample; models are scored on the same ones.",
+        help_text="Empty: all. Otherwise a simple random sample, on which models are scored too.",
     )
     seed = WholeNumberField(label="Seed of the sample", min_value=0, max_value=2**63 - 1)
 

@@ -29,11 +29,11 @@ class CardForm(forms.Form):
 
     card = forms.ChoiceField(
         choices=[("", "task.toml, among the files")]
-        + [(name, f"{name}: the card that comes with Handful") for name in CLUES],
+        + [(name, f"{name}: the card included in Handful") for name in CLUES],
         required=False,
         error_messages={"invalid_choice": "Choose one of the cards in the list."},
-        help_text="The card says how the task is presented to annotators: instructions, labels,"
-        " help examples. Six cards for the tasks of CLUES come with Handful.",
+        help_text="The card describes how the task is presented to annotators: instructions,"
+        " labels, help examples. Handful includes cards for the six tasks of CLUES.",
     )
 
 
@@ -55,7 +55,7 @@ def task_import(request: ResearcherRequest) -> HttpResponse:
     if not form.is_valid():
         return _form(request, form)
     if not files:
-        return _form(request, form, ["Choose the files of a task first."])
+        return _form(request, form, ["Choose the files of a task."])
     upload = TaskUpload.objects.create(owner=request.user, card_name=form.cleaned_data["card"])
     try:
         uploads.add(upload, files)
@@ -150,12 +150,12 @@ def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """Add, replace or remove files, or select another card; then validate everything again."""
     upload = upload_of(request, pk)
     if not upload_jobs.may_change(upload):
-        messages.error(request, "It is being imported: its files can no longer be changed.")
+        messages.error(request, "The task is being imported; its files can no longer be changed.")
         return go_to(request, _address(upload))
     if "remove" in request.POST:
         form = RemoveForm(request.POST)
         if not form.is_valid():
-            return _page(request, upload, ["There is no such file."])
+            return _page(request, upload, ["This file does not exist."])
         uploads.remove(upload, form.cleaned_data["remove"])
     elif refusal := _add(request, upload):
         return refusal

@@ -57,7 +57,7 @@ class ChecksForm(PageForm):
             raise forms.ValidationError("Choose a file of at most 1 MB.")
         file.name = get_valid_filename(file.name)
         if len(file.name.encode()) > MAX_NAME:
-            raise forms.ValidationError(f"The name of the file is longer than {MAX_NAME} bytes.")
+            raise forms.ValidationError(f"The file name is longer than {MAX_NAME} bytes.")
         return file
 
 
@@ -258,7 +258,7 @@ def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpRespon
     if request.method == "GET":
         return render(request, "library/task_edit.html", context)
     if form.is_valid() and form.card() == its.card:
-        form.add_error(None, "Nothing was changed, so there is no new version to make.")
+        form.add_error(None, "Nothing was changed, so no new version is needed.")
     if not form.is_valid():
         return render(request, "library/task_edit.html", context, status=422)
     try:

@@ -66,7 +66,7 @@ class Decide(AnnotatorPost):
 
     row = "participation_decide"
     form_class = DecisionForm
-    summary = "Include or exclude, pay or not, admit or screen out"
+    summary = "Include or exclude, pay or refuse, admit or screen out"
     faults: ClassVar = {exclusion.ExclusionError: "reason"}
 
     def about(self, request: HttpRequest, sent: Mapping[str, Any], **names: Any) -> Participation:
@@ -107,7 +107,7 @@ class Exclude(AnnotatorPost):
 class Reinstate(Exclude):
     """Reverse /exclude/."""
 
-    summary = "Take an exclusion back, with a reason"
+    summary = "Undo an exclusion, with a reason"
     outcome = True
 
 
@@ -117,7 +117,8 @@ class TickedForm(PageForm):
     key = "together"
     reason = _reason()
     annotators = forms.MultipleChoiceField(
-        widget=forms.MultipleHiddenInput, error_messages={"required": "Tick somebody."}
+        widget=forms.MultipleHiddenInput,
+        error_messages={"required": "Select an annotator."},
     )
 
     def __init__(self, ticked: Sequence[str] = (), *args: Any):
@@ -135,7 +136,7 @@ class TogetherForm(TickedForm):
 
     def __init__(self, ticked: Sequence[str] = (), *args: Any):
         super().__init__(ticked, *args)
-        self.fields["annotators"].error_messages["required"] = "Tick somebody who waits."
+        self.fields["annotators"].error_messages["required"] = "Select a waiting annotator."
 
 
 def ticked(sent: Any) -> list[str]:
@@ -152,7 +153,7 @@ class ExcludeTogether(StudyPost):
     row = "behaviour_exclude"
     form_class = TickedForm
     operation_id = "participations_exclude_together"
-    summary = "Exclude several from the analysis with one reason, all of them or none"
+    summary = "Exclude several annotators with one reason, all of them or none"
     faults: ClassVar = {exclusion.CannotExclude: "annotators"}
     tells = True
 
@@ -170,21 +171,21 @@ class DecideTogether(ExcludeTogether):
     row = "people_decide"
     form_class = TogetherForm
     operation_id = "participations_decide_together"
-    summary = "Admit or screen out several who wait, all of them or none"
+    summary = "Admit or screen out several waiting annotators, all of them or none"
     faults: ClassVar = {qualification.CannotDecide: "annotators"}
 
     def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
         qualification.decide_together(
             about, sent["annotators"], sent["outcome"], sent["reason"], by
         )
-        return f"Decided about {len(set(sent['annotators']))}."
+        return f"Decided: {len(set(sent['annotators']))}."
 
 
 class ShowScore(AnnotatorPost):
     """Show score and gold; later decisions record that they could be seen."""
 
     row = "participation_score"
-    summary = "Show the score before a decision; what is decided later says so"
+    summary = "Show the score before a decision; later decisions are marked"
 
     def do(self, about: Participation, sent: dict[str, Any], by: User) -> None:
         blinding.show(about, by)
@@ -214,7 +215,7 @@ class Bonus(AnnotatorPost):
 
     row, right, path = "participation_bonus", "pay", "bonus/"
     form_class = BonusForm
-    summary = "A bonus with its reason"
+    summary = "Enter a bonus, with a reason"
     success = 201
     faults: ClassVar = {ValueError: "amount"}
 
@@ -223,7 +224,7 @@ class Bonus(AnnotatorPost):
 
     def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
         budget.give_bonus(about, ledger.cents(sent["amount"]), sent["reason"], by)
-        return f"A bonus of {sent['amount']} {about.study.currency} is entered."
+        return f"A bonus of {sent['amount']} {about.study.currency} was entered."
 
 
 class SeatForm(PageForm):
@@ -240,13 +241,13 @@ class FreeSeat(AnnotatorPost):
 
     row, right, path = "participation_free_seat", "own", "free-seat/"
     form_class = SeatForm
-    summary = "Free the seat of an annotator who does not return"
+    summary = "Free the seat of an annotator who has not returned"
     faults: ClassVar = {ValueError: "reason"}
     conflicts = (ValueError,)
 
     def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
         expiry.free_by_hand(about, sent["reason"], by)
-        return "The seat is free."
+        return "The seat was freed."
 
 
 class WithdrawForm(PageForm):
@@ -255,12 +256,12 @@ class WithdrawForm(PageForm):
     key = "withdraw"
     reason = forms.CharField(
         max_length=150,
-        help_text="Such as: asked by e-mail. Do not write names or addresses here.",
+        help_text="Such as: requested by e-mail. Do not write names or addresses.",
         error_messages={"required": "Give a reason: it is stored in the log."},
     )
     confirm = forms.BooleanField(
-        label="The participant asked for it. Erase the answers for good.",
-        error_messages={"required": "Confirm that the participant asked for it."},
+        label="The participant requested this. Erase the answers permanently.",
+        error_messages={"required": "Confirm that the participant requested it."},
     )
 
 
@@ -269,21 +270,21 @@ class Withdraw(AnnotatorPost):
 
     row, right, path = "participation_withdraw", "own", "withdraw/"
     form_class = WithdrawForm
-    summary = "Withdraw an annotator who asked for it: the answers are erased"
+    summary = "Withdraw an annotator on request and erase the answers"
     faults: ClassVar = {ValueError: "reason"}
     conflicts = (ValueError,)
     tells = True
 
     def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
         withdrawal.withdraw_on_request(about, sent["reason"], by)
-        return "The answers are erased."
+        return "The answers were erased."
 
 
 class ReviewForm(PageForm):
     """The request to Prolific about one submission: return or rejection."""
 
     key = "review"
-    action = PressedField(choices=[("return", "Ask to return"), ("reject", "Reject")])
+    action = PressedField(choices=[("return", "Request a return"), ("reject", "Reject")])
     category = forms.ChoiceField(
         label="Reason for rejection",
         choices=list(review.CATEGORIES.items()),
@@ -303,7 +304,7 @@ class Review(AnnotatorPost):
 
     row, right, path = "participation_review", "own", "review/"
     form_class = ReviewForm
-    summary = "Ask for a return on Prolific, or reject there"
+    summary = "Request a return on Prolific, or reject there"
     faults: ClassVar = {review.ReviewError: "message", ProlificError: "message"}
     conflicts = (review.ReviewError, ProlificError)
     tells = True
@@ -311,6 +312,6 @@ class Review(AnnotatorPost):
     def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
         if sent["action"] == "return":
             review.ask_to_return(about, sent["message"])
-            return "Prolific asks them to return it; they may or may not do so."
+            return "Prolific asked the participant to return the submission."
         review.reject(about, sent["message"], sent["category"], by)
-        return "It is rejected on Prolific."
+        return "The submission was rejected on Prolific."

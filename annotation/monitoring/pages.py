@@ -184,5 +184,5 @@ def study_status(request: ResearcherRequest, name: str) -> HttpResponse:
     except design.DesignError as error:
         context = _overview(request, study) | {"problem": str(error)}
         return render(request, "monitoring/study.html", context, status=409)
-    messages.success(request, f"The study is {study.status} now.")
+    messages.success(request, f"The study is now {study.status}.")
     return redirect("study", study.name)

@@ -26,15 +26,15 @@ class RetentionForm(PageForm):
         label="Delete identities after",
         required=False,
         widget=forms.DateInput({"type": "date"}),
-        error_messages={"invalid": "Write a day, such as 2027-03-31, or leave it empty."},
-        help_text="Empty: they are deleted by hand alone.",
+        error_messages={"invalid": "Enter a date, such as 2027-03-31, or leave it empty."},
+        help_text="Empty: they are only deleted manually.",
     )
     answers_until = forms.DateField(
         label="Delete the study after",
         required=False,
         widget=forms.DateInput({"type": "date"}),
-        error_messages={"invalid": "Write a day, such as 2037-03-31, or leave it empty."},
-        help_text="With all answers, as described below. Empty: by hand alone.",
+        error_messages={"invalid": "Enter a date, such as 2037-03-31, or leave it empty."},
+        help_text="With all answers, as described below. Empty: only manually.",
     )
 
     @classmethod
@@ -52,7 +52,7 @@ class RetentionForm(PageForm):
         is_set = day == self.initial.get("answers_until")
         if day is not None and not is_set and day <= database_now().date():
             raise forms.ValidationError(
-                "Choose a day to come, or delete the study below, at once.", code="past"
+                "Choose a future date, or delete the study now (below).", code="past"
             )
         return day
 
@@ -62,7 +62,7 @@ class Retention(StudyPost):
 
     row, right, path = "retention", "own", "retention/"
     form_class = RetentionForm
-    summary = "The days after which identities, and the study, are deleted; empty: by hand alone"
+    summary = "Set the dates after which identities and the study are deleted; empty: only manually"
     tells = True
 
     def form(self, about: Study, sent: Any, files: Any = None) -> RetentionForm:
@@ -93,7 +93,7 @@ class Erase(StudyPost):
 
     row, right, path = "study_erase", "own", "erase/"
     form_class = EraseForm
-    summary = "Delete a closed study: `typed` is its name once more"
+    summary = "Delete a closed study; `typed` repeats its name"
     faults: ClassVar = {erasure.ErasureError: "typed", identities.PurgeError: "typed"}
     tells = True
 

@@ -49,19 +49,18 @@ class PanelForm(OnPage, forms.ModelForm):
             "other_url", "other_code", "turned_away_url", "turned_away_code",
         )  # fmt: skip
         labels: ClassVar[dict[str, str]] = {
-            "id_parameter": "Parameter that holds the person's id",
-            "submission_parameter": "Parameter that holds the assignment's id, if there is one",
-            "completed_url": "Return address when completed",
-            "completed_code": f"Code when completed {ONE_EACH}",
-            "other_url": "Return address when screened out (paid for what was done)",
-            "other_code": f"Code when screened out {ONE_EACH}",
-            "turned_away_url": "Return address for those who never started (no consent, full; not"
-            " paid)",
-            "turned_away_code": "Code for those who never started (empty: none)",
+            "id_parameter": "Parameter with the person's id",
+            "submission_parameter": "Parameter with the assignment's id (optional)",
+            "completed_url": "Return address after completion",
+            "completed_code": f"Code after completion {ONE_EACH}",
+            "other_url": "Return address after screen-out (partial pay)",
+            "other_code": f"Code after screen-out {ONE_EACH}",
+            "turned_away_url": "Return address without start (no consent, study full; not paid)",
+            "turned_away_code": "Code without start (empty: none)",
         }
         help_texts: ClassVar[dict[str, str]] = {
-            "completed_url": "{id}, {submission} and {code} are filled in. Leave it empty to show a"
-            " code only.",
+            "completed_url": "{id}, {submission} and {code} are filled in. Leave empty to show"
+            " only a code.",
         }
 
     def _post_clean(self) -> None:
@@ -97,7 +96,7 @@ class NewPanel(StudyPost):
             with transaction.atomic():
                 return self.sent.save()
         except IntegrityError:
-            raise NameTaken("This study has a platform of this name already.") from None
+            raise NameTaken("This study already has a platform with this name.") from None
 
 
 class PlanForm(PageForm):
@@ -110,11 +109,10 @@ class PlanForm(PageForm):
         initial=0,
         widget=forms.RadioSelect,
         choices=[
-            (0, "In one sitting; those screened out after the training step receive a smaller"
-             " fixed reward"),
-            (1, "In two parts: a study for the training step, and one for the annotation step that"
-             " only those who qualified may enter"),
-            (2, "In three parts: the annotation step in two sittings"),
+            (0, "In one session; screened-out annotators receive a smaller fixed reward"),
+            (1, "In two parts: the training step, then the annotation step for qualified"
+             " annotators"),
+            (2, "In three parts: the annotation step in two sessions"),
             (3, "In four parts"),
         ],
     )  # fmt: skip
@@ -125,7 +123,7 @@ class Plan(StudyPost):
 
     row = "prolific_plan"
     form_class = PlanForm
-    summary = "Draft the studies on Prolific from the design"
+    summary = "Draft the Prolific studies from the design"
     success = 201
     conflicts = (drafts.PlanError,)
 
@@ -137,10 +135,10 @@ class DraftForm(PageForm):
     """The values of a draft on Prolific; platforms/prolific/drafts.py has the rules."""
 
     key = "draft"
-    name = forms.CharField(label="Name that people see", max_length=120)
+    name = forms.CharField(label="Name shown to participants", max_length=120)
     reward = AmountField(max_digits=7, decimal_places=2, widget=forms.TextInput(DECIMAL))
     screen_out = AmountField(
-        label="Reward for being screened out (0: by bonus)",
+        label="Reward after screen-out (0: paid as a bonus)",
         min_value=0,
         max_digits=7,
         decimal_places=2,
@@ -150,12 +148,12 @@ class DraftForm(PageForm):
         label="Estimated minutes", max_value=10**6, widget=forms.TextInput(NUMERIC)
     )
     max_minutes = WholeNumberField(
-        label="Longest time in minutes", max_value=10**6, widget=forms.TextInput(NUMERIC)
+        label="Maximum time in minutes", max_value=10**6, widget=forms.TextInput(NUMERIC)
     )
     places = WholeNumberField(min_value=0, max_value=10**6, widget=forms.TextInput(NUMERIC))
     signed = forms.BooleanField(
-        label="Ask Prolific to sign the address (in certain workspaces only; without it each"
-        " arrival is confirmed afterwards)",
+        label="Ask Prolific to sign the address (only in some workspaces; otherwise each arrival"
+        " is confirmed afterwards)",
         required=False,
     )
 
@@ -289,7 +287,7 @@ def prolific_study(request: ResearcherRequest, name: str, pk: int) -> HttpRespon
             budget.check_publication(study, studies.rewards(draft))
             studies.check_agreed(draft, request.POST.get("agreed", ""))
             studies.create(draft, request.build_absolute_uri("/"))
-            messages.success(request, f"{draft.name} is published on Prolific.")
+            messages.success(request, f"{draft.name} was published on Prolific.")
         else:
             start_by_hand(draft)
             messages.success(request, f"{draft.name} was restarted on Prolific.")
@@ -345,13 +343,15 @@ def receive(request: HttpRequest) -> HttpResponse:
     try:
         event = json.loads(request.body)
     except (ValueError, RecursionError):
-        return HttpResponse("Not JSON.", status=400, content_type="text/plain")
+        return HttpResponse("The body is not valid JSON.", status=400, content_type="text/plain")
     if not isinstance(event, dict):
-        return HttpResponse("No event.", status=400, content_type="text/plain")
+        return HttpResponse("The body contains no event.", status=400, content_type="text/plain")
     is_news = event.get("event_type") == "submission.status.change"
     resource = str(event.get("resource_id", "")) if is_news else ""
     if len(resource) > 100 or "\0" in resource:
-        return HttpResponse("No submission.", status=400, content_type="text/plain")
+        return HttpResponse(
+            "The event contains no submission.", status=400, content_type="text/plain"
+        )
     _event, is_new = WebhookEvent.objects.get_or_create(
         event_id=signed,
         defaults={

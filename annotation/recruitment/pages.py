@@ -26,7 +26,7 @@ from annotation.web.fields import (
 from annotation.web.posts import StudyPost, Views, page
 from tasks.csv_files import csv_download, no_formula
 
-NOT_CHOSEN = "Choose to whom the entry applies, and whether they may take part."
+NOT_CHOSEN = "Choose the annotators to whom the entry applies, and whether they may take part."
 UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
 
 
@@ -45,11 +45,11 @@ class RuleForm(PageForm):
     )
     platform = forms.ChoiceField(label="Where the ids come from", required=False)
     value = forms.CharField(
-        label="Name of the task or the study, or the ids",
+        label="Name of the task or study, or the ids",
         required=False,
         widget=forms.Textarea({"rows": 3}),
-        help_text="Ids, one per line. Only their keyed hashes are kept. Annotators at work keep"
-        " their seat; those who return after giving it up are refused.",
+        help_text="Ids, one per line. Only keyed hashes are stored. Annotators with a seat keep"
+        " it; annotators who gave it up cannot return.",
     )
 
     def __init__(self, study: Study, *args: Any):
@@ -76,7 +76,7 @@ class Lists(StudyPost):
 
     row = "lists"
     form_class = RuleForm
-    summary = "Make an entry of the lists, or end one"
+    summary = "Add a list entry, or end one"
     success = 201
     faults: ClassVar = {eligibility.RuleError: "value"}
 
@@ -87,7 +87,7 @@ class Lists(StudyPost):
         if "end" in sent:
             eligibility.end_rule(about, sent["end"].pk, by)
             self.success = 200
-            return "The entry has ended."
+            return "The entry was ended."
         rule = eligibility.add_rule(about, **sent, by=by)
         self.tells = rule.criterion == AccessRule.Criterion.PEOPLE
         return eligibility.in_words(rule) if self.tells else f"{rule}."
@@ -108,7 +108,7 @@ class Switches(StudyPost):
 
     row = "switches"
     form_class = SwitchesForm
-    summary = "The open link on or off; several people from one browser or not"
+    summary = "Switch the open link and the limit of one person per browser on or off"
 
     def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
         lifecycle.switch(about, sent, by)
@@ -125,10 +125,10 @@ class SeatsForm(PageForm):
         label="Seats to add",
         initial=1,
         widget=forms.TextInput({"inputmode": "numeric"}),
-        error_messages={"required": "Write how many seats to add."},
+        error_messages={"required": "Enter the number of seats to add."},
     )
     confirmed = forms.BooleanField(
-        label="Add them although results can be seen",
+        label="Add the seats although results can be seen",
         required=False,
         help_text=lifecycle.AFTER_RESULTS,
     )
@@ -187,7 +187,7 @@ class Budget(StudyPost):
 
     def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
         lifecycle.raise_budget(about, sent["amount"], by)
-        return f"The budget is {sent['amount']} {about.currency} now."
+        return f"The budget is now {sent['amount']} {about.currency}."
 
 
 def _page(request: ResearcherRequest, study: Study, sent: OnPage | None = None) -> HttpResponse:
@@ -221,7 +221,7 @@ class LinksForm(PageForm):
     names = forms.CharField(
         label="Names, one per line",
         widget=forms.Textarea({"rows": 6}),
-        error_messages={"required": "Enter one name per line: of people, or 1, 2, 3."},
+        error_messages={"required": "Enter one name per line, such as 1, 2, 3 or people's names."},
     )
 
 
@@ -230,7 +230,7 @@ class Links(StudyPost):
 
     row = "personal_links"
     form_class = LinksForm
-    summary = "Make personal links"
+    summary = "Create personal links"
     success = 201
     faults: ClassVar = {LinkError: "names"}
     tells = True
@@ -239,7 +239,7 @@ class Links(StudyPost):
         return make_links(about, sent["names"])
 
     def in_words(self, done: list[PersonalLink]) -> str:
-        return f"{len(done)} links were made."
+        return f"{len(done)} links were created."
 
 
 def _links_page(request: HttpRequest, study: Study, form: LinksForm | None = None) -> HttpResponse:

@@ -38,7 +38,7 @@ class RobotsForm(PageForm):
         min_value=0,
         max_value=1000,
         label="How many",
-        help_text="Empty: as many as there are free seats; 0: those alone who were admitted.",
+        help_text="Empty: all free seats. 0: only admitted annotators continue.",
     )
     seed = WholeNumberField(
         required=False,

@@ -366,7 +366,7 @@ class Team(StudyTwin):
             return MemberForm(form_bodies.as_form_data(fields))
         member = about.members.filter(user__username=str(username)).first()
         if member is None:
-            raise Unprocessable({"username": ["They are not (or no longer) in the team."]})
+            raise Unprocessable({"username": ["This person is not a member of the team."]})
         if action == "remove":
             return RemovalForm(about, form_bodies.as_form_data({"member": member.pk}))
         fields = {"member": member.pk, "was": member.role, "role": sent.get("role")}

@@ -35,7 +35,7 @@ def _shares(text: str) -> dict[str, dict[str, float]]:
         name, _colon, rest = line.partition(":")
         shares = [SHARE.fullmatch(part.strip()) for part in rest.split(",")]
         if not name.strip() or not all(shares):
-            raise ValidationError(f"Write {line!r} as such a line: Sex: Female 50, Male 50.")
+            raise ValidationError(f"Write {line!r} in the form Sex: Female 50, Male 50.")
         read = {found["choice"]: _number(found["share"]) for found in shares if found}
         quotas[name.strip()] = read
     return quotas
@@ -49,7 +49,7 @@ def _objects(text: str) -> Any:
     try:
         return json.loads(text) if text.strip() else []
     except (ValueError, RecursionError) as error:
-        raise ValidationError(f"This is no JSON: {error}") from None
+        raise ValidationError(f"Not valid JSON: {error}") from None
 
 
 READ: dict[str, Callable[[str], Any]] = {

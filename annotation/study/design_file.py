@@ -21,7 +21,7 @@ from tasks.models import Task
 
 # Headings of the form -> design fields, for form, file, API, manifest and versions.
 GROUPS: dict[str, list[str]] = {
-    "What is asked": [
+    "Tasks and examples": [
         "name", "title", "tasks", "shots", "splits", "accepts_leakage", "annotators", "rehearsal",
     ],
     "Time and pay": [

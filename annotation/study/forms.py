@@ -49,7 +49,7 @@ def partitions() -> list[tuple[str, str]]:
     ]
 
 
-UNFOLDED = ("What is asked", "Time and pay")
+UNFOLDED = ("Tasks and examples", "Time and pay")
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
             suggested = design.suggested_budget(study, tasks, seats)
         if suggested is not None and study.budget is None:
             self.initial["budget"] = suggested
-        sum_in_words = "the cap for each seat plus 20 %" + (
+        sum_in_words = "the maximum pay of all seats plus 20 %" + (
             f", {suggested} {study.currency}" if suggested else ""
         )
         times = f"{design.SUGGESTED_TIMES} times the announced minutes"

@@ -75,7 +75,7 @@ def _edit(
         return render(request, "study/_consequences.html", context)
     status = 422 if form.is_bound else 200
     if calculates:
-        context["words"] = "Nothing was saved. Before it can be, please fix:"
+        context["words"] = "Nothing was saved. Correct these errors:"
         status = 200 if form.is_valid() else 422
     elif is_shown_again(request):
         # Restored after the session had expired: show it before saving.
@@ -162,10 +162,10 @@ def clone(request: ResearcherRequest, name: str) -> HttpResponse:
         except ValidationError as error:
             problem = " ".join(error.messages)
         except IntegrityError:
-            problem = f"Somebody has just taken the name {wanted}: choose another one."
+            problem = f"The name {wanted} has just been taken. Choose another name."
         else:
             messages.success(
-                request, f"A draft with the design of {source.name}: change it, then open it."
+                request, f"This draft has the design of {source.name}. Change it, then open it."
             )
             return redirect("study", made.name)
     else:
@@ -196,5 +196,5 @@ def delete(request: ResearcherRequest, name: str) -> HttpResponse:
         lifecycle.delete_draft(study)
     except design.DesignError as error:
         return _design(request, study, str(error))
-    messages.success(request, f"The draft {name} is deleted.")
+    messages.success(request, f"The draft {name} was deleted.")
     return redirect("studies")

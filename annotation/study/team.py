@@ -31,7 +31,8 @@ def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
     """
     if not _is_colleague(username, by):
         raise TeamError(
-            f"You share no study with an account named {username!r}. Invite them by a link instead."
+            f"You share no study with an account named {username!r}. Invite them with a link"
+            " instead."
         )
     return add(study, username, role, by)
 
@@ -62,13 +63,13 @@ def add(study: Study, username: str, role: str, by: User) -> Member:
     """Add the researcher of that name to the team. Raises TeamError."""
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
-        raise TeamError(f"There is no account {username!r}.")
+        raise TeamError(f"The account {username!r} does not exist.")
     if user.pk == study.owner_id:
         raise TeamError(f"{user} created this study and is already its owner.")
     with transaction.atomic():
         member, is_new = study.members.get_or_create(user=user, defaults={"role": role})
         if not is_new:
-            raise TeamError(f"{user} is already in the team: change the role in the list.")
+            raise TeamError(f"{user} is already in the team. Change the role in the list.")
         _log(study, f"{user} joined the team as {role}", by, user, after={"role": role})
     return member
 
@@ -82,13 +83,13 @@ def change(study: Study, pk: int, role: str, by: User, was: str) -> None:
         member = _member(study, pk)
         if was != member.role:
             raise TeamError(
-                f"{member.user} is {member.role} now: somebody changed it after this page was"
-                " opened. Please choose again."
+                f"{member.user} is now {member.role}: the role changed after you opened this page."
+                " Choose again."
             )
         if member.role == role:
             return
         roles = {"before": {"role": member.role}, "after": {"role": role}}
-        what = f"{member.user} is {role} now, was {member.role}"
+        what = f"{member.user} is now {role}, was {member.role}"
         _log(study, what, by, member.user, **roles)
         member.role = role
         member.save(update_fields=["role"])
@@ -109,7 +110,7 @@ def _member(study: Study, pk: int) -> Member:
     members = study.members.select_for_update(of=("self",), no_key=True).select_related("user")
     member = members.filter(pk=pk).first()
     if member is None:
-        raise TeamError("They are not (or no longer) in the team.")
+        raise TeamError("This person is not a member of the team.")
     return member
 
 
@@ -128,7 +129,7 @@ def invite(study: Study | None, role: str | None, email: str, by: User) -> tuple
             study=study, role=role, email=email, digest=digest(token), made_by=by,
             created_at=now, expires_at=now + LASTS,
         )  # fmt: skip
-        _log(study, f"somebody was invited{f' as {role}' if role else ''}", by)
+        _log(study, f"invitation created{f' for the role {role}' if role else ''}", by)
     return token, invitation
 
 
@@ -138,8 +139,8 @@ def send(invitation: Invitation, link: str) -> bool:
         return False
     what = f"the study “{invitation.study.title}”" if invitation.study else "Handful"
     text = (
-        f"{invitation.made_by} invites you to {what}. Open this link within"
-        f" {LASTS.days} days; it works once:\n\n{link}\n"
+        f"{invitation.made_by} invites you to {what}. Open this link within {LASTS.days} days. It"
+        f" works once:\n\n{link}\n"
     )
     return mail.send(f"[Handful] Invitation to {what}", text, invitation.email)
 
@@ -150,8 +151,8 @@ def revoke(study: Study | None, pk: int, by: User) -> None:
         is_open = Invitation.objects.open().filter(study=study, pk=pk).exists()
         mine = Invitation.objects.unused().filter(pk=pk)
         if not is_open or not mine.update(revoked_at=database_now()):
-            raise InvitationError("This invitation was used, or has ended already.")
-        _log(study, "an invitation was revoked", by)
+            raise InvitationError("This invitation has already been used, or has expired.")
+        _log(study, "invitation revoked", by)
 
 
 def accept(invitation: Invitation, user: User) -> None:
@@ -161,7 +162,7 @@ def accept(invitation: Invitation, user: User) -> None:
         # Of two who use one link at once, the first updates its row and the second finds none.
         mine = Invitation.objects.unused().filter(pk=invitation.pk)
         if not is_open or not mine.update(accepted_at=database_now()):
-            raise InvitationError("This invitation was used, or has ended.")
+            raise InvitationError("This invitation has been used, or has expired.")
         if user.pk is None:
             user.save()
         Invitation.objects.filter(pk=invitation.pk).update(accepted_by=user)

@@ -18,8 +18,8 @@ from annotation.web.fields import PageForm, RowField, by_key, row_field
 from annotation.web.rights import right_to
 
 NO_ROLE = "Choose a role: owner, analyst or payer."
-NO_WEBHOOK = "This webhook has ended already."
-GONE = "They are not (or no longer) in the team."
+NO_WEBHOOK = "This webhook has already ended."
+GONE = "This person is not a member of the team."
 
 
 def _username() -> forms.CharField:
@@ -27,7 +27,7 @@ def _username() -> forms.CharField:
         label="User name",
         max_length=150,
         widget=forms.TextInput({"autocomplete": "off", "autocapitalize": "none"}),
-        error_messages={"required": "Enter the name with which they sign in."},
+        error_messages={"required": "Enter their user name."},
     )
 
 
@@ -61,7 +61,7 @@ class InviteForm(PageForm):
     email = forms.EmailField(
         label="E-mail (optional)",
         required=False,
-        help_text="The link is sent there, where this server sends mail; otherwise you copy it.",
+        help_text="Used to send the link. If this server sends no mail, copy the link.",
     )
     role = _role()
 

@@ -37,13 +37,13 @@ class StrictJSONParser(JSONParser):
             data = super().parse(stream, media_type, parser_context)
             text = json.dumps(data, ensure_ascii=False, allow_nan=False)
         except (RecursionError, ValueError) as error:
-            raise ParseError(f"This is no JSON: {error}") from None
+            raise ParseError(f"Not valid JSON: {error}") from None
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise ParseError("A text holds half of a character (a lone surrogate).") from None
+            raise ParseError("A text contains an unpaired surrogate.") from None
         if "\\u0000" in text:
-            raise ParseError("A text holds the character U+0000.")
+            raise ParseError("A text contains the character U+0000.")
         return data
 
 
@@ -54,7 +54,7 @@ def as_object(data: Any) -> dict[str, Any]:
     if data in (None, ""):
         return {}
     if not isinstance(data, dict):
-        raise Unprocessable({"body": ["Send an object: names of fields with their values."]})
+        raise Unprocessable({"body": ["Send an object with field names and values."]})
     return data
 
 
@@ -64,7 +64,7 @@ def check_known(data: Mapping[str, Any], known: Any) -> None:
     if unknown:
         words = ", ".join(sorted(known)) or "none"
         raise Unprocessable(
-            {name: [f"{name!r} is no field here; known: {words}."] for name in unknown}
+            {name: [f"{name!r} is not a field here. Fields: {words}."] for name in unknown}
         )
 
 

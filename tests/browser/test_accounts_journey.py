@@ -16,7 +16,7 @@ PASSWORD = "right horse"
 def new_account(page, name: str, button: str) -> None:
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_label("Password again").fill(PASSWORD)
+    page.get_by_label("Repeat the password").fill(PASSWORD)
     page.get_by_role("button", name=button).click()
 
 

@@ -38,7 +38,7 @@ def create_the_first_account(page: Page) -> None:
     page.get_by_label("Name", exact=True).fill("ada")
     page.get_by_label("E-mail").fill("ada@example.org")
     page.get_by_label("Password", exact=True).fill("right horse")
-    page.get_by_label(re.compile("Password.*again", re.I)).fill("right horse")
+    page.get_by_label(re.compile("Repeat the password", re.I)).fill("right horse")
     page.get_by_role("button", name="Create the account").click()
     page.wait_for_url("**/studies/")
 
@@ -51,7 +51,7 @@ def bring_a_dataset_in(page: Page, folder) -> None:
     page.get_by_label("Column with the right answer").select_option("mood")
     page.get_by_label("Sizes of the training sets").fill(str(TRAINED))
     page.get_by_label("Training sets of each size").fill("1")
-    page.get_by_label("Examples of the test").fill(str(TESTED))
+    page.get_by_label("Test examples").fill(str(TESTED))
     page.get_by_role("button", name="Draw the task").click()
     expect(page.get_by_role("heading", name="Data report")).to_be_visible(timeout=60_000)
     page.get_by_role("button", name="Import it and design a study").click()

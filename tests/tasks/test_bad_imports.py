@@ -87,7 +87,7 @@ def test_an_unknown_file_is_named_and_the_others_are_taken(ada):
 @pytest.mark.parametrize(
     ("contents", "sentence"),
     [
-        ({}, "Choose the files of a task first."),
+        ({}, "Choose the files of a task."),
         ({"notes.txt": "x"}, "notes.txt: not accepted: unknown file name"),
         ({"README.md": "x"}, "None of these files is part of a task."),
         ({"broken.zip": b"PK"}, "broken.zip: cannot be unpacked"),

@@ -62,7 +62,7 @@ def test_a_token_is_shown_once_and_stored_as_its_hash(ada, study):
 def test_the_form_names_what_is_missing(ada):
     page = ada.post(reverse("tokens"), {"name": "", "days": "30"})
     assert page.status_code == 422
-    assert "Choose one thing or more that it may do." in page.content.decode()
+    assert "Choose at least one scope." in page.content.decode()
     assert not ApiToken.objects.exists()
 
 

@@ -448,7 +448,7 @@ def test_an_invitation_does_not_change_the_published_log(world):
     *rows, invited = publishing.log_rows(world, str)
     assert rows == before
     assert '{"seats": 3}' in rows[-1]
-    assert invited[3] == "somebody was invited as analyst"
+    assert invited[3] == "invitation created for the role analyst"
 
 
 def test_researchers_are_numbered_in_the_published_log(world):

@@ -208,7 +208,7 @@ def test_a_closed_study_is_deleted_after_its_date(ada, study, researcher):
     address = reverse("retention", args=[study.name])
     refused = ada.post(address, {"answers_until": today.isoformat()})
     assert refused.status_code == 422
-    assert "Choose a day to come" in refused.content.decode()
+    assert "Choose a future date" in refused.content.decode()
     day = today + timedelta(days=7)
     assert ada.post(address, {"answers_until": day.isoformat()}).status_code == 302
     assert day.isoformat() in ada.get(address).content.decode()

@@ -98,7 +98,7 @@ def test_the_form_stores_an_audience_and_shows_it_again(ada):
     [
         ("minimum_age", "5", "Write a whole number from 18 to 100."),
         ("quotas", "Sex", "Sex: Female 50, Male 50"),
-        ("filters", "[", "This is no JSON"),
+        ("filters", "[", "Not valid JSON"),
         ("countries", "Ireland\nIreland", "Ireland is named twice."),
     ],
 )

@@ -72,7 +72,7 @@ def test_a_calculation_names_only_the_fields_it_lacks(ada, task):
     assert "<b>6</b>" in words(reply)
     reply = ada.post(reverse("study_new"), fields(task, name="", calculate="1"))
     assert reply.status_code == 422
-    assert "Nothing was saved. Before it can be" in words(reply)
+    assert "Nothing was saved. Correct these" in words(reply)
 
 
 def test_a_pilot_gives_the_seconds_of_an_example(ada, researcher):
@@ -110,7 +110,7 @@ def test_the_power_of_the_planned_contrast_is_in_the_side_panel(ada, task):
 def test_only_required_and_erroneous_sections_are_open(ada, task):
     sections = {s.title: s for s in ada.get(reverse("study_new")).context["form"].sections()}
     assert [title for title, section in sections.items() if section.is_open] == [
-        "What is asked",
+        "Tasks and examples",
         "Time and pay",
     ]
     reply = ada.post(reverse("study_new"), fields(task, comprehension_attempts="1"))

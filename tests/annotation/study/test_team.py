@@ -440,7 +440,7 @@ def test_a_role_can_be_changed_and_removed(client, world):
     client.force_login(world.people["alice"])
     bob = world.study.members.get(user__username="bob")
     act(client, world, action="change", member=str(bob.pk), role="payer", was="analyst")
-    assert world.study.events.last().what == "bob is payer now, was analyst"
+    assert world.study.events.last().what == "bob is now payer, was analyst"
     client.force_login(world.people["bob"])
     assert client.get(reverse("human_performance", args=["story"])).status_code == 403
     client.force_login(world.people["alice"])
@@ -467,12 +467,12 @@ REFUSED = [
     ({"action": "add", "username": "nobody", "role": "analyst"}, "share no study with an account"),
     # An existing account gets the same error: names are not revealed to strangers.
     ({"action": "add", "username": "charlie", "role": "analyst"}, "share no study with an account"),
-    ({"action": "add", "username": "", "role": "analyst"}, "Enter the name"),
+    ({"action": "add", "username": "", "role": "analyst"}, "Enter their user name"),
     ({"action": "add", "username": "bob", "role": "payer"}, "already in the team"),
     ({"action": "add", "username": "charlie", "role": "god"}, "Choose a role"),
-    ({"action": "change", "member": "999999", "role": "payer"}, "no longer) in the team"),
-    ({"action": "change", "member": "x", "role": "payer"}, "no longer) in the team"),
-    ({"action": "remove", "member": ""}, "no longer) in the team"),
+    ({"action": "change", "member": "999999", "role": "payer"}, "not a member of the team"),
+    ({"action": "change", "member": "x", "role": "payer"}, "not a member of the team"),
+    ({"action": "remove", "member": ""}, "not a member of the team"),
     ({"action": "fly"}, "This action does not exist"),
 ]
 

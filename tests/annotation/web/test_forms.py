@@ -79,7 +79,7 @@ WRONG = [
     ("seats", {"scenario": "SCENARIO", "number": "0"}, "number", "between 1 and 1000"),
     ("budget", {"amount": "１２"}, "amount", AMOUNT),
     ("budget", {"amount": "1"}, "amount", "enter a larger amount"),
-    ("retention", {"until": "tomorrow"}, "until", "Write a day, such as"),
+    ("retention", {"until": "tomorrow"}, "until", "Enter a date, such as"),
     ("study_erase", {"typed": "x\0"}, "typed", NUL),
     ("study_erase", {"typed": "x"}, "typed", "Type the name of the study"),
     ("participation_decide", {"about": "analysis", "outcome": "no", "reason": " "}, "reason",
