@@ -45,16 +45,16 @@ def test_a_file_becomes_an_open_study_in_twelve_clicks(ada, tmp_path):
     pressed.append(1)  # the button opens a file dialog, which tests cannot use
     ada.get_by_role("button", name="Upload and read").click()
 
-    expect(ada.get_by_role("heading", name="The columns of moods.csv")).to_be_visible()
+    expect(ada.get_by_role("heading", name="Columns of moods.csv")).to_be_visible()
     assert violations(ada) == []
     expect(ada.get_by_label("text", exact=True)).to_be_checked()
     ada.get_by_label("Column with the right answer").select_option("mood")
     pressed.extend([1, 1])  # the list, and the choice in it
-    ada.get_by_role("button", name="Draw the task").click()
+    ada.get_by_role("button", name="Sample and preview").click()
 
     expect(ada.get_by_role("heading", name="Data report")).to_be_visible(timeout=60_000)
     expect(ada.locator(".upload-previews a")).to_have_count(10)
-    ada.get_by_role("button", name="Import it and design a study").click()
+    ada.get_by_role("button", name="Import and create a study").click()
 
     ada.wait_for_url("**/new-study/?task=moods", timeout=60_000)
     expect(

@@ -52,9 +52,9 @@ def bring_a_dataset_in(page: Page, folder) -> None:
     page.get_by_label("Sizes of the training sets").fill(str(TRAINED))
     page.get_by_label("Training sets of each size").fill("1")
     page.get_by_label("Test examples").fill(str(TESTED))
-    page.get_by_role("button", name="Draw the task").click()
+    page.get_by_role("button", name="Sample and preview").click()
     expect(page.get_by_role("heading", name="Data report")).to_be_visible(timeout=60_000)
-    page.get_by_role("button", name="Import it and design a study").click()
+    page.get_by_role("button", name="Import and create a study").click()
     page.wait_for_url("**/new-study/?task=moods", timeout=60_000)
 
 

@@ -71,7 +71,7 @@ def test_gym_tasks_are_uploaded_shown_changed_and_stored(ada):
     limit.get_by_label("Import limit").uncheck()
     ada.get_by_label("Test examples").fill("20")
     assert not Task.objects.exists()
-    ada.get_by_role("button", name="Import the chosen tasks").click()
+    ada.get_by_role("button", name="Import selected tasks").click()
 
     expect(ada.get_by_text("2 tasks imported.")).to_be_visible(timeout=60_000)
     kinds = {task.name: task.card.answered_by for task in Task.objects.all()}

@@ -50,7 +50,7 @@ def test_a_clues_task_imports_as_by_the_command(ada, clues, var, name, folder, a
     page = settle(ada, send(ada, contents, name))
     shown = text(page)
     assert "Data report" in shown
-    assert "Nothing is stored yet" in shown
+    assert "The task is not stored yet" in shown
     assert len(page.context["shown"]) == 10
     assert not Task.objects.exists()
     page = settle(ada, act(ada, page, "confirm"))
@@ -111,7 +111,7 @@ def test_an_upload_states_what_it_will_change(ada):
     page = act(ada, page, "confirm")
     assert "already existed" in text(page)
     page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": line(question="Where?")}))
-    assert "this will be version 2 beside it" in text(page)
+    assert "This import becomes version 2" in text(page)
     act(ada, page, "confirm")
     assert Task.objects.count() == 2
 

@@ -287,7 +287,7 @@ def test_an_archived_model_leaves_the_list(ada, task, researcher):
     ada.post(reverse("model_archive", args=["toy"]))
     assert "/models/toy/" not in page(ada, "models")
     assert "/models/toy/" in page(ada, "models", query="?show=archived")
-    assert "Take it out of the archive" in page(ada, "model", "toy")
+    assert "Unarchive" in page(ada, "model", "toy")
     ada.post(reverse("model_unarchive", args=["toy"]))
     assert "/models/toy/" in page(ada, "models")
 

@@ -49,7 +49,7 @@ def test_a_dataset_is_mapped_previewed_and_confirmed(ada, tmp_path, case):
     assert "Film 0 was dull." in text(page)
     page = draw(ada, page, **{**CHOICE, "labels": "bad | negative | It is dull.\ngood"})
     assert len(page.context["shown"]) == 10
-    assert "Nobody said these, so they have defaults: title, description" in text(page)
+    assert "Defaults are used for: title, description" in text(page)
     assert "moods_test.jsonl: 20 examples" in text(page)
     preview = ada.get(reverse("task_upload_preview", args=[page.context["upload"].pk, 1]))
     assert "negative" in text(preview)
