@@ -63,15 +63,15 @@ def _design(record: StudyRecord) -> str:
     opened_at = record.study.opened_at
     assert opened_at is not None  # a draft has no report
     number = len(manifest["scenarios"])
-    scenarios = "The only scenario" if number == 1 else f"Each of the {number} scenarios"
+    scenarios = "the only scenario" if number == 1 else f"each of the {number} scenarios"
     arms = " and the arms of CrossFit (Ye et al., 2021)" if manifest["cross_task"] else ""
     sentences = [
         f"We measured human performance on {_listed(tasks)} at {_listed(map(str, shots))}"
-        f" {'shot' if shots == [1] else 'shots'}, with the training and annotation steps of CLUES"
-        f" (Mukherjee et al., 2021){arms}, on the platform Handful.",
+        f" {'shot' if shots == [1] else 'shots'}, using the training and annotation steps of CLUES"
+        f" (Mukherjee et al., 2021){arms}, on the Handful platform.",
         _answers(manifest),
-        f"{scenarios} ({scenario_is(manifest)}) was planned for"
-        f" {count(record.study.annotators, 'annotator')}.",
+        f"We planned {count(record.study.annotators, 'annotator')} for {scenarios}"
+        f" ({scenario_is(manifest)}).",
         f"The design was frozen on {moment(opened_at)}, before any seat was assigned; later changes"
         " to the study are listed below.",
         recruitment.rehearsal(manifest, REPORTED),
@@ -93,7 +93,7 @@ def _recruitment(record: StudyRecord) -> str:
     manifest = record.manifest
     sentences = [
         *_assignment(record),
-        f"No person could participate in the same task twice.{per_browser(record)}",
+        f"Participants could take part in each task only once.{per_browser(record)}",
         recruitment.programs(manifest, REPORTED),
         *recruitment.audience(manifest, REPORTED),
     ]
@@ -152,7 +152,7 @@ def _gates(record: StudyRecord) -> str:
         f" their work for up to {record.breaks}."
     ]
     if (language := wording.interface_language(manifest)) != "English":
-        sentences.append(f"The interface of the annotators' pages was in {language}.")
+        sentences.append(f"The annotation interface was in {language}.")
     sentences += [done for option, (_plan, done) in OPTIONS.items() if done and manifest[option]]
     questions = gates.parse(manifest["comprehension_questions"])
     if questions:
@@ -168,10 +168,11 @@ def _gates(record: StudyRecord) -> str:
     if checks:
         sentences.append(
             "The test examples of each annotator were interspersed with"
-            f" {count(checks, 'attention check')}, excluded from S1."
+            f" {count(checks, 'attention check')}, which were excluded from S1."
         )
     if asked := own_questions.parse(manifest["own_questions"]):
-        sentences.append(f"People were asked {count(len(asked), 'question')} of the study's own.")
+        number = count(len(asked), "study-specific question")
+        sentences.append(f"Participants were asked {number}.")
     if manifest["exit_questionnaire"]:
         sentences.append(
             "An exit questionnaire asked annotators whether they had seen the texts before, whether"
@@ -188,19 +189,19 @@ def _participants(record: StudyRecord) -> str:
     stayed = " and did not withdraw" if record.withdrawn else ""
     if record.manifest["tasks_per_worker"] > 1:
         sentences = [
-            f"In total, {_people(record.workers_arrived)} took {count(whole.arrived, 'seat')}"
-            f"{sources}: {whole.consented:,} participations began with consent,"
-            f" {whole.completed:,} completed the study{stayed}, and {whole.analysed:,}, by"
-            f" {_people(record.workers_analysed)}, {_are(whole.analysed)} included in the"
-            " analysis.",
-            "A person could take part in several tasks and is counted below as an annotator of"
-            " each.",
+            f"In total, {count(record.workers_arrived, 'participant')} took"
+            f" {count(whole.arrived, 'seat')}{sources}: {whole.consented:,} participations began"
+            f" with consent, {whole.completed:,} completed the study{stayed}, and"
+            f" {whole.analysed:,} (by {count(record.workers_analysed, 'participant')})"
+            f" {_were(whole.analysed)} included in the analysis.",
+            "Participants could take part in several tasks and are counted below as one annotator"
+            " of each.",
         ]
     else:
         sentences = [
-            f"Of {_people(whole.arrived)} who took a seat{sources}, {whole.consented:,} consented,"
-            f" {whole.completed:,} completed the study{stayed}, and {whole.analysed:,}"
-            f" {_are(whole.analysed)} included in the analysis."
+            f"Of {count(whole.arrived, 'participant')} who took a seat{sources},"
+            f" {whole.consented:,} consented, {whole.completed:,} completed the study{stayed}, and"
+            f" {whole.analysed:,} {_were(whole.analysed)} included in the analysis."
         ]
     if whole.screened_out:
         number = whole.screened_out
@@ -215,30 +216,22 @@ def _participants(record: StudyRecord) -> str:
     if by_hand:
         sentences.append(
             f"After completion, {count(by_hand, 'annotator')} {_were(by_hand)} excluded by a"
-            " researcher, with reasons given below."
+            " researcher; the reasons are given below."
         )
     if automatic := excluded - by_hand:
         sentences.append(
             f"After completion, {count(automatic, 'annotator')} {_were(automatic)} excluded"
-            " automatically, with reasons given below."
+            " automatically; the reasons are given below."
         )
     if excluded:
-        sentences.append("The table of human performance is shown without and with those excluded.")
+        sentences.append("Human performance is shown without and with the excluded annotators.")
     rejected, analysed = record.rejected
     if rejected:
         sentences.append(
             f"Of those who completed the study, {rejected:,} {_were(rejected)} rejected on the"
-            f" platform; of these, {analysed:,} {_are(analysed)} included in the analysis."
+            f" platform; of these, {analysed:,} {_were(analysed)} included in the analysis."
         )
     return " ".join(sentences)
-
-
-def _people(number: int) -> str:
-    return f"{number:,} {'person' if number == 1 else 'people'}"
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
 
 
 def _were(number: int) -> str:
@@ -258,7 +251,7 @@ def _score(record: StudyRecord) -> str:
     manifest = record.manifest
     told = wording.metrics(manifest)
     sentences = [
-        f"{'Single answers' if told else 'Answers'} are scored by S1, the harmonic mean of"
+        f"{'Single answers' if told else 'Answers'} were scored with S1, the harmonic mean of"
         " precision and recall between the set of answered texts and the set of gold texts under"
         " exact match; S1 is 1 if both sets are empty and 0 if exactly one of them is."
     ]
@@ -271,15 +264,15 @@ def _score(record: StudyRecord) -> str:
     if alternatives:
         sentences.append(
             f"The gold texts of {_listed(alternatives)} are alternatives (gold rule any_of); the"
-            " score is the best S1 against any one of them."
+            " score is the highest S1 against any of them."
         )
     if told:
         sentences.append(told)
     score = "score" if told else "mean S1"
     sentences.append(
         f"We report the mean ± standard deviation (ddof = 1) over annotators of their {score} on"
-        " the test examples, x 100; answers are not aggregated. The recipe below the table of human"
-        " performance lists every choice that affects its numbers."
+        " the test examples, x 100; answers were not aggregated. The recipe below the table of"
+        " human performance lists every choice that affects its numbers."
     )
     return " ".join(sentences)
 
@@ -289,12 +282,12 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
     sentences = []
     if tables.get(results.OF_MEANS):
         sentences.append(
-            "Intervals of means take annotators and test examples as samples: they generalise to"
-            f" {two_way.BOTH}. Such an interval is the wider of the t interval over annotators and"
-            " the t interval of the two-way mean squares of annotators and contexts"
-            " (Satterthwaite's degrees of freedom, at least the smaller of those of annotators and"
-            " of contexts). As sensitivity we report percentile bootstraps"
-            f" of the means ({RESAMPLES:,} resamples)."
+            "Confidence intervals of means treat annotators and test examples as samples: they"
+            f" generalise to {two_way.BOTH}. Each interval is the wider of the t interval over"
+            " annotators and the t interval from the two-way mean squares of annotators and"
+            " contexts (Satterthwaite's degrees of freedom, at least the smaller of those of"
+            " annotators and of contexts). As a sensitivity analysis, we report percentile"
+            f" bootstraps of the means ({RESAMPLES:,} resamples)."
         )
     if tables.get(results.AGREEMENT):
         sentences.append(
@@ -303,14 +296,14 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
         )
     if number := tables.get(results.OF_SHOTS):
         sentences.append(
-            f"We tested {count(number, 'difference')} between numbers of shots by the p of such an"
-            f" interval of the difference{_corrected(number)}."
+            f"We tested {count(number, 'difference')} between numbers of shots with the two-sided"
+            f" test that corresponds to the interval of the difference{_corrected(number)}."
         )
     if number := tables.get(results.OF_MODELS):
         sentences.append(
-            f"We tested {count(number, 'difference')} of people and a model on the same test"
-            f" examples by the p of such an interval, which generalises to {two_way.RUNS}"
-            f"{_corrected(number)}."
+            f"We tested {count(number, 'difference')} between people and a model on the same test"
+            f" examples with the corresponding test{_corrected(number)}; it generalises to"
+            f" {two_way.RUNS}."
         )
     margin = record.manifest["equivalence_margin"]
     named = {
@@ -319,21 +312,21 @@ def _tests(record: StudyRecord, tables: Mapping[str, int]) -> str:
     sides = [words for caption, words in named.items() if tables.get(caption)]
     if margin is not None and sides:
         sentences.append(
-            f"We call {' or '.join(sides)} equivalent if the 90 % interval of their difference lies"
-            f" inside the margin of the design, ± {margin:g} points (two one-sided tests, each at"
-            " .05, not corrected)."
+            f"We consider {' or '.join(sides)} equivalent if the 90 % interval of their difference"
+            f" lies within the margin frozen in the design, ± {margin:g} points (two one-sided"
+            " tests, each at .05, without correction for multiple testing)."
         )
     if tables.get(planned_analysis.OF_ARMS):
         sentences.append(
             f"The intervals of the gains of arms ({planned_analysis.interval(record.manifest)})"
-            " take annotators as a sample and tasks and test examples as fixed: they generalise to"
-            f" {QUESTION}. There is no p value for a gain."
+            " treat annotators as a sample, and tasks and test examples as fixed: they generalise"
+            f" to {QUESTION}. No p value is computed for a gain."
         )
     return " ".join(sentences)
 
 
 def _corrected(number: int) -> str:
-    return f", with Holm's correction over these {number}" if number > 1 else ""
+    return f" (p Holm-adjusted over these {number} tests)" if number > 1 else ""
 
 
 def _pay(record: StudyRecord) -> str:

@@ -53,15 +53,15 @@ SCORES = [
     "S1 of an answer: the harmonic mean of precision and recall between the set of answered"
     " texts and the set of gold texts under exact match; 1 if both sets are empty, 0 if exactly one"
     " of them is.",
-    "Score of an annotator: that of the test set under the metric of its task, x 100; for S1 the"
-    " mean over the test examples. Each cell of the results table is the mean ± standard deviation"
-    " (ddof = 1; exports also give ddof = 0) over the annotators who completed the scenario and"
-    " were not excluded.",
-    f"95 % confidence intervals of these means generalise to {BOTH}: the wider of the t interval"
-    " over annotators and the t interval of the two-way mean squares of annotators and contexts"
-    " (SE² = (MS_A + MS_C - MS_AC) / ab, at least the larger of MS_A and MS_C over ab, with"
-    " Satterthwaite's degrees of freedom, at least the smaller of those of annotators and of"
-    " contexts). There is none for one annotator or if all annotators tie.",
+    "Score of an annotator: the score of the test set under the metric of its task, x 100; for S1,"
+    " the mean over the test examples. Each cell of the results table is the mean ± standard"
+    " deviation (ddof = 1; exports also give ddof = 0) over the annotators who completed the"
+    " scenario and were not excluded.",
+    f"The 95 % confidence intervals of these means generalise to {BOTH}. Each is the wider of the"
+    " t interval over annotators and the t interval from the two-way mean squares of annotators and"
+    " contexts (SE² = (MS_A + MS_C - MS_AC) / ab, at least the larger of MS_A and MS_C over ab,"
+    " with Satterthwaite's degrees of freedom, at least the smaller of those of annotators and of"
+    " contexts). No interval is computed for a single annotator or if all annotators tie.",
 ]
 
 
@@ -69,13 +69,13 @@ def _further(manifest: Manifest) -> list[str]:
     """Further intervals of the means, and agreement for cells with two annotators."""
     largest = max(group_sizes(manifest["scenarios"]).values())
     over_people = (
-        f" and, from {FEWEST_FOR_BOOTSTRAP} annotators on, over annotators and over both"
+        f" and, with at least {FEWEST_FOR_BOOTSTRAP} annotators, over annotators and over both"
         if largest >= FEWEST_FOR_BOOTSTRAP
         else ""
     )
     sentences = [
-        "Sensitivity: t intervals over annotators (the same examples), percentile bootstraps over"
-        f" contexts (the same annotators){over_people} ({RESAMPLES:,} resamples, seeded with the"
+        "Sensitivity analysis: t intervals over annotators (examples fixed); percentile bootstraps"
+        f" over contexts (annotators fixed){over_people} ({RESAMPLES:,} resamples, seeded with the"
         " study's seed)."
     ]
     if largest > 1:
@@ -102,18 +102,18 @@ def _models(manifest: Manifest) -> str:
     """How models are scored and compared with people, if there are any."""
     is_s1 = {task["card"].get("metric", "S1") == "S1" for task in manifest["tasks"]}
     parts = {
-        True: "each annotator's S1 minus the model's S1 of each example",
+        True: "each annotator's S1 minus the model's S1 on each example",
         False: "the parts of both scores under the metric of the task's card",
     }
     compared = " or ".join(words for key, words in parts.items() if key in is_s1)
     return (
         "Models: if predictions are uploaded or models take part in the annotator's seat, they are"
-        " scored by the same functions on the same examples. The difference of people and a model"
-        f" is the same two-way estimate, on {compared}; interval and p generalise to {RUNS}. Its"
-        " two-sided p is Holm-corrected over one family: all differences of people and a model, at"
-        " each task and number of shots, of the models in a seat and of prediction files"
-        " uploaded by the study's team. The family is frozen when the study is closed. A sign-flip"
-        " test over contexts is reported as sensitivity."
+        " scored by the same functions on the same examples. The difference between people and a"
+        f" model uses the same two-way estimator, applied to {compared}; interval and p generalise"
+        f" to {RUNS}. The two-sided p values are Holm-adjusted over one family: all differences"
+        " between people and a model, at each task and number of shots, for the models in a seat"
+        " and for prediction files uploaded by the study's team. The family is frozen when the"
+        " study is closed. A sign-flip test over contexts is reported as a sensitivity analysis."
     )
 
 
@@ -127,12 +127,12 @@ def _equivalence(manifest: Manifest) -> list[str]:
         if pairs(manifest["scenarios"])
         else ("people and a model")
     )
-    arms = " The gains of the arms have no margin." if manifest["cross_task"] else ""
+    arms = " No margin applies to the gains of the arms." if manifest["cross_task"] else ""
     return [
-        f"Equivalence: {compared} are called equivalent if the 90 % interval of their difference"
-        f" lies inside ± {margin:g} points of score x 100 (two one-sided tests, each at .05, not"
-        " corrected for the number of differences). The smallest margin that the design could have"
-        f" shown, half that interval, is reported with each difference.{arms}"
+        f"Equivalence: {compared} are considered equivalent if the 90 % interval of their"
+        f" difference lies within ± {margin:g} points of score x 100 (two one-sided tests, each at"
+        " .05, without correction for the number of differences). The smallest margin that could"
+        f" have been shown, half that interval, is reported with each difference.{arms}"
     ]
 
 
@@ -152,12 +152,12 @@ def _contrasts(scenarios: list[dict[str, Any]], rule: dict[str, Any]) -> list[Bl
         Paragraph(
             f"Differences between shots: one family of {number} (every pair of shots of every"
             " task). The groups are different people on the same test examples: annotators are"
-            " nested in groups, contexts crossed with them. The primary test is that of the"
-            " interval: two-sided, the larger of the p of Welch's t over annotators and of the"
-            f" two-way t. It generalises to {BOTH}; Holm's correction is over the whole family. We"
-            " report each difference with its 95 % interval and Hedges' g, and as sensitivity"
-            " Welch's test and the exact permutation test over annotators, with the smallest p that"
-            " it can attain."
+            " nested in groups, and contexts are crossed with groups. The primary test corresponds"
+            " to the interval: its two-sided p is the larger of the p of Welch's t over annotators"
+            f" and the p of the two-way t. It generalises to {BOTH}; p is Holm-adjusted over the"
+            " whole family. We report each difference with its 95 % interval and Hedges' g. As a"
+            " sensitivity analysis, we report Welch's test and the exact permutation test over"
+            " annotators, with the smallest p that the latter can attain."
         ),
         _power([pair[3:] for pair in planned]),
     ]
@@ -190,8 +190,8 @@ def _power(groups: list[tuple[int, int]]) -> Grid:
         rows,
         [
             f"Detectable: the minimum detectable difference at {POWER:.0%} power by {OF_PEOPLE}, in"
-            f" SDs between annotators.{corrected} {AT_LEAST} Multiplied by the SD in points, it is"
-            " a difference in points of score x 100."
+            f" SDs between annotators.{corrected} {AT_LEAST} Multiplied by the SD in points, the"
+            " value is a difference in points of score x 100."
         ],
     )  # fmt: skip
 
@@ -214,15 +214,16 @@ def arms(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     each = frozen["upstream_examples"]
     partition = f" of the partition {frozen['partition']}" if frozen["partition"] else ""
     return (
-        f"The study {v.is_} a cross-task study between subjects: an unseen task, a training split"
-        " and an arm make a scenario. Before the training on the unseen task, the upstream arm"
-        f" {v.completes} {count(each, 'example')} of each of"
-        f" {', '.join(names['upstream'])}{partition} with feedback, tasks in a random order; the"
-        f" sham arm {v.completes} {count(each * len(names['upstream']), 'example')} of"
+        f"The study {v.is_} a between-subjects cross-task study: a scenario combines an unseen"
+        " task, a training split and an arm. Before the training on the unseen task, the upstream"
+        f" arm {v.completes} {count(each, 'example')} of each of"
+        f" {', '.join(names['upstream'])}{partition} with feedback, in random task order; the sham"
+        f" arm {v.completes} {count(each * len(names['upstream']), 'example')} of"
         f" {', '.join(names['sham'])} with feedback; the direct arm {v.completes} none. The"
-        f" examples {v.are} drawn by the seed from frozen pools that share no text (by hash) with"
-        f" an unseen task or with each other. People who {v.have} met an upstream or sham task"
-        f" before {v.are} eligible for no arm, and no person {v.is_} in two arms."
+        f" examples {v.are} drawn with the study's seed from frozen pools that share no text (by"
+        f" hash) with an unseen task or with each other. Participants who {v.have} met an upstream"
+        f" or sham task before {v.are} not eligible for any arm, and no participant {v.is_} in two"
+        " arms."
     )
 
 
@@ -233,21 +234,21 @@ def planned(manifest: Manifest) -> list[Block]:
     return [
         Bullets(
             [
-                "Primary: the average relative gain (ARG) of the upstream arm against the sham arm:"
-                " each person's score is that of the test set under the metric of the task's card;"
-                " the mean over the people of an arm first, then (upstream - sham) / sham of each"
-                " unseen task, then the mean over tasks. Secondary: upstream against direct"
+                "Primary outcome: the average relative gain (ARG) of the upstream arm over the sham"
+                " arm. Scores of test sets under the metric of the task's card are averaged over"
+                " the participants of an arm; the gain of each unseen task is (upstream - sham) /"
+                " sham; the ARG is the mean over tasks. Secondary outcomes: upstream against direct"
                 " (transfer and practice) and sham against direct (practice).",
-                f"Its 95 % interval: {interval(manifest)}; it generalises to {cross_task.QUESTION}."
-                f"{_bootstrap(manifest)} No p value is computed for a gain.",
-                "A base at or below zero, below 0.01, or less than four standard errors from zero"
-                " is reported as not computable, with its task and the reason, as is an undefined"
-                " mean. There is then no ARG, as the mean"
-                " over the other tasks would select those with a high base. The absolute difference"
-                " is reported for all tasks.",
+                f"95 % interval of the ARG: {interval(manifest)}; it generalises to"
+                f" {cross_task.QUESTION}.{_bootstrap(manifest)} No p value is computed for a gain.",
+                "A gain is reported as not computable, with its task and the reason, if the base is"
+                " at or below zero, below 0.01, or less than four standard errors from zero, or if"
+                " a mean is undefined. In that case no ARG is computed, as the mean over the other"
+                " tasks would select those with a high base. The absolute difference is reported"
+                " for all tasks.",
                 "Manipulation check: S1 over upstream tasks in their order, the learning curve"
-                " within an upstream task, active time. Tables by task and shots, their intervals"
-                " and the comparisons with models include the direct arm alone.",
+                " within an upstream task, and active time. Tables by task and shots, their"
+                " intervals, and comparisons with models include only the direct arm.",
             ]
         )
     ]
@@ -274,8 +275,8 @@ def _bootstrap(manifest: Manifest) -> str:
     if sum(number >= FEWEST_FOR_BOOTSTRAP for number in least.values()) < 2:
         return ""
     return (
-        f" From {FEWEST_FOR_BOOTSTRAP} people in both arms of each task on, a bootstrap over people"
-        " is reported, too."
+        f" With at least {FEWEST_FOR_BOOTSTRAP} participants in both arms of each task, a bootstrap"
+        " over participants is also reported."
     )
 
 
@@ -283,7 +284,7 @@ def results(study: Study) -> list[Block]:
     """The gains of people with the published models of the paper, and the manipulation check."""
     rows = cross_task.gains(study, Kind.PERSON)
     if not rows:
-        return [Paragraph("Two arms of one unseen task need a person who has completed it.")]
+        return [Paragraph("No unseen task has been completed by participants of two arms yet.")]
     published = [row for row in cross_task.published() if row.partition == study.partition]
     tables: list[tuple[str, Sequence[Column], Sequence[Any]]] = [
         (OF_ARMS, cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),

@@ -109,7 +109,7 @@ def _what(manifest: Manifest, opening: Opening) -> list:
                 Fact("Frozen and opened", moment(opening.at)),
                 Fact("SHA-256 of the design", opening.hash, is_code=True),
                 Fact(
-                    "Seats taken before that",
+                    "Seats taken before opening",
                     f"{seats}"
                     if seats
                     else "None. A draft assigns no seats, so no answer could have been seen.",
@@ -117,9 +117,9 @@ def _what(manifest: Manifest, opening: Opening) -> list:
             ]
         ),
         Paragraph(
-            "The hash is that of manifest.json in every export of the study. Later changes to the"
-            " study (pauses, added seats, entries in its access lists, exclusions) are logged"
-            " outside the design and listed in the report."
+            "Every export of the study contains the design as manifest.json, to which this hash"
+            " applies. Later changes to the study (pauses, added seats, entries in its access"
+            " lists, exclusions) are logged outside the design and listed in the report."
         ),
     ]
 
@@ -153,18 +153,16 @@ def _tasks(manifest: Manifest) -> list:
     ]
     return [
         Grid(
-            "The tasks",
+            "Tasks",
             columns,
             rows,
             [
-                "Gold rule: set compares an answer with all gold texts together, any_of with the"
-                " best matching one. Splits renumbered: training splits were renumbered so that"
-                " larger ones contain smaller ones."
+                "Gold rule: set compares an answer with all gold texts jointly; any_of compares it"
+                " with the best-matching gold text. Splits renumbered: whether training splits were"
+                " renumbered so that larger splits contain smaller ones."
             ],
         ),
-        Facts(
-            [Fact(f"Content of {t['name']}", t["content_hash"], True) for t in manifest["tasks"]]
-        ),
+        Facts([Fact(f"Hash of {t['name']}", t["content_hash"], True) for t in manifest["tasks"]]),
         Bullets([f"{task['name']}: {task['card']['description']}" for task in manifest["tasks"]]),
         *data_warnings(manifest),
     ]
@@ -212,17 +210,15 @@ def _scenarios(manifest: Manifest) -> list:
             f" with {total} in total."
             f" {_assignment(manifest)}"
             " A seat that becomes free (declined, returned, expired, screened out, rejected before"
-            " completion, withdrawn, excluded) is reassigned. No person participates in the same"
-            " task twice,"
-            " regardless of version, shots or study; each person may do"
-            f" {_tasks_each(manifest)} of this study. For people"
-            " who arrive by the study's open"
-            " link, this is enforced per browser only."
+            " completion, withdrawn, excluded) is reassigned. Participants take part in each task"
+            " only once, regardless of version, shots or study; each participant may do"
+            f" {_tasks_each(manifest)} of this study. For participants who arrive through the"
+            " study's open link, this is enforced per browser only."
         ),
         *map(Paragraph, filter(None, recruited)),
         *([Paragraph(told)] if told else []),
         Grid(
-            "The scenarios",
+            "Scenarios",
             [
                 "Task",
                 "Shots",
@@ -258,8 +254,8 @@ def _procedure(manifest: Manifest) -> list:
         " are shown.",
         f"Seed of all random choices: {manifest['seed']}.",
         f"Annotators may interrupt their work for up to"
-        f" {count(manifest['idle_limit_hours'], 'hour')} (on Prolific within the maximum time of"
-        " the study there)."
+        f" {count(manifest['idle_limit_hours'], 'hour')} (on Prolific, within the maximum time of"
+        " a submission)."
         f" The announced duration is {announced(manifest)}.",
     ]
     if 0 in shots:
@@ -269,13 +265,13 @@ def _procedure(manifest: Manifest) -> list:
             f" instructions{helped}."
         )
     if (language := interface_language(manifest)) != "English":
-        items.append(f"The interface of the annotators' pages is in {language}.")
+        items.append(f"The annotation interface is in {language}.")
     items += [planned for option, (planned, _done) in OPTIONS.items() if manifest[option]]
     by_character = [
         task["name"] for task in manifest["tasks"] if task["card"].get("granularity") == "char"
     ]
-    where = f"; by characters in {', '.join(by_character)}" if by_character else ""
-    items.append(f"Texts are tokenised by the tokeniser {manifest['tokeniser']}{where}.")
+    where = f"; in {', '.join(by_character)} by character" if by_character else ""
+    items.append(f"Texts are tokenised with the tokeniser {manifest['tokeniser']}{where}.")
     return [Bullets(items)]
 
 
@@ -294,21 +290,21 @@ def _rules(manifest: Manifest) -> list:
     checks = manifest["attention_checks"]
     items.append(
         "The test examples of each annotator are interspersed with"
-        f" {count(checks, 'attention check')}, excluded from S1; failing one does not lead to"
-        " automatic exclusion."
+        f" {count(checks, 'attention check')}, which are excluded from S1; failing one does not"
+        " lead to automatic exclusion."
         if checks
         else "There are no attention checks."
     )
     items += [
-        "Possible careless work (implausibly fast answers, one repeated answer, long absences,"
-        " pasting, leaving the page) raises quality flags, which are exported; no flag leads to"
+        "Signs of careless work (implausibly fast answers, one repeated answer, long absences,"
+        " pasting, leaving the page) raise quality flags, which are exported; no flag leads to"
         " automatic exclusion.",
-        "Annotators who leave before the last test example are in no score; the report shows how"
-        " many reached each step of each scenario, and how many left in which way.",
-        "Annotators who completed the study are excluded from the analysis only by a decision of a"
-        " researcher, each with a stated reason, which is published; a rejection on a platform"
-        " excludes no one. The results table is then shown without and with those excluded.",
-        "A sensitivity table shows the results under other rules of inclusion:"
+        "Annotators who leave before the last test example are excluded from every score; the"
+        " report states how many reached each step of each scenario, and how the others left.",
+        "Annotators who completed the study are excluded from the analysis only by a researcher's"
+        " decision with a stated reason, which is published; a rejection on a platform does not"
+        " exclude them. The results table is then shown without and with the excluded annotators.",
+        "A sensitivity analysis shows the results under other inclusion criteria:"
         f" {_sensitivity(manifest)}.",
     ]
     if is_paid(manifest):
@@ -316,7 +312,7 @@ def _rules(manifest: Manifest) -> list:
     items += filter(None, [stopping(manifest)])
     blocks: list = [Bullets(items[:1] + pausing(manifest) + items[1:])]
     if questions:
-        title = "The comprehension questions (* marks the correct option)"
+        title = "Comprehension questions (* marks the correct option)"
         blocks.append(Quote(title, _questions(questions)))
     return blocks
 
@@ -327,9 +323,9 @@ def _sensitivity(manifest: Manifest) -> str:
     checks = "attention checks" if manifest["attention_checks"] else ""
     training, seconds = (", ".join(map(str, least)) for least in (TRAINING, SECONDS))
     trained = f"mean training S1 (x 100) of at least {training}" if any(shots_of(manifest)) else ""
-    slow = f"median active time on an example of at least {seconds} s"
-    rules = ["with those excluded", trained, slow, checks, told]
-    return ", ".join(filter(None, [*rules, "quality flags"]))
+    slow = f"median active time per example of at least {seconds} s"
+    rules = ["with excluded annotators", trained, slow, checks, told]
+    return "; ".join(filter(None, [*rules, "quality flags"]))
 
 
 def _questions(questions: list[gates.Question]) -> str:
@@ -350,18 +346,18 @@ def _questions(questions: list[gates.Question]) -> str:
 def _consent(manifest: Manifest, opening: Opening) -> list:
     return [
         Paragraph(
-            "Consent is requested after a seat is assigned. Of people who decline, the scenario and"
-            " the time of the assignment are stored without a pseudonym and, for a day, a keyed"
-            " hash that recognises their return. Annotators can withdraw at any time; their answers"
-            " are then erased."
+            "Consent is requested after a seat is assigned. For participants who decline, the"
+            " scenario and the time of the assignment are stored without a pseudonym and, for one"
+            " day, a keyed hash that recognises their return. Annotators can withdraw at any time;"
+            " their answers are then erased."
         ),
         Quote(f"Consent text, version {opening.consent_version}", manifest["consent_text"]),
-        *_besides(manifest, "ethics_contact", "Ethics board, as annotators are told"),
-        *_besides(manifest, "own_questions", "Questions of the study's own, asked of people once"),
+        *_quoted(manifest, "ethics_contact", "Ethics board, as shown to annotators"),
+        *_quoted(manifest, "own_questions", "Study-specific questions, asked once per participant"),
     ]
 
 
-def _besides(manifest: Manifest, key: str, title: str) -> list[Quote]:
+def _quoted(manifest: Manifest, key: str, title: str) -> list[Quote]:
     """The design's text for that key, as a quotation."""
     text = manifest[key]
     return [Quote(title, text)] if text else []

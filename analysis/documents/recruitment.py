@@ -12,14 +12,14 @@ from analysis.scores.columns import ASSUMES, FEW
 from annotation.models import Kind
 from tasks.columns import on_page
 
-ELSEWHERE = "Each arrival from elsewhere"
+ELSEWHERE = "Participants from elsewhere"
 
 
-def assignment(verbs: Verbs = PLANNED, of: str = "Each arrival") -> str:
+def assignment(verbs: Verbs = PLANNED, of: str = "Participants") -> str:
     """How arrivals are assigned to a scenario, in a sentence."""
     return (
-        f"{of} {verbs.is_} assigned to the least filled scenario that they {verbs.are} eligible"
-        " for, with ties broken by the seed."
+        f"{of} {verbs.are} assigned on arrival to the least filled scenario for which they"
+        f" {verbs.are} eligible, with ties broken by the seed."
     )
 
 
@@ -27,7 +27,7 @@ def choice(verbs: Verbs = PLANNED) -> str:
     """A sentence saying that participants choose their scenario."""
     return (
         f"Participants {verbs.choose} their scenario on Prolific, where each scenario {verbs.is_} a"
-        " study of its own, so contrasts between scenarios compare self-selected groups."
+        " separate study; contrasts between scenarios therefore compare self-selected groups."
     )
 
 
@@ -79,8 +79,8 @@ def programs(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     if not manifest["programs_as_people"]:
         return ""
     return (
-        f"Programs {verbs.may} take people's seats by the API; the tables include their answers as"
-        " those of people and state how many there are."
+        f"Programs {verbs.may} take people's seats through the API; the tables include their"
+        " answers as those of people and state their number."
     )
 
 
@@ -151,7 +151,7 @@ def _criteria(table: sensitivity.TaskTable, unused: set[str], silence: str) -> G
     rows = [[words, *(text for text, _moved in cells)] for words, cells in [reported, *changed]]
     same = [line[0] for line in further if line not in changed and line[0] not in unused]
     few = f"; {ASSUMES}" if any(FEW in cell for row in rows for cell in row) else ""
-    others = f" No cell changes by: {'; '.join(same)}." if same else ""
+    others = f" No cell changes under: {'; '.join(same)}." if same else ""
     note = f"Mean ± SD over annotators (n), 95 % interval{few}.{others}{silence}"
     headings = ["Criterion", *(f"{shots} shots" for shots in table.shots)]
     return Grid(f"{SENSITIVITY}: {table.task}", headings, rows, [note])

@@ -87,7 +87,7 @@ def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
         *_section(planned_analysis.OF_ARMS, arms),
         *_section("Agreement and aggregated answers", parts["agreement"], marked),
         Section(
-            "Ceilings and doubtful golds",
+            "Human ceiling and doubtful gold answers",
             [*wording.data_warnings(record.manifest), *parts["ceilings"], *marked],
         ),
         Section("Figures", [*parts["figures"], *marked]),
@@ -95,12 +95,12 @@ def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
     ]
     if Kind.SIMULATED in kinds_of(record.frame):
         simulated = _performance(record, [Kind.SIMULATED])
-        sections.append(Section("Non-human annotators", simulated))
+        sections.append(Section("Simulated annotators", simulated))
     sections += [
         Section("Participant flow", _funnel(record)),
         *_sample(record),
         Section("Pay and time", _pay(record)),
-        Section("Consent, withdrawals, exclusions", _consent(record)),
+        Section("Consent, withdrawals and exclusions", _consent(record)),
         Section("Changes since the design was frozen", _changes(record)),
         *_checklists(record, answers),
         Section("Reproducibility", _provenance(record)),
@@ -175,7 +175,7 @@ WAYS_OUT = {
     "expired": "exceeded the idle limit",
     "withdrawn": "withdrew",
     "rejected": "rejected on the platform",
-    "at_work": "still at work",
+    "at_work": "still in progress",
 }
 
 
@@ -205,7 +205,7 @@ def _funnel(record: StudyRecord) -> list[Block]:
                 *([LANDING] if record.refused_arrivals else []),
             ],
         ),
-        Bullets([line for line in left if not line.endswith(": 0")] or ["Nobody dropped out."]),
+        Bullets([line for line in left if not line.endswith(": 0")] or ["No dropouts."]),
     ]
 
 
@@ -219,9 +219,9 @@ def _counted(record: StudyRecord) -> list[str]:
     if record.manifest["tasks_per_worker"] == 1:
         return []
     return [
-        "Numbers are of participations: a person who took part in two tasks is counted twice."
-        f" Different people: {record.workers_arrived:,} arrived, {record.workers_analysed:,} are"
-        " in the analysis."
+        "Numbers are participations: a participant in two tasks is counted twice. Distinct"
+        f" participants: {record.workers_arrived:,} arrived, {record.workers_analysed:,} are"
+        " included in the analysis."
     ]
 
 
@@ -246,11 +246,11 @@ def _pay(record: StudyRecord) -> list[Block]:
     early = sum(each.participation.status != Status.COMPLETED for each in record.settled)
     ended = f", of which {early:,} ended before completion" if early else ""
     if unpaid := len(record.settled) - len(record.wages):
-        ended += f"; {unpaid:,} unpaid by a decision (in the times below, in no amount)"
+        ended += f"; {unpaid:,} unpaid by decision (included in times, not in amounts)"
     if record.withdrawn_with_pay:
-        ended += f"; {record.withdrawn_with_pay:,} more withdrew (in the amounts alone)"
+        ended += f"; {record.withdrawn_with_pay:,} more withdrew (included in amounts only)"
     rule = record.manifest["qualification"]["rule"]
-    waited = ", waiting included" if rule == Qualification.RESEARCHER else ""
+    waited = ", including waiting" if rule == Qualification.RESEARCHER else ""
     settled = Fact("Settled participations", f"{len(record.settled):,}{ended}")
     times = [
         Fact(f"Total active time{waited}", in_words(timedelta(seconds=active))),
@@ -260,7 +260,7 @@ def _pay(record: StudyRecord) -> list[Block]:
         ),
         Fact("Median elapsed minutes", _minutes(record.median("elapsed_seconds", record.settled))),
         Fact(
-            "Mean seconds on a test example, without idle time, of those in the analysis",
+            "Mean seconds per test example, excluding idle time, of annotators in the analysis",
             columns.points(record.seconds_per_answer),
         ),
     ]
@@ -272,7 +272,7 @@ def _pay(record: StudyRecord) -> list[Block]:
     ]
     sums = [
         Fact("Total earned", f"{in_currency(record.earned)} {currency}"),
-        Fact("Paid so far", f"{in_currency(record.paid)} {currency}"),
+        Fact("Recorded as paid", f"{in_currency(record.paid)} {currency}"),
     ]
     return [
         *blocks,
@@ -309,13 +309,13 @@ def _consent(record: StudyRecord) -> list[Block]:
         f"{wording.count(record.withdrawn, 'annotator')} withdrew; their answers were erased and"
         " are not part of any score."
         if record.withdrawn
-        else "No annotator has withdrawn."
+        else "No annotator withdrew."
     )
     told = [withdrew, f"Completed, but excluded from the analysis: {record.excluded}."]
     rejected, analysed = record.rejected
     if rejected:
         told.append(
-            "A rejection on the platform decides on pay alone; a researcher decides on the"
+            "A rejection on the platform affects only pay; a researcher decides on inclusion in the"
             f" analysis. Rejected after completion: {rejected:,}, of which included in the"
             f" analysis: {analysed:,}."
         )
@@ -336,7 +336,7 @@ def _changes(record: StudyRecord) -> list[Block]:
         if not exclusion.by_design
     ]
     if not items:
-        return [Paragraph("None: the study has not been changed since it was opened.")]
+        return [Paragraph("The study has not been changed since it was opened.")]
     lines = [f"{moment(at)}: {what}" for at, what in sorted(items)]
     return [Paragraph("All changes to the study since its design was frozen:"), Bullets(lines)]
 
@@ -347,7 +347,7 @@ def _sample(record: StudyRecord) -> list[Section]:
     if not rows:
         return []
     notes = list(filter(None, [SAMPLE.intro, about_export(record.study)]))
-    return [Section(SAMPLE.title, [Grid.of("The sample", SAMPLE.columns, rows, notes)])]
+    return [Section(SAMPLE.title, [Grid.of("Sample", SAMPLE.columns, rows, notes)])]
 
 
 def _checklists(record: StudyRecord, answers: Mapping[str, str]) -> list[Section]:
@@ -379,10 +379,10 @@ def _provenance(record: StudyRecord) -> list[Block]:
         Paragraph(
             "The release bundle contains the design (manifest.json), every answer with its times"
             " except those of people who withdrew, and verify.py, which recomputes"
-            f" {recomputed(record.manifest)} from the CSVs and manifest.json and names what it does"
-            " not check. The bundle's own report states the SHA-256 of its SHA256SUMS; published"
-            " elsewhere too, it shows"
-            " whether data and sums were changed together (verify.py --sums)."
+            f" {recomputed(record.manifest)} from the CSVs and manifest.json and lists what it does"
+            " not check. The report in the bundle states the SHA-256 of SHA256SUMS; if that value"
+            " is also published elsewhere, it shows whether data and sums were changed together"
+            " (verify.py --sums)."
         ),
     ]
 

@@ -62,7 +62,7 @@ def pictures(record: StudyRecord) -> list[Block]:
 # Captions of the tables, from which the methods section knows what was computed.
 OF_MEANS, OF_RESAMPLES, OF_SHOTS, OF_MODELS = (
     "Means with 95 % intervals", "Bootstrap intervals of the means", "Differences between shots",
-    "People minus models",
+    "Differences between people and models",
 )  # fmt: skip
 MEANS = ("Task", "Shots", "n", "Mean", "95 % CI", "Other people")
 BOOTSTRAPS = ("Task", "Shots", "n", "Other examples", *findings_columns.OVER_PEOPLE)
@@ -102,7 +102,7 @@ def people_minus_models(record: StudyRecord) -> list[Block]:
     if not rows:
         return []
     shown = _asked(record.study, headed(models_columns.DIFFERENCES, MODELS))
-    notes = [f"In points, paired by example. {differences.LEFT_OUT}", meanings(shown[3:])]
+    notes = [f"People minus model, paired by example. {differences.LEFT_OUT}", meanings(shown[3:])]
     if late := differences.late(rows):
         notes.append(late)
     return [_grid(OF_MODELS, shown, rows, notes)]
@@ -166,7 +166,7 @@ def among_people(record: StudyRecord) -> list[Block]:
             [meanings(on_page(ceilings.COLUMNS[3:]))],
         ),
         Grid.of(
-            "All annotators agree against the gold",
+            "Unanimous answers that differ from the gold",
             gold_audit.TALLY,
             gold_audit.tallies(frame),
             [f"{meanings(gold_audit.TALLY[1:])} No score was changed."],
@@ -202,8 +202,8 @@ NOTE = (
     " function as people."
 )
 SEATED_NOTE = (
-    "A model in the annotator's seat took part by the API, in the steps of people; its replicates"
-    " on a training split are averaged first."
+    "A model in the annotator's seat took part through the API in the same steps as people; its"
+    " replicates on a training split are averaged first."
 )
 EVERY_METRIC = on_page(metrics.COLUMNS)
 
@@ -246,7 +246,7 @@ def _seated(record: StudyRecord) -> Iterator[Scored]:
 # The job ------------------------------------------------------------------------------------------
 
 KIND = "report"
-VERSION = 4  # of the parts: raise it when one of them changes
+VERSION = 5  # of the parts: raise it when one of them changes
 
 PARTS: dict[str, Callable[[StudyRecord], list[Block]]] = {
     "uncertainty": uncertainty,
@@ -305,11 +305,11 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     """One of PARTS."""
     study = Study.objects.filter(pk=job.parameters["study"]).first()
     if study is None:
-        raise jobs.JobError("The study is not there any more.")
+        raise jobs.JobError("The study no longer exists.")
     blocks = list(PARTS.values())[number](StudyRecord(study))
     # The part reads the current study, so the inputs must not have changed during the computation.
     if parameters(study) != job.parameters:
-        raise jobs.JobError("Who counts, or a model, has changed meanwhile. Open the report again.")
+        raise jobs.JobError("The annotators or models have changed. Open the report again.")
     return [asdict(block) | {"kind": block.kind} for block in blocks]
 
 

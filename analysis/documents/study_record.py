@@ -187,7 +187,7 @@ class StudyRecord:
         if rewards:
             amounts = dict.fromkeys(map(ledger.in_currency, (rewards[0], rewards[-1])))
             sentences.append(
-                "The reward on Prolific for completing a study there was"
+                "The reward on Prolific for a completed submission was"
                 f" {' to '.join(amounts)} {manifest['currency']}."
             )
         if self.earned:
@@ -196,10 +196,10 @@ class StudyRecord:
             )
             part = "none" if not self.paid else "all" if self.paid == self.earned else paid
             sentences.append(
-                f"Annotators earned {earned} in total, of which {part} is recorded as paid so far."
+                f"Annotators earned {earned} in total, of which {part} is recorded as paid."
             )
         elif wording.is_paid(manifest):
-            sentences.append("Nothing has been earned yet.")
+            sentences.append("No earnings are recorded yet.")
         return sentences
 
     @property
@@ -399,8 +399,8 @@ class StudyRecord:
         """The sources of participants, as text; declines are stored without a source."""
         sources = [f"{n} via {name}" for name, n in self.platforms]
         if self.whole.declined:
-            sources.append(f"{self.whole.declined} who declined, source not stored")
-        return ", ".join(sources)
+            sources.append(f"{self.whole.declined} declined, source not stored")
+        return "; ".join(sources)
 
     @cached_property
     def model_names(self) -> list[str]:

@@ -21,7 +21,7 @@ POWER = 0.8
 # The test used to plan group sizes, and its relation to the primary test.
 OF_PEOPLE = "Welch's t test over annotators alone"
 AT_LEAST = (
-    "The primary test generalises to other examples, too, and needs at least that difference."
+    "The primary test also generalises to other examples and requires at least this difference."
 )
 
 
@@ -99,7 +99,7 @@ def shots_of(manifest: Manifest) -> set[int]:
 def per_label(manifest: Manifest) -> str:
     """The tasks for which k shots are k examples per correct answer, in a clause; or ""."""
     names = [task["name"] for task in manifest["tasks"] if task["card"].get("shots_per_label")]
-    return f" (of {', '.join(names)}: k of each right answer)" if names else ""
+    return f" (of {', '.join(names)}: k per correct answer)" if names else ""
 
 
 def parts_of_tests(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
@@ -113,7 +113,7 @@ def parts_of_tests(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     ]
     if not parts:
         return ""
-    return f"A part of the imported test file {verbs.is_} used: {'; '.join(parts)}."
+    return f"A subset of the imported test file {verbs.is_} used: {'; '.join(parts)}."
 
 
 def interface_language(manifest: Manifest) -> str:
@@ -177,12 +177,12 @@ def stopping(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
         return ""
     if manifest["hide_test_scores"]:
         return (
-            f"Optional stopping: test scores of people {verbs.are} hidden from the researchers"
-            f" until the study {verbs.is_} closed."
+            f"To prevent optional stopping, participants' test scores {verbs.are} hidden from the"
+            f" researchers until the study {verbs.is_} closed."
         )
     return (
-        f"Optional stopping: test scores of people {verbs.are} visible to the researchers while"
-        f" data {verbs.are} collected."
+        f"Optional stopping {verbs.is_} possible, as participants' test scores {verbs.are} visible"
+        " to the researchers during data collection."
     )
 
 
@@ -194,10 +194,10 @@ def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
         [*(["training"] if any(shots) else []), *(["screening"] if screening else [])]
     )
     if not step:
-        return f"There {v.is_} no training step, and nobody {v.is_} screened out by score."
+        return f"There {v.is_} no training step, and no annotator {v.is_} screened out by score."
     if rule["rule"] == Qualification.NONE:
         return (
-            f"After the training step, all annotators {v.proceed} to the annotation step; nobody"
+            f"After the training step, all annotators {v.proceed} to the annotation step; none"
             f" {v.is_} screened out by score."
         )
     if rule["rule"] == Qualification.RESEARCHER:
@@ -222,7 +222,7 @@ def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
         sentences.append(f"The seats of those screened out {v.are} reassigned.")
     if rule["others_needed"]:
         sentences.append(
-            f"Nobody {v.is_} screened out by this rule before {rule['others_needed']} other"
+            f"No annotator {v.is_} screened out by this rule before {rule['others_needed']} other"
             f" annotators of the scenario {v.have} finished the {step} step."
         )
     if screening:
@@ -276,7 +276,7 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     if float(pay["minimum_pay"]):
         sentences.append(
             f"Annotators who {v.have} seen an example {v.earn} at least {pay['minimum_pay']}"
-            f" {currency}, also if they {v.leave} early or {v.are} screened out."
+            f" {currency}, even if they {v.leave} early or {v.are} screened out."
         )
     if pay["max_paid_hours"] is not None and is_paid(manifest):
         sentences.append(f"Paid time {v.is_} capped at {float(pay['max_paid_hours']):g} h.")
@@ -285,23 +285,22 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     if pay["cap"] is not None and float(pay["cap"]):
         sentences.append(
             f"Earnings per participation {v.are} capped at {pay['cap']} {currency}, including"
-            f" top-ups for time{waiting} but not bonuses that a researcher gives."
+            f" top-ups for time{waiting} but excluding bonuses awarded by a researcher."
         )
     if pay["budget"] is not None:
         sentences.append(
             f"The budget for all annotators {v.is_} {pay['budget']} {currency}; seats {v.are}"
-            " assigned only with sufficient funds left for earnings to date, possible further"
-            " earnings of"
-            " annotators at work, and the cap of one more annotator."
+            " assigned only with a budget sufficient for the earnings to date, the possible further"
+            " earnings of annotators in progress, and the cap of one more annotator."
         )
     return sentences
 
 
 # Choice of the design -> the time that Prolific's reward pays, and any further pay.
 REWARDS = {
-    ProlificReward.SHORTEST: "the announced time of the shortest scenario, or the least that"
-    " Prolific allows if that is more; the rest of longer work {is_} paid as a bonus",
-    ProlificReward.LONGEST: "the announced time of the longest scenario",
+    ProlificReward.SHORTEST: "the announced time of the shortest scenario, or Prolific's minimum"
+    " reward if that is higher{least}; longer work {is_} topped up with a bonus",
+    ProlificReward.LONGEST: "the announced time of the longest scenario{least}",
 }
 
 
@@ -311,13 +310,13 @@ def reward_on_prolific(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     if not float(manifest["hourly_rate"]):
         return []
     same = "fixed in advance and the same in all scenarios"
-    time = REWARDS[ProlificReward(chosen)].format(is_=v.is_)
-    if manifest["participants_choose_scenario"]:
-        same, time = "fixed in advance for each scenario", "its announced time"
     least = ", at least the base reward" if float(manifest["pay"]["base_reward"]) else ""
+    time = REWARDS[ProlificReward(chosen)].format(is_=v.is_, least=least)
+    if manifest["participants_choose_scenario"]:
+        same, time = "fixed in advance for each scenario", f"its announced time{least}"
     return [
-        f"For participants from Prolific, the reward there {v.is_} {same}: the hourly rate for"
-        f" {time}{least}. It {v.is_} the least for completing the study there."
+        f"For participants from Prolific, the reward {v.is_} {same}: the hourly rate for {time}."
+        f" It {v.is_} the minimum for a completed submission."
     ]
 
 
@@ -357,10 +356,10 @@ def metrics(manifest: Manifest) -> str:
     further = manifest["metrics"]
     if set(by_metric) == {"S1"} and not further:
         return ""
-    named = "; ".join(f"{metric} on {', '.join(names)}" for metric, names in by_metric.items())
+    named = "; ".join(f"{metric} for {', '.join(names)}" for metric, names in by_metric.items())
     names = dict.fromkeys([*by_metric, *further])
     whole = [name for name in names if not METRICS[name].is_mean]
-    sentences = [f"The score of a test set is that of its task's metric: {named}."]
+    sentences = [f"The score of a test set is computed with the metric of its task: {named}."]
     if of_crossfit := [name for name in names if "CrossFit" in METRICS[name].source]:
         is_or_are = "is" if len(of_crossfit) == 1 else "are"
         sentences.append(
@@ -369,14 +368,14 @@ def metrics(manifest: Manifest) -> str:
         )
     if further:
         sentences.append(
-            "Further metrics, computed where they fit and without tests between groups:"
+            "Additional metrics, reported where applicable and without tests between groups:"
             f" {', '.join(further)}."
         )
     if whole:
         sentences.append(
-            f"No mean over examples: {', '.join(whole)}. Their intervals are by the two-way t on"
-            " delete-one-context pseudo-values of the jackknife; one undefined score leaves a mean"
-            " undefined."
+            f"Metrics that are not means over examples: {', '.join(whole)}. Their intervals are"
+            " two-way t intervals of jackknife pseudo-values (deleting one context at a time); a"
+            " mean is undefined if one of its scores is undefined."
         )
     return " ".join(sentences)
 
@@ -424,7 +423,7 @@ def data_warnings(manifest: Manifest) -> list[Block]:
     leaks = any("stand in the test too" in sentence for sentence in sentences)
     if leaks and manifest["accepts_leakage"]:
         sentences = [*sentences, "The leakage was known and accepted before the study opened."]
-    return [Paragraph("What the data reports of these tasks warn of:"), Bullets(sentences)]
+    return [Paragraph("Warnings from the data reports of these tasks:"), Bullets(sentences)]
 
 
 def sds(difference: float) -> str:

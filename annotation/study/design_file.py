@@ -56,8 +56,8 @@ OPTIONS = {
     "auto_advance": ("In the annotation step of label tasks, an answer is submitted as soon as a"
         " label is chosen.", "In the annotation step of label tasks, an answer was submitted as"
         " soon as a label was chosen."),
-    "refuse_pastes": ("The page refuses text that is pasted into a typed answer.",
-        "The page refused text that was pasted into a typed answer."),
+    "refuse_pastes": ("Text cannot be pasted into typed answers.",
+        "Text could not be pasted into typed answers."),
     "computer_only": ("Participation requires a desktop or laptop computer.",
         "Participation required a desktop or laptop computer."),
     "exit_questionnaire": ("An exit questionnaire asks annotators whether they had seen the texts"

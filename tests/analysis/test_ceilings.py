@@ -120,7 +120,7 @@ def test_page_csv_and_api_name_the_best_and_worst_annotator(ada, researcher):
     assert "Human ceiling" in page
     assert "– (fewer than five annotators)" in page
     assert "no bound on what a model can reach" in page
-    grid = reports.block(study, "Ceilings and doubtful golds", Grid, "Human ceiling")
+    grid = reports.block(study, "Human ceiling and doubtful gold answers", Grid, "Human ceiling")
     assert grid.rows[0] == [
         "toy-places", "0", "2", "– (fewer than five annotators)", "0 of 12", "100.0", "33.3",
     ]  # fmt: skip
@@ -159,8 +159,8 @@ def test_the_audit_is_a_page_and_a_file(ada, researcher):
     assert (row["kind"], row["example"], row["n"]) == ("person", example.source_id, "2")
     assert (row["answer"], row["gold"]) == ('["Lima","Oslo"]', '["Oslo"]')
     assert float(row["s1"]) == pytest.approx(2 / 3)
-    caption = "All annotators agree against the gold"
-    grid = reports.block(study, "Ceilings and doubtful golds", Grid, caption)
+    caption = "Unanimous answers that differ from the gold"
+    grid = reports.block(study, "Human ceiling and doubtful gold answers", Grid, caption)
     assert grid.rows == [["toy-places", "1", "1", "1"]]
 
 

@@ -152,11 +152,11 @@ def test_data_that_are_not_public_need_a_reason(study):
 @pytest.mark.parametrize(
     ("field", "text", "problem"),
     [
-        ("5.2", "somewhere", "Line 1: begin it with one of “preregistration:”, “data:”"),
-        ("5.2", "data: a\ndata: b", "Line 2: “data:” is there twice."),
+        ("5.2", "somewhere", "Line 1: begin with one of “preregistration:”, “data:”"),
+        ("5.2", "data: a\ndata: b", "Line 2: “data:” appears twice."),
         ("paper", "year: 26", "“year: 26”: write four digits"),
         ("paper", "type: wit", "“type: wit”: write one or more of knowledge"),
-        ("criteria", "age, height", "“height” is none of expertise"),
+        ("criteria", "age, height", "“height” is not a choice. Choices: expertise"),
     ],
 )
 def test_an_answer_that_cannot_be_read_is_refused_at_its_field(
@@ -200,7 +200,7 @@ def test_selected_criteria_are_stored_and_can_be_cleared(ada, study):
     reply = ada.get(address)
     page = reply.content.decode()
     assert len(re.findall(r'name="item-criteria" value="\w+" checked', page)) == 2
-    assert "2.1.1 What describes that population: Language, Age" in page
+    assert "2.1.1 Characteristics of that population: Language, Age" in page
     versions = reply.context["answers_versions"]
     ada.post(address, {"item-criteria": [""], "versions": versions})
     assert not ReportAnswer.objects.exists()

@@ -49,8 +49,8 @@ SAYS = [
     ("0.8", "own-choice, 4 of 10 test examples drawn with seed 3.", {"multiple choice"}),
     ("0.9", "Models with uploaded predictions: uploaded-model.", {"multiple choice"}),
     ("0.9", "Models in the annotator's seat: openai/toy r1", {"seated models"}),
-    ("0.9", "N/A | No model has predictions", {"clues", "cross-task", "prolific"}),
-    ("0.10", "Of uploaded predictions one output per file", {"multiple choice"}),
+    ("0.9", "N/A | The study has no model", {"clues", "cross-task", "prolific"}),
+    ("0.10", "Uploaded predictions contain one output per file", {"multiple choice"}),
     ("0.10", "one answer per participation", {"seated models"}),
     ("1.1", "6 scenarios of all arms", {"cross-task"}),
     ("1.1", "12 seats planned in 4 scenarios", {"clues", "seated models"}),
@@ -66,11 +66,11 @@ SAYS = [
     ("1.3", "toy-places, 0 shots: 2; toy-places, 2 shots: 2", {"prolific"}),
     ("1.4", "up to 2 tasks", {"seated models"}),
     ("1.4", "12 |", {"seated models"}),
-    ("1.7", "as its runs report: 32 answers, 6.0 minutes, 1.0000 USD", {"seated models"}),
-    ("1.7", "Handful limited neither the tokens nor the cost", {"seated models"}),
-    ("1.7", "Annotators had no time limit for an item", set(FIVE)),
+    ("1.7", "as reported by its runs: 32 answers, 6.0 minutes, 1.0000 USD", {"seated models"}),
+    ("1.7", "Handful limited neither tokens nor cost", {"seated models"}),
+    ("1.7", "Annotators had no time limit per item", set(FIVE)),
     ("1.7", "Neither people nor models", set()),
-    ("1.7", "4,800 read, 240 written", {"seated models"}),
+    ("1.7", "4,800 input, 240 output", {"seated models"}),
     ("1.7", "Effort of models with uploaded predictions: not stated", {"multiple choice"}),
     ("1.8", "contrast", {"clues", "multiple choice", "seated models", "prolific"}),
     ("1.8", "average relative gain", {"cross-task"}),
@@ -80,12 +80,12 @@ SAYS = [
     ("1.8.1", "power by Welch's t test over annotators alone", set(FIVE) - {"cross-task"}),
     ("0.1", "not stated", set(FIVE)),
     ("1.9", "6 consented (12 participations), 0 declined", {"seated models"}),
-    ("1.9", "upon which their answers were erased", {"cross-task"}),
+    ("1.9", "and their answers were erased", {"cross-task"}),
     ("2.2", "Crowdsource", {"prolific"}),
     ("2.2", "least filled", set(FIVE)),
     ("2.3", "Yes", {"cross-task", "multiple choice", "prolific"}),
     ("2.3", "Partial", {"clues", "seated models"}),
-    ("2.3.1", "no person was in two arms", {"cross-task"}),
+    ("2.3.1", "no participant was in two arms", {"cross-task"}),
     ("2.3.1", "mean training S1", {"multiple choice"}),
     ("2.3.1", "1 question about the instructions", {"multiple choice"}),
     ("2.3.1", "desktop or laptop", {"prolific"}),
@@ -93,7 +93,7 @@ SAYS = [
     ("2.3.2", "withdrew 1", {"cross-task"}),
     ("2.3.2", "not recorded", set()),
     ("2.5", "per browser only", set(FIVE) - {"prolific"}),
-    ("2.5", "Exposure elsewhere was not asked about", set(FIVE) - {"clues"}),
+    ("2.5", "The study did not ask about exposure elsewhere", set(FIVE) - {"clues"}),
     ("2.6", "Yes", {"cross-task"}),
     ("2.6.1", "the upstream arm 6 examples of up-one, up-two", {"cross-task"}),
     ("2.6.1", "At zero shots", set(FIVE) - {"cross-task"}),
@@ -103,17 +103,17 @@ SAYS = [
     ("2.7.1", "N/A", {"seated models"}),
     ("2.7.3", "Partial", {"prolific"}),
     ("2.7.3", "amounts follow active time", {"clues", "cross-task"}),
-    ("2.7.3", "or the fixed amount if that is more", {"multiple choice", "prolific"}),
+    ("2.7.3", "or the fixed amount if that is higher", {"multiple choice", "prolific"}),
     ("2.6.2.1", "At least", {"multiple choice", "prolific"}),
-    ("2.7.3.1", "unpaid by a decision: 1 person", {"prolific"}),
+    ("2.7.3.1", "1 person not paid", {"prolific"}),
     ("3.1", "10 to 16 |", {"cross-task"}),
     ("3.1", "6 to 16 |", {"seated models"}),
-    ("3.1", "one after the other: 6 to 8;", {"seated models", "prolific"}),
+    ("3.1", "(training examples, test examples): 6 to 8;", {"seated models", "prolific"}),
     ("3.1", "upstream or sham examples", {"cross-task"}),
     ("3.1", "up to 2 tasks", {"seated models"}),
     ("3.1.1", "Upstream step", {"cross-task"}),
     ("3.2", "Partial", set(FIVE) - {"multiple choice"}),
-    ("3.2.1", "a researcher excluded with a stated reason: 1.", {"multiple choice"}),
+    ("3.2.1", "excluded by a researcher with a stated reason: 1.", {"multiple choice"}),
     ("3.2.2", "excluded by a researcher with a reason: 1.", {"multiple choice"}),
     ("3.2.2", "excluded by a rejection", set()),
     ("3.2.2", "Test answers outside the analysis: 4 ", {"multiple choice"}),
@@ -127,7 +127,7 @@ SAYS = [
     ("3.4", "Unknown", {"multiple choice"}),
     (
         "3.4",
-        "Runs at more than zero shots that answered the training examples: 2;",
+        "At more than zero shots, runs that answered the training examples: 2;",
         {"seated models"},
     ),
     ("3.5.1", "asked about AI", {"clues"} | set(FIVE)),
@@ -137,23 +137,23 @@ SAYS = [
     ("4.1.1", "People minus models in the annotator's seat", {"seated models"}),
     ("4.1.1", "the larger p of Welch's t", set(FIVE) - {"cross-task"}),
     ("4.1.1", "average relative gain", {"cross-task"}),
-    ("4.1.1", "Holm's correction", {"clues", "seated models"}),
+    ("4.1.1", "Holm-adjusted", {"clues", "seated models"}),
     ("4.2", "own-choice, 0 shots; own-choice, 5 shots", {"multiple choice"}),
-    ("4.2", "no bootstraps over annotators", set(FIVE) - {"multiple choice"}),
-    ("4.2", "no bootstrap of the ARG", {"cross-task"}),
+    ("4.2", "Bootstraps over annotators are not reported", set(FIVE) - {"multiple choice"}),
+    ("4.2", "bootstrap of the ARG over annotators is not reported", {"cross-task"}),
     ("4.3", "Yes", {"multiple choice", "seated models"}),
-    ("4.3", "ACC on own-choice", {"multiple choice"}),
+    ("4.3", "ACC for own-choice", {"multiple choice"}),
     ("4.4", "Yes", {"multiple choice", "seated models"}),
     ("4.5", "Yes", {"multiple choice", "seated models"}),
     ("4.6", "shown without and with", {"multiple choice"}),
     ("5.1.1", "No |", set(FIVE)),
     ("5.1.2", "Named Entity Recognition", set(FIVE) - {"cross-task"}),
-    ("5.1.2", "Of 5 tasks (", {"cross-task"}),
-    ("5.1.4", "answered by 0 of 12 who completed", {"clues"}),
+    ("5.1.2", "for 5 tasks (", {"cross-task"}),
+    ("5.1.4", "answered by 0 of 12 participants who completed", {"clues"}),
     ("5.1.5", "12 of 14", {"clues"}),
     ("5.1.5", "2 ended early.", {"clues"}),
-    ("5.1.5", "at work", set()),
-    ("4.2", "bootstrap intervals over contexts are in the report", set(FIVE)),
+    ("5.1.5", "in progress", set()),
+    ("4.2", "95 % intervals, and bootstrap intervals over contexts", set(FIVE)),
     ("4.6", "The section Sensitivity to inclusion criteria", set(FIVE)),
 ]
 
@@ -205,7 +205,9 @@ def test_people_are_counted_once_over_all_arms(studies):
         "prolific": "4",
     }  # fmt: skip
     assert "6 took" not in wei(studies["seated models"], "acl-d")["D"].evidence
-    assert "People who took a seat: 6." in wei(studies["seated models"], "acl-d")["D"].evidence
+    assert (
+        "Participants who took a seat: 6." in wei(studies["seated models"], "acl-d")["D"].evidence
+    )
 
 
 # Keys of the design that a study can have ---------------------------------------------------------
@@ -244,7 +246,7 @@ def test_programs_in_seats_and_chosen_scenarios_are_reported(studies):
     for number, words in (
         ("1.1", "allows programs in people's seats"),
         ("3.3", "allows programs in people's seats"),
-        ("3.5.1", "Programs in people's seats report neither"),
+        ("3.5.1", "Programs in people's seats do not report page exits"),
     ):
         assert words not in whole(plain[number]), number
         assert words in whole(other[number]), number
@@ -269,8 +271,8 @@ def test_orders_checks_pastes_and_screening_are_reported(researcher):
     assert "Seed" not in fixed["3.1.1"].evidence
     assert (fixed["3.2"].answer, free["3.2"].answer) == ("Yes", "Partial")
     for number in ("3.2.1", "3.5.1"):
-        assert "refused text that was pasted" in whole(fixed[number])
-        assert "refused text that was pasted" not in whole(free[number])
+        assert "Text could not be pasted" in whole(fixed[number])
+        assert "Text could not be pasted" not in whole(free[number])
     assert "were not asked about AI" in whole(free["3.5.1"])
     assert "exit questionnaire asked about AI" in whole(fixed["3.5.1"])
     assert "try the tool" in whole(fixed["2.6.1"])
@@ -331,7 +333,7 @@ def test_custom_questions_give_sample_facts_and_explanations(researcher):
 
 def test_answers_to_the_exit_questionnaire_are_counted(studies):
     study = studies["clues"]
-    assert "answered by 0 of 12 who completed the study" in whole(wei(study)["2.5"])
+    assert "answered by 0 of 12 participants who completed the study" in whole(wei(study)["2.5"])
     Study.objects.filter(pk=study.pk).update(status="open")
     assert "no answers yet" in whole(wei(Study.objects.get(pk=study.pk))["2.5"])
     assert wei(study)["5.1.4"].answer == "No"
@@ -352,13 +354,16 @@ def test_manual_bonuses_and_pay_without_a_rate_are_reported(researcher):
     ledger.add_bonus(person, 250, "thorough", researcher)
     said = wei(study)
     assert (said["2.7.2"].answer, said["2.7.2.1"].answer) == ("Partial", "2.50 USD")
-    assert (said["2.7.3"].answer, "given by hand: 1" in said["2.7.3.1"].answer) == ("Partial", True)
+    assert (said["2.7.3"].answer, "awarded manually: 1" in said["2.7.3.1"].answer) == (
+        "Partial",
+        True,
+    )
     fixed = factories.make_study(
         researcher, task, name="fixed", shots=[2], hourly_rate=0, base_reward="3.00"
     )
     said = wei(fixed)
     assert (said["2.6.2"].answer, said["2.7"].answer) == ("Partial", "Partial")
-    assert said["2.7.3"].evidence == "One set of amounts for all."
+    assert said["2.7.3"].evidence == "The same amounts applied to all annotators."
     assert "Median" not in said["2.7.1"].answer
 
 

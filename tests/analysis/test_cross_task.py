@@ -158,7 +158,9 @@ def test_the_documents_state_the_arms_the_plan_and_the_gains(study, researcher, 
     client.force_login(researcher)
     plan = client.get(reverse("preregistration_file", args=[study.name])).content.decode()
     assert "the upstream arm completes 3 examples of each of up-one, up-two with feedback" in plan
-    assert "Primary: the average relative gain (ARG) of the upstream arm against the sham" in plan
+    assert (
+        "Primary outcome: the average relative gain (ARG) of the upstream arm over the sham" in plan
+    )
     report = client.get(reverse("report_file", args=[study.name])).content.decode()
     (whole, *_rest) = cross_task.gains(study, "person")
     assert "the sham arm completed 6 examples of sham" in report

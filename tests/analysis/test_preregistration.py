@@ -72,7 +72,7 @@ def test_it_names_the_interface_language_unless_it_is_english(ada, study, settin
     settings.LANGUAGES = [("en", "English"), ("de", "Deutsch")]
     task = study.tasks.get()
     german = factories.make_study(study.owner, task, interface_language="de")
-    assert "The interface of the annotators' pages is in German." in markdown(ada, german)
+    assert "The annotation interface is in German." in markdown(ada, german)
 
 
 def test_every_task_and_its_content_is_named(ada, study):

@@ -57,7 +57,7 @@ def test_the_table_is_that_of_the_page_and_counts_people_only(ada, study):
 
 
 def test_simulated_annotators_have_a_separate_section(study):
-    grid = block(study, "Non-human annotators", Grid)
+    grid = block(study, "Simulated annotators", Grid)
     assert grid.caption == "Simulated annotators (not people)"
     assert "(n=1)" in grid.rows[0][1]
     titles = [section.title for section in report.for_study(study).sections]
@@ -66,7 +66,7 @@ def test_simulated_annotators_have_a_separate_section(study):
 
 def test_no_simulated_annotators_means_no_such_section(researcher):
     study = factories.make_study(researcher, factories.make_task())
-    assert "Non-human annotators" not in [
+    assert "Simulated annotators" not in [
         section.title for section in report.for_study(study).sections
     ]
 
@@ -80,7 +80,7 @@ def test_both_versions_are_shown_after_an_exclusion(researcher, study):
         "Human performance",
         "Human performance, with those excluded from the analysis",
     ]
-    grid = block(study, "Consent, withdrawals, exclusions", Grid, "Exclusion decisions")
+    grid = block(study, "Consent, withdrawals and exclusions", Grid, "Exclusion decisions")
     assert grid.rows[0][:4] == [
         participation.pseudonym,
         "excluded",
@@ -148,7 +148,7 @@ def test_pay_is_summed_without_naming_annotators(study):
     )
     assert earned > 0
     assert facts["Total earned"] == f"{ledger.in_currency(earned)} USD"
-    assert facts["Paid so far"] == "0.00 USD"
+    assert facts["Recorded as paid"] == "0.00 USD"
     assert facts["Settled participations"] == "4"
     grid = block(study, "Pay and time", Grid)
     assert grid.rows[-1][-1] == ledger.in_currency(earned)
@@ -157,13 +157,13 @@ def test_pay_is_summed_without_naming_annotators(study):
 def test_the_methods_are_filled_from_design_and_results(study):
     text = methods_of(study)
     assert "human performance on toy-places (version 1) at 0 and 2 shots" in text
-    assert "2 scenarios (a task at a number of shots) was planned for 3 annotators" in text
+    assert "planned 3 annotators for each of the 2 scenarios (a task at a number of shots)" in text
     assert "by highlighting spans" in text
     assert "At more than zero shots, annotators first completed a training step" in text
     assert "At zero shots there was no training step" in text
-    sources = "4 via an open link, 1 who declined, source not stored"
-    assert f"Of 5 people who took a seat ({sources}), 4 consented" in text
-    assert "4 completed the study, and 4 are included in the analysis." in text
+    sources = "4 via an open link; 1 declined, source not stored"
+    assert f"Of 5 participants who took a seat ({sources}), 4 consented" in text
+    assert "4 completed the study, and 4 were included in the analysis." in text
     assert "Annotators were promised 12.00 USD per hour of active time" in text
     assert "USD, based on active time (n = 4)" in text
 
@@ -180,8 +180,8 @@ def test_a_zero_shot_study_mentions_no_training(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     text = methods_of(study)
-    assert "The only scenario (a task at a number of shots) was planned for 1 annotator." in text
-    assert "There was no training step, and nobody was screened out by score." in text
+    assert "We planned 1 annotator for the only scenario (a task at a number of shots)." in text
+    assert "There was no training step, and no annotator was screened out by score." in text
     assert "training split" not in everything_of(study)
     assert "Training step:" not in items(study)["3.1.1"].evidence
     assert "after the training examples" not in everything_of(study)
@@ -239,7 +239,7 @@ def test_exclusivity_per_browser_is_stated_for_open_links(study, researcher):
     )
     assert "open link, this was enforced per browser only." in items(study)["2.5"].evidence
     assert (
-        "arrive by the study's open link, this is enforced per browser only"
+        "arrive through the study's open link, this is enforced per browser only"
         in blocks.as_markdown(preregistration.for_study(study))
     )
     other = factories.make_study(researcher, factories.make_task(name="other"))
@@ -278,8 +278,8 @@ def test_screening_by_rule_is_not_a_deviation_or_exclusion(researcher):
     (section,) = [
         s for s in report.for_study(study).sections if s.title.startswith("Changes since")
     ]
-    assert "None: the study has not been changed" in section.blocks[0].text
-    grid = block(study, "Consent, withdrawals, exclusions", Grid, "Exclusion decisions")
+    assert "The study has not been changed" in section.blocks[0].text
+    grid = block(study, "Consent, withdrawals and exclusions", Grid, "Exclusion decisions")
     assert [row[2] for row in grid.rows] == ["by the design"]
     assert "In total, 1 annotator was screened out." in methods_of(study)
     assert "After completion" not in methods_of(study)
@@ -311,8 +311,8 @@ def test_one_annotator_per_side_has_no_infinite_difference(researcher):
     study = factories.make_study(researcher, factories.make_task(), annotators=1)
     assert items(study)["1.8.1"].answer == (
         "With 80% power by Welch's t test over annotators alone at p < 0.05, in SDs between"
-        " annotators: 1 and 1 annotators: more than 50 SDs. The primary test generalises to other"
-        " examples, too, and needs at least that difference."
+        " annotators: 1 and 1 annotators: more than 50 SDs. The primary test also generalises to"
+        " other examples and requires at least this difference."
     )
 
 
@@ -325,7 +325,7 @@ def test_tasks_with_the_same_recipe_share_a_line(researcher):
 
 
 def test_each_consent_text_is_counted(study):
-    grid = block(study, "Consent, withdrawals, exclusions", Grid, "Consent texts")
+    grid = block(study, "Consent, withdrawals and exclusions", Grid, "Consent texts")
     assert [(row[0], row[2]) for row in grid.rows] == [("1", "4")]
 
 
@@ -334,7 +334,7 @@ def test_an_untouched_study_has_no_deviations(researcher):
     (section,) = [
         s for s in report.for_study(study).sections if s.title.startswith("Changes since")
     ]
-    assert "None: the study has not been changed" in section.blocks[0].text
+    assert "The study has not been changed" in section.blocks[0].text
 
 
 def test_changes_after_opening_are_deviations(researcher, study):
@@ -390,7 +390,9 @@ def test_models_are_compared_on_the_same_examples(researcher, study):
     factories.predict(researcher, "toy", study.tasks.get(), 2, 1)
     grid = block(study, "Models on the same examples", Grid, "Models")
     assert grid.rows == [["toy", "toy-places", "2", "S1", "100.0 ± –", "1 of 1"]]
-    grid = block(study, "Models on the same examples", Grid, "People minus models")
+    grid = block(
+        study, "Models on the same examples", Grid, "Differences between people and models"
+    )
     assert grid.rows[0][:3] == ["toy", "toy-places", "2"]
     assert (
         "generalise to other people and other examples, with the same model runs" in grid.notes[0]
@@ -451,16 +453,14 @@ def test_the_report_states_what_the_ledger_records_as_paid(researcher, db):
     study = make_study(researcher)
     earned = f"{ledger.in_currency(StudyRecord(study).earned)} USD"
     assert "were paid" not in methods_of(study)
-    assert f"Annotators earned {earned} in total, of which none is recorded as paid so far." in (
+    assert f"Annotators earned {earned} in total, of which none is recorded as paid." in (
         methods_of(study)
     )
     assert items(study)["2.7"].answer == "Partial"
     for batch in batches.prepare(study, researcher):
-        assert "of which none is recorded as paid so far." in methods_of(study)
+        assert "of which none is recorded as paid." in methods_of(study)
         payout.mark_paid(batch)
-    assert f"earned {earned} in total, of which all is recorded as paid so far." in (
-        methods_of(study)
-    )
+    assert f"earned {earned} in total, of which all is recorded as paid." in (methods_of(study))
     assert (items(study)["2.6.2"].answer, items(study)["2.7"].answer) == ("Yes", "Yes")
 
 
@@ -469,4 +469,4 @@ def test_earnings_of_withdrawn_annotators_are_stated_separately(researcher, db):
     gone = study.participations.filter(status="completed", kind="person").first()
     withdrawal.withdraw(gone.token)
     facts = {row.name: row.text for row in block(study, "Pay and time", Facts).rows}
-    assert facts["Settled participations"] == ("3; 1 more withdrew (in the amounts alone)")
+    assert facts["Settled participations"] == ("3; 1 more withdrew (included in amounts only)")

@@ -89,7 +89,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "This document states the frozen design of the study in words.", ALL),
     (PLAN, "nothing in it depends on any answer.", ALL),
     (PLAN, "The design contains no hypotheses.", (CHOICE, CROSS, SEATED, PROLIFIC)),
-    (PLAN, "The hash is that of manifest.json", ALL),
+    (PLAN, "Every export of the study contains the design as manifest.json", ALL),
     (PLAN, "Later changes to the study", ALL),
     (PLAN, "SST-2: Find the places", (CLUES,)),
     (PLAN, "CoNLL03: Find the places", (CLUES,)),
@@ -105,23 +105,23 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "The design has 2 scenarios (a task at a number of shots) with 24 seats", (CHOICE,)),
     (PLAN, "6 scenarios (an unseen task in an arm at a number of shots) with 18 seats", (CROSS,)),
     (PLAN, "The design has 2 scenarios (a task at a number of shots) with 4 seats", (PROLIFIC,)),
-    (PLAN, "Each arrival is assigned to the least filled scenario", ALL),
+    (PLAN, "Participants are assigned on arrival to the least filled scenario", ALL),
     (PLAN, "Participants choose their scenario on Prolific", ()),
     (PLAN, "A seat that becomes free (declined, returned,", ALL),
-    (PLAN, "each person may do one task of this study.", (CLUES, CHOICE, PROLIFIC)),
-    (PLAN, "each person may do one unseen task of this study.", (CROSS,)),
-    (PLAN, "each person may do up to 2 tasks of this study.", (SEATED,)),
+    (PLAN, "each participant may do one task of this study.", (CLUES, CHOICE, PROLIFIC)),
+    (PLAN, "each participant may do one unseen task of this study.", (CROSS,)),
+    (PLAN, "each participant may do up to 2 tasks of this study.", (SEATED,)),
     (PLAN, "this is enforced per browser only.", ALL),
-    (PLAN, "The study is a cross-task study", (CROSS,)),
+    (PLAN, "The study is a between-subjects cross-task study", (CROSS,)),
     (PLAN, "the upstream arm completes 3 examples of each of up-one, up-two", (CROSS,)),
-    (PLAN, "The examples are drawn by the seed from frozen pools", (CROSS,)),
-    (PLAN, "People who have met an upstream or sham task before are eligible for no arm", (CROSS,)),
+    (PLAN, "The examples are drawn with the study's seed from frozen pools", (CROSS,)),
+    (PLAN, "Participants who have met an upstream or sham task before are not eligible", (CROSS,)),
     # Procedure
     (PLAN, "Training step: one example at a time", ALL),
     (PLAN, "Answers cannot be changed.", ALL),
     (PLAN, "Annotation step: shuffled", ALL),
     (PLAN, "Seed of all random choices: 7.", ALL),
-    (PLAN, "Annotators may interrupt their work for up to 48 hours (on Prolific within the", ALL),
+    (PLAN, "Annotators may interrupt their work for up to 48 hours (on Prolific, within the", ALL),
     (PLAN, "The announced duration is 60 minutes.", (CLUES, CHOICE, SEATED)),
     (PLAN, "The announced duration is 5 minutes.", (CROSS,)),
     (PLAN, "The announced duration is 10 minutes.", (PROLIFIC,)),
@@ -131,9 +131,9 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "annotators may try the tool on three made-up sentences", ALL),
     (PLAN, "An exit questionnaire asks annotators", (CLUES,)),
     (PLAN, "Participation requires a desktop or laptop computer.", (PROLIFIC,)),
-    (PLAN, "Texts are tokenised by the tokeniser", ALL),
+    (PLAN, "Texts are tokenised with the tokeniser", ALL),
     # Screening and exclusion
-    (PLAN, "After the training step, all annotators proceed to the annotation step; nobody is",
+    (PLAN, "After the training step, all annotators proceed to the annotation step; none is",
      UNSCREENED),
     (PLAN, "annotators need a mean training S1 (x 100) of at least 20.", (CHOICE,)),
     (PLAN, "Those screened out are paid for the time worked", (CHOICE,)),
@@ -143,18 +143,18 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "There are no comprehension questions before the first example.", UNSCREENED),
     (PLAN, "annotators must answer 1 question about the instructions correctly", (CHOICE,)),
     (PLAN, "There are no attention checks.", ALL),
-    (PLAN, "Possible careless work", ALL),
-    (PLAN, "Annotators who leave before the last test example are in no score", ALL),
-    (PLAN, "are excluded from the analysis only by a decision of a researcher", ALL),
-    (PLAN, "The results table is then shown without and with those excluded.", ALL),
-    (PLAN, "answers to the exit questionnaire, quality flags.", (CLUES,)),
-    (PLAN, "with those excluded, mean training S1 (x 100) of at least 50, 60, 70, 80, 90, median"
-     " active time on an example of at least 1, 2, 5, 10 s, ", ALL),
-    (PLAN, "at least 1, 2, 5, 10 s, quality flags.", (CHOICE, CROSS, SEATED, PROLIFIC)),
+    (PLAN, "Signs of careless work", ALL),
+    (PLAN, "Annotators who leave before the last test example are excluded from every score", ALL),
+    (PLAN, "are excluded from the analysis only by a researcher's decision", ALL),
+    (PLAN, "The results table is then shown without and with the excluded annotators.", ALL),
+    (PLAN, "answers to the exit questionnaire; quality flags.", (CLUES,)),
+    (PLAN, "with excluded annotators; mean training S1 (x 100) of at least 50, 60, 70, 80, 90;"
+     " median active time per example of at least 1, 2, 5, 10 s; ", ALL),
+    (PLAN, "at least 1, 2, 5, 10 s; quality flags.", (CHOICE, CROSS, SEATED, PROLIFIC)),
     (PLAN, "Payment and inclusion in the analysis are decided independently", PAID),
-    (PLAN, "test scores of people are visible to the researchers while data are collected.",
+    (PLAN, "Optional stopping is possible, as participants' test scores are visible to the",
      (CLUES, CROSS, PROLIFIC)),
-    (PLAN, "test scores of people are hidden from the researchers until the study is closed.",
+    (PLAN, "participants' test scores are hidden from the researchers until the study is closed.",
      (CHOICE, SEATED)),
     # Pay, consent
     (PLAN, "Annotators are paid 12.00 USD per hour of active time", (CLUES, CROSS)),
@@ -167,22 +167,23 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "Paid time is capped at 0.5 h.", (PROLIFIC,)),
     (PLAN, "Earnings per participation are capped at", PAID),
     (PLAN, "The budget for all annotators is", PAID),
-    (PLAN, "It is the least for completing the study there.", PAID),
-    (PLAN, "For participants from Prolific, the reward there is fixed in advance and the same in"
+    (PLAN, "It is the minimum for a completed submission.", PAID),
+    (PLAN, "For participants from Prolific, the reward is fixed in advance and the same in"
      " all scenarios: the hourly rate for the announced time of the shortest", PAID),
     (PLAN, "No payment is promised.", (SEATED,)),
     (PLAN, "Consent is requested after a seat is assigned", ALL),
-    (PLAN, "Of people who decline, the scenario and the time of the assignment are stored", ALL),
+    (PLAN, "For participants who decline, the scenario and the time of the assignment are", ALL),
     (PLAN, "Annotators can withdraw at any time", ALL),
     # Planned analysis
     (PLAN, "S1 of an answer: the harmonic mean", ALL),
-    (PLAN, "Score of an annotator: that of the test set", ALL),
+    (PLAN, "Score of an annotator: the score of the test set", ALL),
     (PLAN, "Each cell of the results table is the mean", ALL),
-    (PLAN, "95 % confidence intervals of these means generalise to other people and other examples",
+    (PLAN, "The 95 % confidence intervals of these means generalise to other people and",
      ALL),
-    (PLAN, "There is none for one annotator or if all annotators tie.", ALL),
+    (PLAN, "Each is the wider of the t interval over annotators", ALL),
+    (PLAN, "No interval is computed for a single annotator or if all annotators tie.", ALL),
     (PLAN, "percentile bootstraps over contexts", ALL),
-    (PLAN, "from 10 annotators on, over annotators and over both", (CHOICE,)),
+    (PLAN, "with at least 10 annotators, over annotators and over both", (CHOICE,)),
     (PLAN, "Agreement: Krippendorff's alpha", ALL),
     (PLAN, "Aggregated answers (plurality vote on labels and options; majority vote on sets of"
      " texts; Dawid-Skene on labels)", (CLUES, SEATED)),
@@ -191,21 +192,21 @@ SENTENCES: list[tuple[str, str, Where]] = [
      (CROSS,)),
     (PLAN, "Aggregated answers (majority vote on sets of texts) are", (PROLIFIC,)),
     (PLAN, "if predictions are uploaded or models take part in the annotator's seat", ALL),
-    (PLAN, "estimate, on each annotator's S1 minus the model's S1 of each example; interval",
+    (PLAN, "applied to each annotator's S1 minus the model's S1 on each example; interval",
      (CLUES, CROSS, SEATED, PROLIFIC)),
-    (PLAN, "estimate, on the parts of both scores under the metric of the task's card; interval",
+    (PLAN, "applied to the parts of both scores under the metric of the task's card; interval",
      (CHOICE,)),
-    (PLAN, "Holm-corrected over one family: all differences of people and a model", ALL),
+    (PLAN, "Holm-adjusted over one family: all differences between people and a model", ALL),
     (PLAN, "The family is frozen when the study is closed.", ALL),
-    (PLAN, "A sign-flip test over contexts is reported as sensitivity.", ALL),
-    (PLAN, "The score of a test set is that of its task's metric: ACC on own-choice.", (CHOICE,)),
+    (PLAN, "A sign-flip test over contexts is reported as a sensitivity analysis.", ALL),
+    (PLAN, "The score of a test set is computed with the metric of its task: ACC for", (CHOICE,)),
     (PLAN, "ACC is computed as in CrossFit (Ye et al., 2021,", (CHOICE,)),
-    (PLAN, "pseudo-values of the jackknife", ()),
-    (PLAN, "two numbers of shots, or people and a model, are called equivalent", (CLUES,)),
-    (PLAN, "Equivalence: people and a model are called equivalent", (CROSS,)),
-    (PLAN, "each at .05, not corrected for the number of differences", (CLUES, CROSS)),
-    (PLAN, "The smallest margin that the design could have shown", (CLUES, CROSS)),
-    (PLAN, "The gains of the arms have no margin.", (CROSS,)),
+    (PLAN, "intervals of jackknife pseudo-values", ()),
+    (PLAN, "two numbers of shots, or people and a model, are considered equivalent", (CLUES,)),
+    (PLAN, "Equivalence: people and a model are considered equivalent", (CROSS,)),
+    (PLAN, "each at .05, without correction for the number of differences", (CLUES, CROSS)),
+    (PLAN, "The smallest margin that could have been shown", (CLUES, CROSS)),
+    (PLAN, "No margin applies to the gains of the arms.", (CROSS,)),
     (PLAN, "The design has no equivalence margin", (CHOICE, SEATED, PROLIFIC)),
     (PLAN, "The rule of admission judges annotators with 5 shots", (CHOICE,)),
     (PLAN, "the judged arms can end with better annotators", (CHOICE,)),
@@ -213,29 +214,32 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "one family of 2 contrasts", (CLUES, SEATED)),
     (PLAN, "one family of 1 contrast ", (CHOICE, PROLIFIC)),
     (PLAN, "The groups are different people on the same test examples", TWO_SHOTS),
-    (PLAN, "The primary test is that of the interval: two-sided, the larger of the p of Welch's",
+    (PLAN, "The primary test corresponds to the interval: its two-sided p is the larger of the p",
      TWO_SHOTS),
-    (PLAN, "It generalises to other people and other examples; Holm's correction", TWO_SHOTS),
-    (PLAN, "We report each difference with its 95 % interval and Hedges' g", TWO_SHOTS),
-    (PLAN, "Primary: the average relative gain (ARG)", (CROSS,)),
-    (PLAN, "Secondary: upstream against direct", (CROSS,)),
+    (PLAN, "It generalises to other people and other examples; p is Holm-adjusted over", TWO_SHOTS),
+    (PLAN, "We report each difference with its 95 % interval and Hedges' g.", TWO_SHOTS),
+    (PLAN, "As a sensitivity analysis, we report Welch's test and the exact permutation test",
+     TWO_SHOTS),
+    (PLAN, "Primary outcome: the average relative gain (ARG)", (CROSS,)),
+    (PLAN, "Scores of test sets under the metric of the task's card are averaged over", (CROSS,)),
+    (PLAN, "Secondary outcomes: upstream against direct", (CROSS,)),
     (PLAN, "it generalises to other people on these tasks and test examples", (CROSS,)),
-    (PLAN, "Its 95 % interval: the delta method with Satterthwaite's degrees of freedom over all"
-     " tasks, Fieller's for a single task; it", (CROSS,)),
-    (PLAN, "Its 95 % interval: Fieller's; it", ()),
-    (PLAN, "people in both arms of each task on, a bootstrap", ()),
+    (PLAN, "95 % interval of the ARG: the delta method with Satterthwaite's degrees of freedom over"
+     " all tasks, Fieller's for a single task; it", (CROSS,)),
+    (PLAN, "95 % interval of the ARG: Fieller's; it", ()),
+    (PLAN, "participants in both arms of each task, a bootstrap", ()),
     (PLAN, "No p value is computed for a gain.", (CROSS,)),
-    (PLAN, "A base at or below zero", (CROSS,)),
-    (PLAN, "There is then no ARG, as the mean over the other tasks would select those", (CROSS,)),
+    (PLAN, "A gain is reported as not computable", (CROSS,)),
+    (PLAN, "In that case no ARG is computed, as the mean over the other tasks would", (CROSS,)),
     (PLAN, "The absolute difference is reported for all tasks.", (CROSS,)),
     (PLAN, "Manipulation check: S1 over upstream tasks", (CROSS,)),
-    (PLAN, "comparisons with models include the direct arm alone.", (CROSS,)),
+    (PLAN, "comparisons with models include only the direct arm.", (CROSS,)),
     # Methods: design, recruitment, steps
     (REPORT, "on CoNLL03 (version 1) and SST-2 (version 1) at 0 and 30 shots", (CLUES,)),
     (REPORT, "on own-choice (version 1) at 0 and 5 shots", (CHOICE,)),
     (REPORT, "on unseen-a (version 1) and unseen-b (version 1) at 4 shots", (CROSS,)),
     (REPORT, "(Mukherjee et al., 2021) and the arms of CrossFit (Ye et al., 2021)", (CROSS,)),
-    (REPORT, "annotation steps of CLUES (Mukherjee et al., 2021), on the platform", TWO_SHOTS),
+    (REPORT, "annotation steps of CLUES (Mukherjee et al., 2021), on the Handful", TWO_SHOTS),
     (REPORT, "on toy-labels (version 1) and toy-spans (version 1) at 0 and 2 shots", (SEATED,)),
     (REPORT, "on toy-places (version 1) at 0 and 2 shots", (PROLIFIC,)),
     (REPORT, "by highlighting spans of the text in CoNLL03 and by choosing a label in SST-2",
@@ -244,28 +248,28 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "Annotators answered by choosing a label.", (CROSS,)),
     (REPORT, "by highlighting spans of the text in toy-spans", (SEATED,)),
     (REPORT, "Annotators answered by highlighting spans of the text.", (PROLIFIC,)),
-    (REPORT, "Each of the 4 scenarios (a task at a number of shots) was planned for 3 annotators.",
+    (REPORT, "We planned 3 annotators for each of the 4 scenarios (a task at a number of shots).",
      (CLUES, SEATED)),
-    (REPORT, "Each of the 2 scenarios (a task at a number of shots) was planned for 12 annotators.",
+    (REPORT, "We planned 12 annotators for each of the 2 scenarios (a task at a number of shots).",
      (CHOICE,)),
-    (REPORT, "Each of the 6 scenarios (an unseen task in an arm at a number of shots) was planned"
-     " for 3 annotators.", (CROSS,)),
-    (REPORT, "Each of the 2 scenarios (a task at a number of shots) was planned for 2 annotators.",
+    (REPORT, "We planned 3 annotators for each of the 6 scenarios (an unseen task in an arm at a"
+     " number of shots).", (CROSS,)),
+    (REPORT, "We planned 2 annotators for each of the 2 scenarios (a task at a number of shots).",
      (PROLIFIC,)),
     (REPORT, "before any seat was assigned; later changes", ALL),
-    (REPORT, "Each arrival was assigned to the least filled scenario", assigned),
+    (REPORT, "Participants were assigned on arrival to the least filled scenario", assigned),
     (REPORT, "Participants chose their scenario on Prolific", chose),
-    (REPORT, "No person could participate in the same task twice.", ALL),
+    (REPORT, "Participants could take part in each task only once.", ALL),
     (REPORT, "participations via an open link, this was enforced per browser only.", BY_LINK),
-    (REPORT, "The study was a cross-task study", (CROSS,)),
+    (REPORT, "The study was a between-subjects cross-task study", (CROSS,)),
     (REPORT, "the upstream arm completed 3 examples of each of up-one, up-two", (CROSS,)),
-    (REPORT, "The examples were drawn by the seed from frozen pools", (CROSS,)),
-    (REPORT, "People who had met an upstream or sham task before were eligible", (CROSS,)),
+    (REPORT, "The examples were drawn with the study's seed from frozen pools", (CROSS,)),
+    (REPORT, "Participants who had met an upstream or sham task before were not", (CROSS,)),
     (REPORT, "At more than zero shots, annotators first completed a training step", TWO_SHOTS),
     (REPORT, "Annotators then completed a training step of k examples of the unseen task",
      (CROSS,)),
     (REPORT, "annotators answered all of the study's test examples for the task", ALL),
-    (REPORT, "A part of the imported test file was used: own-choice, 4 of 10", (CHOICE,)),
+    (REPORT, "A subset of the imported test file was used: own-choice, 4 of 10", (CHOICE,)),
     (REPORT, "and the instructions, without the help examples.", (CLUES, SEATED)),
     (REPORT, "annotators were given the task description and the instructions.",
      (CHOICE, PROLIFIC)),
@@ -280,70 +284,70 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "annotators could try the tool on three made-up sentences", ALL),
     (REPORT, "Participation required a desktop or laptop computer.", (PROLIFIC,)),
     (REPORT, "annotators had to answer 1 question about the instructions", (CHOICE,)),
-    (REPORT, "all annotators proceeded to the annotation step; nobody was screened",
+    (REPORT, "all annotators proceeded to the annotation step; none was screened",
      UNSCREENED),
     (REPORT, "annotators needed a mean training S1 (x 100) of at least 20.", (CHOICE,)),
     (REPORT, "Those screened out were promised pay for the time worked", (CHOICE,)),
     (REPORT, "At zero shots there was no training step and no such rule.", (CHOICE,)),
     (REPORT, "An exit questionnaire asked annotators", (CLUES,)),
-    (REPORT, "were visible to the researchers while data were collected.",
+    (REPORT, "Optional stopping was possible, as participants' test scores were visible to the",
      (CLUES, CROSS, PROLIFIC)),
     (REPORT, "were hidden from the researchers until the study was closed.", (CHOICE, SEATED)),
     # Methods: participants
     (REPORT,
-     "Of 14 people who took a seat (13 via an open link, 1 who declined, source not stored)",
+     "Of 14 participants who took a seat (13 via an open link; 1 declined, source not stored)",
      (CLUES,)),
-    (REPORT, "Of 25 people who took a seat (25 via an open link)", (CHOICE,)),
-    (REPORT, "Of 19 people who took a seat (19 via an open link)", (CROSS,)),
-    (REPORT, "In total, 6 people took 12 seats (12 via an open link)", (SEATED,)),
-    (REPORT, "Of 4 people who took a seat (4 via Prolific)", (PROLIFIC,)),
-    (REPORT, "A person could take part in several tasks", (SEATED,)),
+    (REPORT, "Of 25 participants who took a seat (25 via an open link)", (CHOICE,)),
+    (REPORT, "Of 19 participants who took a seat (19 via an open link)", (CROSS,)),
+    (REPORT, "In total, 6 participants took 12 seats (12 via an open link)", (SEATED,)),
+    (REPORT, "Of 4 participants who took a seat (4 via Prolific)", (PROLIFIC,)),
+    (REPORT, "Participants could take part in several tasks", (SEATED,)),
     (REPORT, "In total, 1 annotator withdrew, and their answers were erased.", (CROSS,)),
-    (REPORT, "1 annotator was excluded by a researcher, with reasons given below.", (CHOICE,)),
-    (REPORT, "excluded automatically, with reasons given below.", automatically_excluded),
-    (REPORT, "The table of human performance is shown without and with those excluded.",
+    (REPORT, "1 annotator was excluded by a researcher; the reasons are given below.", (CHOICE,)),
+    (REPORT, "excluded automatically; the reasons are given below.", automatically_excluded),
+    (REPORT, "Human performance is shown without and with the excluded annotators.",
      has_excluded),
     (REPORT, "No annotator was screened out.", (CHOICE,)),
     (REPORT, "Of those who completed the study, 1 was rejected on the platform;", (PROLIFIC,)),
     # Methods: scores, tests, pay
-    (REPORT, "Answers are scored by S1", UNSCREENED),
-    (REPORT, "Single answers are scored by S1", (CHOICE,)),
+    (REPORT, "Answers were scored with S1", UNSCREENED),
+    (REPORT, "Single answers were scored with S1", (CHOICE,)),
     (REPORT, "For labels, S1 is 1 if the label is correct", (CLUES, CROSS, SEATED)),
     (REPORT, "S1 is 1 for the gold option, and 0 otherwise.", (CHOICE,)),
     (REPORT, "a number equal to the gold number", ()),
     (REPORT, "exactly the gold text", ()),
-    (REPORT, "The score of a test set is that of its task's metric: ACC on own-choice.", (CHOICE,)),
+    (REPORT, "The score of a test set is computed with the metric of its task: ACC for", (CHOICE,)),
     (REPORT, "ACC is computed as in CrossFit (Ye et al., 2021,", (CHOICE,)),
     (REPORT, "over annotators of their mean S1 on the test examples", UNSCREENED),
     (REPORT, "over annotators of their score on the test examples", (CHOICE,)),
     (REPORT, "The recipe below the table of human performance", ALL),
-    (REPORT, "Intervals of means take annotators and test examples as samples", ALL),
-    (REPORT, "Such an interval is the wider of the t interval over annotators", ALL),
-    (REPORT, "As sensitivity we report percentile bootstraps of the means (10,000 resamples).",
+    (REPORT, "Confidence intervals of means treat annotators and test examples as samples", ALL),
+    (REPORT, "Each interval is the wider of the t interval over annotators", ALL),
+    (REPORT, "As a sensitivity analysis, we report percentile bootstraps of the means (10,000",
      ALL),
     (REPORT, "Agreement among annotators and the scores of their aggregated answers are", ALL),
     (REPORT, "We tested 2 differences between numbers of shots", (CLUES, SEATED)),
     (REPORT, "We tested 1 difference between numbers of shots", one_pair_is_tested),
-    (REPORT, "We tested 4 differences of people and a model", (SEATED,)),
-    (REPORT, "We tested 1 difference of people and a model", (CHOICE,)),
-    (REPORT, "We call two numbers of shots equivalent if the 90 % interval", (CLUES,)),
-    (REPORT, "lies inside the margin of the design, ± 5 points (two one-sided tests, each at .05,"
-     " not corrected).", (CLUES,)),
-    (REPORT, "take annotators as a sample and tasks and test examples as fixed", (CROSS,)),
-    (REPORT, "There is no p value for a gain.", (CROSS,)),
+    (REPORT, "We tested 4 differences between people and a model", (SEATED,)),
+    (REPORT, "We tested 1 difference between people and a model", (CHOICE,)),
+    (REPORT, "We consider two numbers of shots equivalent if the 90 % interval", (CLUES,)),
+    (REPORT, "lies within the margin frozen in the design, ± 5 points (two one-sided tests, each at"
+     " .05, without correction for multiple testing).", (CLUES,)),
+    (REPORT, "treat annotators as a sample, and tasks and test examples as fixed", (CROSS,)),
+    (REPORT, "No p value is computed for a gain.", (CROSS,)),
     (REPORT, "Annotators were promised 12.00 USD per hour of active time", (CLUES, CROSS)),
     (REPORT, "Annotators were promised at least 12.00 USD per hour of active time", (CHOICE,)),
     (REPORT, "Annotators were promised at least 60.00 GBP per hour of active time", (PROLIFIC,)),
     (REPORT, "Active time is defined as the sum of min(gap, 60 s)", PAID),
     (REPORT, "Annotators who completed the task were promised at least 2.00 USD.", (CHOICE,)),
-    (REPORT, "in total, of which none is recorded as paid so far.", PAID),
-    (REPORT, "of which all is recorded as paid so far.", ()),
+    (REPORT, "in total, of which none is recorded as paid.", PAID),
+    (REPORT, "of which all is recorded as paid.", ()),
     (REPORT, "Paid time was capped at", PAID),
     (REPORT, "Earnings per participation were capped at", PAID),
-    (REPORT, "including top-ups for time but not bonuses that a researcher gives.", PAID),
+    (REPORT, "including top-ups for time but excluding bonuses awarded by a researcher.", PAID),
     (REPORT, "including top-ups for time and waiting time", ()),
     (REPORT, "The budget for all annotators was", PAID),
-    (REPORT, "The reward on Prolific for completing a study there was", (PROLIFIC,)),
+    (REPORT, "The reward on Prolific for a completed submission was", (PROLIFIC,)),
     (REPORT, "based on active time (n = 13, of which 1 ended before completion).", (CLUES,)),
     (REPORT, "based on active time (n = 25).", (CHOICE,)),
     (REPORT, "based on active time (n = 18).", (CROSS,)),
@@ -365,11 +369,11 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "returned the seat: 1", (CLUES,)),
     (REPORT, "withdrew: 1", (CROSS,)),
     (REPORT, "completed, but excluded from the analysis: ", has_excluded),
-    (REPORT, "Nobody dropped out.", lambda study: not has_left(study)),
-    (REPORT, "No annotator has withdrawn.", (CLUES, CHOICE, SEATED, PROLIFIC)),
+    (REPORT, "No dropouts.", lambda study: not has_left(study)),
+    (REPORT, "No annotator withdrew.", (CLUES, CHOICE, SEATED, PROLIFIC)),
     (REPORT, "1 annotator withdrew; their answers were erased and are not part of", (CROSS,)),
     (REPORT, "Completed, but excluded from the analysis: ", ALL),
-    (REPORT, "A rejection on the platform decides on pay alone;", (PROLIFIC,)),
+    (REPORT, "A rejection on the platform affects only pay;", (PROLIFIC,)),
     (REPORT, "Rejected after completion: 1, of which included in the analysis: 1.", (PROLIFIC,)),
     (REPORT, "All changes to the study since its design was frozen:", ALL),
     (REPORT, "UTC: closed for good", ALL),
@@ -379,7 +383,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "Items 14 and 15 of the paper checklist of NeurIPS", ALL),
     (REPORT, "Answers are Yes, No or N/A; No also means that it is not stated.", ALL),
     (REPORT, "every answer with its times except those of people who withdrew", ALL),
-    (REPORT, "The bundle's own report states the SHA-256 of its SHA256SUMS", ALL),
+    (REPORT, "The report in the bundle states the SHA-256 of SHA256SUMS", ALL),
 ]  # fmt: skip
 
 
@@ -451,7 +455,7 @@ def test_people_minus_models_is_reported_for_every_model_source(documents):
         (SEATED, "openai/toy r1, prompt", 4),
     ):
         tables = grids(documents[REPORT, name])
-        differences = tables["People minus models"]
+        differences = tables["Differences between people and models"]
         assert len(differences.rows) == rows
         assert {row[0].startswith(model) for row in differences.rows} == {True}
         assert {row[:3] for row in map(tuple, tables["Models"].rows)} == {
@@ -462,7 +466,7 @@ def test_people_minus_models_is_reported_for_every_model_source(documents):
 # Words of the preregistration -> (caption, heading) of what the report shows for it.
 PLANNED = {
     "percentile bootstraps over contexts": ("Bootstrap intervals of the means", "Other examples"),
-    "from 10 annotators on, over annotators": (
+    "with at least 10 annotators, over annotators": (
         "Bootstrap intervals of the means", "Bootstrap, people",
     ),
     "over annotators and over both": ("Bootstrap intervals of the means", "Bootstrap, both"),
@@ -470,7 +474,7 @@ PLANNED = {
     "mean pairwise S1": ("Agreement", "Pairwise S1"),
     "Aggregated answers": ("Aggregated answers", "Majority"),
     "Dawid-Skene on labels": ("Aggregated answers", "Dawid-Skene"),
-    "A sensitivity table shows": ("Sensitivity to inclusion criteria", "Criterion"),
+    "A sensitivity analysis shows": ("Sensitivity to inclusion criteria", "Criterion"),
     "the average relative gain (ARG)": ("Gains of the arms", "Relative gain"),
     "Manipulation check": ("Manipulation check", "Mean"),
     "learning curve within an upstream task": ("Learning curve within an upstream task", "Mean"),
@@ -565,8 +569,10 @@ def test_time_and_cost_of_seated_models_are_reported(documents):
 
 
 def test_a_sampled_test_set_is_described_in_the_plan(documents):
-    notes = {name: grids(documents[PLAN, name])["The scenarios"].notes for name in ALL}
-    told = "A part of the imported test file is used: own-choice, 4 of 10 test examples drawn with"
+    notes = {name: grids(documents[PLAN, name])["Scenarios"].notes for name in ALL}
+    told = (
+        "A subset of the imported test file is used: own-choice, 4 of 10 test examples drawn with"
+    )
     for name in ALL:
         (note,) = notes[name]
         assert note.startswith("Annotators who complete a task answer all of its test examples.")
@@ -602,7 +608,7 @@ def test_people_with_two_tasks_are_noted_as_counted_twice(documents):
     notes = {
         name: grids(documents[REPORT, name])["Participant flow by scenario"].notes for name in ALL
     }
-    told = "Different people: 6 arrived, 6 are in the analysis."
+    told = "Distinct participants: 6 arrived, 6 are included in the analysis."
     assert [name for name in ALL if any("counted twice" in note for note in notes[name])] == [
         SEATED
     ]
@@ -646,11 +652,11 @@ def test_reported_numbers_of_people_match_the_rows(db, five, documents, name):
     assert f" {completed.count()} completed the study{stayed}, and {analysed.count()}" in text
     workers = analysed.values("worker").distinct().count()
     if name == SEATED:
-        assert f"{workers} people took {rows.count()} seats" in text
-        assert f"{analysed.count()}, by {workers} people, are included" in text
+        assert f"{workers} participants took {rows.count()} seats" in text
+        assert f"{analysed.count()} (by {workers} participants) were included" in text
     else:
         assert workers == analysed.count()
-        assert f"Of {rows.count() + declined(study)} people who took a seat" in text
+        assert f"Of {rows.count() + declined(study)} participants who took a seat" in text
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -711,7 +717,7 @@ def test_totals_of_earnings_are_those_of_the_paid_entries(db, five, documents, n
     assert f"Total earnings: {earned} {study.currency}." in of_checklist(documents, name, "1.7")
     is_prolific = name == PROLIFIC
     settled = facts_of(documents, name)["Settled participations"]
-    assert ("1 unpaid by a decision" in settled) == is_prolific
+    assert ("1 unpaid by decision" in settled) == is_prolific
 
 
 def test_a_later_withdrawal_is_not_reported_as_incomplete(documents):
@@ -731,7 +737,7 @@ def test_refused_arrivals_on_the_landing_page_are_reported(db, five):
 
     is_noted, said = told()
     assert not is_noted
-    assert "before a seat (refusals, not people): none." in said
+    assert "before taking a seat (refusals, not people): none." in said
     study.refused_arrivals.create(reason="full", number=3)
     is_noted, said = told()
     assert is_noted
@@ -772,7 +778,7 @@ def test_power_is_described_as_that_of_welchs_test(documents):
     for name in TWO_SHOTS:
         (note,) = grids(documents[PLAN, name])["Statistical power of this design"].notes
         assert "80% power by Welch's t test over annotators alone" in note
-        assert "The primary test generalises to other examples, too" in note
+        assert "The primary test also generalises to other examples" in note
 
 
 def test_annotators_with_two_tasks_are_counted_as_one_person(db, five):
@@ -803,18 +809,20 @@ def test_a_chosen_scenario_is_never_called_assigned(db, five):
     study = Study.objects.get(pk=five[PROLIFIC])
     planned = plan(study, participants_choose_scenario=True)
     assert "Participants choose their scenario on Prolific" in planned
-    assert "contrasts between scenarios compare self-selected groups" in planned
-    assert "Each arrival is assigned" not in planned
-    assert "Each arrival from elsewhere is assigned" in planned
+    assert "contrasts between scenarios therefore compare self-selected groups" in planned
+    assert "Participants are assigned" not in planned
+    assert "Participants from elsewhere are assigned" in planned
     five_studies.have_chosen(study)
     told = reported(study)
     assert "Participants chose their scenario on Prolific" in told
-    assert "arrival was assigned" not in told
+    assert "were assigned on arrival" not in told
 
 
 def test_programs_in_peoples_seats_are_in_plan_and_report(db, five):
     study = Study.objects.get(pk=five[CLUES])
-    assert "Programs may take people's seats by the API" in plan(study, programs_as_people=True)
+    assert "Programs may take people's seats through the API" in plan(
+        study, programs_as_people=True
+    )
     assert "Programs could take people's seats" in reported(study, programs_as_people=True)
     assert "Programs" not in plan(study) + reported(study)
 
@@ -851,7 +859,9 @@ def test_a_rehearsal_is_called_a_rehearsal(db, five):
 def test_a_metric_of_whole_test_sets_is_said_to_be_pseudo_valued(researcher):
     task = factories.make_task(labels=factories.LABELS, metric="Classification-F1")
     study = factories.make_study(researcher, task, metrics=["ACC"])
-    told = "No mean over examples: Classification-F1. Their intervals are by the two-way t on"
+    told = (
+        "Metrics that are not means over examples: Classification-F1. Their intervals are two-way"
+    )
     assert told in plan(study)
     assert told in reported(study)
 
@@ -872,5 +882,5 @@ def test_a_study_without_results_mentions_no_test(researcher):
     study = factories.make_study(researcher, factories.make_task())
     consent.record(factories.join(study), agree=True)
     text = " ".join(sentences(report.for_study(study)))
-    assert "Intervals of means" not in text
+    assert "Confidence intervals of means" not in text
     assert "We tested" not in text

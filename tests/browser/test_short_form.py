@@ -29,7 +29,7 @@ def test_it_is_filled_in_by_keyboard_and_errors_link_to_fields(page, report):
     page.keyboard.type("data: here\ndata: there")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.locator('[id="item-5.2_error"]')).to_contain_text("Line 2: “data:” is there twice")
+    expect(page.locator('[id="item-5.2_error"]')).to_contain_text("Line 2: “data:” appears twice")
     assert not ReportAnswer.objects.exists()
     wrong = page.get_by_label("What is public, and where?")
     expect(wrong).to_have_attribute("aria-invalid", "true")
@@ -38,7 +38,7 @@ def test_it_is_filled_in_by_keyboard_and_errors_link_to_fields(page, report):
     page.get_by_role("button", name="Save the answers").press("Enter")
     expect(page.get_by_text("Saved: 3 answers changed.")).to_be_visible()
     expect(page.get_by_text("1.9 Ethics review: Yes")).to_be_visible()
-    expect(page.get_by_text("2.1.1 What describes that population: Age")).to_be_visible()
+    expect(page.get_by_text("2.1.1 Characteristics of that population: Age")).to_be_visible()
 
 
 def test_it_works_on_a_phone_and_without_javascript(open_browser, report):

@@ -31,9 +31,9 @@ def form(facts: Facts, answers: Answers) -> Form:
     entries = [
         status(
             "D", "People as annotators or participants", Status.YES if people else Status.NO,
-            f"People who took a seat: {facts.record.workers_arrived}."
+            f"Participants who took a seat: {facts.record.workers_arrived}."
             if people
-            else "No person has taken a seat yet.",
+            else "No participant has taken a seat yet.",
         ),
         *(own if people else unasked),
     ]  # fmt: skip
@@ -77,7 +77,7 @@ def _consent(facts: Facts) -> tuple[Status, str]:
 
 
 def _characteristics(facts: Facts, answers: Answers) -> Entry:
-    sample = demographics(facts, "D5", "Characteristics of the annotators")
+    sample = demographics(facts, "D5", "Characteristics of annotators")
     said = answers["2.1"]
     known = Status(sample.answer)
     return _item(
@@ -97,7 +97,7 @@ NEURIPS_SOURCE = (
 def neurips_form(facts: Facts, answers: Answers) -> Form:
     """The completed form."""
     people = facts.record.whole.arrived > 0
-    none = "No person has taken a seat yet."
+    none = "No participant has taken a seat yet."
     entries = [
         status(
             "14", "Instructions, screenshots and pay of participants",

@@ -133,47 +133,47 @@ BEGIN = "Begin with Yes, Partial or No."
 FIELDS = {
     "paper": Field(
         "The paper",
-        "One on each line, each may be left out: “link: https://…”, “year: 2026”, “venue: …”,"
+        "One per line, all optional: “link: https://…”, “year: 2026”, “venue: …”,"
         f" “type: {', '.join(EVALUATION)}” (what the evaluation measures, one or more).",
         lines=("link", "year", "venue", "type"),
     ),
     "2.1": Field(
-        "Which population are the results meant to hold for?",
-        "Describe people, not the platform: for whom would you expect the same scores?",
+        "To which population should the results generalise?",
+        "Describe people, not the platform: which people would you expect to score the same?",
     ),
-    "criteria": Field("What describes that population?", choices=CRITERIA),
+    "criteria": Field("Which characteristics define that population?", choices=CRITERIA),
     "2.2": Field(
         "How were the annotators sampled?",
         "Begin with Crowdsource, Convenience, Simple random, Stratified or Other, then say how.",
     ),
     "2.4": Field(
-        "Were authors or their colleagues among the annotators?", f"{BEGIN} If so, say how many."
+        "Were authors or their colleagues among the annotators?", f"{BEGIN} If yes, state how many."
     ),
     "1.5": Field(
         "Were texts and instructions designed to be equally fair to people and models?",
-        f"{BEGIN} Say what was adjusted for either.",
+        f"{BEGIN} State what was adjusted for people or models.",
     ),
     "3.4": Field(
         "Did models that ran outside Handful receive the annotators' instructions?",
-        f"{BEGIN} Say how prompts and pages differed, what was done about it, and what the runs"
+        f"{BEGIN} State how prompts and pages differed, how you adjusted for it, and what the runs"
         " cost (money, tokens or hours).",
     ),
     "3.5": Field(
         "Were people and models allowed the same tools?",
-        f"{BEGIN} Name the tools (search, AI with its version), and how the limit was enforced.",
+        f"{BEGIN} Name the tools (search, AI with its version) and how limits were enforced.",
     ),
-    "1.6": Field("Was there a pilot study?", f"{BEGIN} Say what was changed as a result."),
+    "1.6": Field("Was there a pilot study?", f"{BEGIN} State what changed as a result."),
     "1.8": Field(
         "Was the number of annotators based on a power analysis?",
-        f"{BEGIN} Name the difference that would be meaningful.",
+        f"{BEGIN} State the smallest meaningful difference.",
     ),
     "1.9": Field(
         "Did an ethics board approve or exempt the study?",
-        f"{BEGIN} Name the board, its reference number, and the risks for annotators, if any.",
+        f"{BEGIN} Name the board, the reference number, and any risks for annotators.",
     ),
     "5.2": Field(
         "What is public, and where?",
-        "One on each line, each may be left out: “preregistration: https://…”, “data: https://…”,"
+        "One per line, all optional: “preregistration: https://…”, “data: https://…”,"
         " “materials: …”, “code: …” (of the analysis), “models: …” (code that ran the models)."
         " Where data are not public: “data: No, because …”.",
         lines=("preregistration", "data", "materials", "code", "models"),
@@ -253,7 +253,7 @@ def problem(name: str, answer: str) -> str:
     if asked.choices:
         unknown = [p.strip() for p in answer.split(",") if p.strip() not in ("", *asked.choices)]
         known = ", ".join(asked.choices)
-        return f"“{unknown[0]}” is none of {known}." if unknown else ""
+        return f"“{unknown[0]}” is not a choice. Choices: {known}." if unknown else ""
     if not asked.lines or not answer.strip():
         return ""
     known = ", ".join(f"“{line}:”" for line in asked.lines)
@@ -262,9 +262,9 @@ def problem(name: str, answer: str) -> str:
         begin, colon, _rest = line.partition(":")
         word = begin.strip().lower() if colon else ""
         if word in seen:
-            return f"Line {number}: “{word}:” is there twice."
+            return f"Line {number}: “{word}:” appears twice."
         if word not in asked.lines and not seen and line.strip():
-            return f"Line {number}: begin it with one of {known}."
+            return f"Line {number}: begin with one of {known}."
         seen |= {word} & set(asked.lines)
     return _wrong_line(lines(asked, answer))
 

@@ -46,18 +46,16 @@ def _tests(facts: Facts) -> list[Entry]:
     else:
         answer = Status.NO
         why = (
-            "No difference has a test: that takes at least two people in the analysis at a task and"
-            " a number of shots that a model has too."
+            "No difference was tested: a test requires two or more people in the analysis at a task"
+            " and number of shots for which a model also has a score."
         )
     return [
-        status("4.1", "Test of people against models", answer, why),
-        text("4.1.1", "Tests that were used", " ".join(found) or "None."),
+        status("4.1", "Statistical test of people against models", answer, why),
+        text("4.1.1", "Statistical tests used", " ".join(found) or "None."),
     ]
 
 
-TWO_WAY = (
-    "the larger p of Welch's t over annotators and of the two-way t over annotators and contexts"
-)
+TWO_WAY = "the larger p of Welch's t over annotators and the two-way t over annotators and contexts"
 
 
 def tests(facts: Facts) -> list[str]:
@@ -69,15 +67,15 @@ def tests(facts: Facts) -> list[str]:
             for cell in facts.compared
         )
         found.append(
-            f"People minus models {' and '.join(where)}, paired by example: the interval of"
-            f" annotators and contexts and its p{_holm(number)}; a sign-flip test over contexts as"
-            " sensitivity."
+            f"People minus models {' and '.join(where)}, paired by example: the interval over"
+            f" annotators and contexts and its p{_holm(number)}; as a sensitivity analysis, a"
+            " sign-flip test over contexts."
         )
     if facts.tested_pairs:
         found.append(
             f"Between shots ({count(facts.tested_pairs, 'contrast')}): {TWO_WAY}"
-            f"{_holm(facts.tested_pairs)}; Welch's test and the exact permutation test as"
-            " sensitivity."
+            f"{_holm(facts.tested_pairs)}; as a sensitivity analysis, Welch's test and the exact"
+            " permutation test."
         )
     if facts.upstream and facts.by_arm:
         found.append(
@@ -88,7 +86,7 @@ def tests(facts: Facts) -> list[str]:
 
 
 def _holm(number: int) -> str:
-    return ", with Holm's correction over all of these differences" if number > 1 else ""
+    return ", Holm-adjusted over all of these differences" if number > 1 else ""
 
 
 # Uncertainty --------------------------------------------------------------------------------------
@@ -99,35 +97,35 @@ def _uncertainty(facts: Facts) -> list[Entry]:
         return [
             status(
                 "4.2", "Uncertainty of the results", Status.NO,
-                "No cell has two people yet, so there is neither an SD nor an interval.",
+                "No cell has two annotators yet, so no SD and no interval can be computed.",
             ),
-            Entry("4.2.1", "Kind of estimate", Reply.CHOICES,
+            Entry("4.2.1", "Type of estimate", Reply.CHOICES,
                   "Point estimate" if facts.by_arm else "none yet"),
         ]  # fmt: skip
     told = [
-        "SD over annotators, 95 % intervals and bootstrap intervals over contexts are in the"
-        " report."
+        "The report states the SD over annotators, 95 % intervals, and bootstrap intervals over"
+        " contexts."
     ]
     if facts.bootstrapped:
         told.append(
-            f"From {FEWEST_FOR_BOOTSTRAP} annotators on there are bootstraps over annotators and"
-            f" over both: {'; '.join(facts.bootstrapped)}."
+            f"Cells with at least {FEWEST_FOR_BOOTSTRAP} annotators also have bootstraps over"
+            f" annotators and over both: {'; '.join(facts.bootstrapped)}."
         )
     elif facts.cells:
         told.append(
-            "There are no bootstraps over annotators, which take at least"
-            f" {FEWEST_FOR_BOOTSTRAP} in a cell."
+            "Bootstraps over annotators are not reported, as they require at least"
+            f" {FEWEST_FOR_BOOTSTRAP} annotators in a cell."
         )
     if facts.upstream:
         smallest = min(facts.by_arm.values())
-        enough = "There is" if smallest >= FEWEST_FOR_BOOTSTRAP else "There is no"
+        enough = "is" if smallest >= FEWEST_FOR_BOOTSTRAP else "is not"
         told.append(
-            f"{enough} bootstrap of the ARG over people; the smallest arm of a task has {smallest}"
-            f" (from {FEWEST_FOR_BOOTSTRAP})."
+            f"A bootstrap of the ARG over annotators {enough} reported: it requires"
+            f" {FEWEST_FOR_BOOTSTRAP} in each arm of a task, and the smallest arm has {smallest}."
         )
     return [
         status("4.2", "Uncertainty of the results", Status.YES, *told),
-        Entry("4.2.1", "Kind of estimate", Reply.CHOICES, "Point estimate, Interval estimate"),
+        Entry("4.2.1", "Type of estimate", Reply.CHOICES, "Point estimate, Interval estimate"),
     ]
 
 
@@ -142,25 +140,27 @@ def _scoring(facts: Facts) -> list[Entry]:
         return [
             status("4.3", "Same metric", answer, NO_MODEL),
             status("4.4", "Same rubric", answer),
-            status("4.5", "Same way of scoring", answer),
+            status("4.5", "Same scoring procedure", answer),
         ]
     return [
         status(
             "4.3", "Same metric", answer, metric, recipes,
-            "Single annotators and single runs are scored; aggregated answers are reported apart.",
+            "Annotators and runs are scored individually; aggregates are reported separately.",
         ),
-        status("4.4", "Same rubric", answer, "The same gold texts and gold rule for both."),
-        status("4.5", "Same way of scoring", answer, "One function scores people and models."),
+        status("4.4", "Same rubric", answer, "The same gold texts and gold rule apply to both."),
+        status(
+            "4.5", "Same scoring procedure", answer, "The same function scores people and models."
+        ),
     ]  # fmt: skip
 
 
 def _robustness(facts: Facts) -> Entry:
     told = [f"Completed, then excluded by a researcher: {facts.excluded}."]
     if facts.excluded:
-        told.append("Results are shown without and with those excluded.")
+        told.append("Results are shown without and with the excluded annotators.")
     told.append(
-        "The section Sensitivity to inclusion criteria shows the results under other criteria;"
-        " whether conclusions hold under them is for the paper to say."
+        "The section Sensitivity to inclusion criteria shows the results under other criteria; the"
+        " paper must state whether its conclusions hold under them."
     )
     if not facts.by_arm:
         return status("4.6", "Robustness to exclusions", NA, "No results yet.")
@@ -183,23 +183,23 @@ def _reported(facts: Facts) -> list[Entry]:
         demographics(facts, "5.1.1", "Description of the sample"),
         status(
             "5.1.2", "Instructions", Status.YES,
-            f"Of {count(number, 'task')} ({named}), verbatim in the release bundle.",
+            f"Verbatim in the release bundle, for {count(number, 'task')} ({named}).",
         ),
         status(
             "5.1.3", "Time", Status.NO if active is None else Status.YES,
             "No test answers yet."
             if active is None
-            else f"Mean time on a test example, without idle time: {active:.1f} s; all times are in"
-            f" answers.csv{upstream}.",
+            else f"Mean time per test example, excluding idle time: {active:.1f} s; all times are"
+            f" in answers.csv{upstream}.",
         ),
         _ai(facts),
         status(
             "5.1.5", "Completion rate", Status.YES if whole.arrived else Status.NO,
             f"{whole.completed} of {whole.arrived} who took a seat{share} completed"
             + (f" and did not withdraw; {record.withdrawn} withdrew" if record.withdrawn else "")
-            + (f"; {whole.at_work} still at work" if whole.at_work else "")
+            + (f"; {whole.at_work} still in progress" if whole.at_work else "")
             + f"; {whole.arrived - whole.completed - record.withdrawn - whole.at_work} ended early."
-            " Each participation is counted.",
+            " Numbers are participations.",
         ),
     ]  # fmt: skip
 
@@ -209,21 +209,21 @@ def demographics(facts: Facts, number: str, title: str) -> Entry:
     if not facts.record.sample:
         return status(
             number, title, Status.NO,
-            "The study asks no question with choices or numbers of its own, and no demographic"
+            "The study asks no study-specific question with choices or numbers, and no demographic"
             " export was uploaded.",
         )  # fmt: skip
     questions = dict.fromkeys(f"“{row.question}”" for row in facts.record.sample)
     shown = any(row.n is not None for row in facts.record.sample)
     return status(
         number, title, Status.YES if shown else Status.PARTIAL,
-        f"The section Sample of the report has a table of {', '.join(questions)}.",
-        "" if shown else "All its cells are hidden, as too few people answered.",
+        f"The section Sample of the report tabulates {', '.join(questions)}.",
+        "" if shown else "All of its cells are suppressed, as too few participants answered.",
     )  # fmt: skip
 
 
 def _ai(facts: Facts) -> Entry:
     used = facts.record.exit_answers["ai_used"]
-    title = "AI tools that annotators used"
+    title = "Use of AI tools by annotators"
     if not facts.manifest["exit_questionnaire"]:
         return status("5.1.4", title, Status.NO, "Not asked.")
     if not used:
@@ -233,7 +233,7 @@ def _ai(facts: Facts) -> Entry:
     counts = ", ".join(f"{word} {n}" for word, n in sorted(used.items()))
     return status(
         "5.1.4", title, Status.PARTIAL,
-        f"Used AI, by the exit questionnaire: {counts}. The tools that they named, without"
+        f"Reported use of AI in the exit questionnaire: {counts}. The tools named, without"
         " versions, are in questionnaire.csv.",
     )  # fmt: skip
 
@@ -241,8 +241,8 @@ def _ai(facts: Facts) -> Entry:
 # Public data --------------------------------------------------------------------------------------
 
 BUNDLE = (
-    "The release bundle holds each stored answer under a pseudonym, with times (answers of people"
-    " who withdrew are erased)."
+    "The release bundle contains each stored answer with its times under a pseudonym (answers of"
+    " participants who withdrew are erased)."
 )
 
 
@@ -258,9 +258,9 @@ def _public(facts: Facts, answers: Answers) -> list[Entry]:
     if not code and is_public == Status.YES:
         code_status = Status.PARTIAL
     return [
-        status("5.2", "Data in public", is_public, prose(data), licence, BUNDLE, field="5.2"),
+        status("5.2", "Public data", is_public, prose(data), licence, BUNDLE, field="5.2"),
         status(
-            "5.2.1", "Data of single annotators", individual,
+            "5.2.1", "Annotator-level data", individual,
             "" if individual == NA else BUNDLE, field="5.2",
         ),
         text(
@@ -268,13 +268,13 @@ def _public(facts: Facts, answers: Answers) -> list[Entry]:
             reason or (str(NA) if is_public != Status.UNKNOWN else ""), field="5.2",
         ),
         status(
-            "5.3", "Materials in public", verdict(materials), prose(materials),
+            "5.3", "Public materials", verdict(materials), prose(materials),
             "Task cards, instructions, consent text and pages are in the release bundle.",
             field="5.2",
         ),
         status(
-            "5.4", "Analysis code in public", code_status, prose(code),
-            "The release bundle has verify.py, which recomputes"
+            "5.4", "Public analysis code", code_status, prose(code),
+            "The release bundle contains verify.py, which recomputes"
             f" {recomputed(facts.record.manifest)} with Python alone, and analysis.R, a mixed"
             " model.",
             f"Code that ran the models: {ran}" if ran else "", field="5.2",

@@ -27,7 +27,7 @@ from analysis.stats import power
 from annotation.models import Kind
 from annotation.pay.ledger import in_currency
 
-NO_MODELS = "No model has predictions or a seat."
+NO_MODELS = "The study has no model."
 
 
 def entries(facts: Facts, answers: Answers) -> list[Entry]:
@@ -61,13 +61,13 @@ def _paper(facts: Facts, answers: Answers) -> list[Entry]:
     kinds = ", ".join(answers.evaluation)
     return [
         text("0.1", "Title of the paper", answers.title),
-        text("0.2", "Where the paper is found", answers.line("paper", "link"), field="paper"),
+        text("0.2", "Link to the paper", answers.line("paper", "link"), field="paper"),
         text("0.3", "Year", answers.line("paper", "year"), field="paper"),
         text("0.4", "Venue", answers.line("paper", "venue"), field="paper"),
         Entry(
             "0.5", "What the evaluation measures", Reply.CHOICES, kinds or NOT_STATED, "", "paper"
         ),
-        Entry("0.6", "Form of the items", Reply.CHOICES, "Text", "Each example is a text."),
+        Entry("0.6", "Modality of the items", Reply.CHOICES, "Text", "All examples are texts."),
     ]
 
 
@@ -107,13 +107,13 @@ def _model_outputs(facts: Facts) -> Entry:
     evidence = []
     if facts.uploaded:
         evidence.append(
-            "Of uploaded predictions one output per file; the files of one model, task and number"
-            f" of shots: {_runs(facts.uploaded)}."
+            "Uploaded predictions contain one output per file; files per model, task and number of"
+            f" shots: {_runs(facts.uploaded)}."
         )
     if facts.seated:
         evidence.append(
-            "Of models in the annotator's seat one answer per participation; the participations of"
-            f" one model, task and number of shots: {_runs(facts.seated)}."
+            "Models in the annotator's seat gave one answer per participation; participations per"
+            f" model, task and number of shots: {_runs(facts.seated)}."
         )
     return text("0.10", title, _runs(facts.models), *evidence)
 
@@ -144,9 +144,9 @@ def _sizes(facts: Facts) -> list[Entry]:
         text("1.3", "Annotators per item", _annotators_per_item(facts), _per_item(facts)),
         text(
             "1.4", "Items per annotator", between(facts.items_per_person or sizes.values()),
-            f"Test examples of a task: {between(sizes.values())}, all answered by each of its"
-            " annotators.",
-            f"A person could do up to {tasks} tasks." if tasks > 1 else "",
+            f"Test examples per task: {between(sizes.values())}; each annotator of a task answered"
+            " all of them.",
+            f"A participant could do up to {tasks} tasks." if tasks > 1 else "",
         ),
     ]  # fmt: skip
 
@@ -159,7 +159,7 @@ def _selection(facts: Facts) -> Entry:
     if drawn:
         answer = f"Simple random sample of the test examples of {', '.join(drawn)}."
     elif parts:
-        answer = f"All test examples that could be read, not all of the file: {', '.join(parts)}."
+        answer = f"All readable test examples, not the whole file: {', '.join(parts)}."
     training = [k for k in facts.shots if k]
     return text(
         "1.2.1", "Selection of the items", answer,
@@ -188,27 +188,27 @@ def _has_groups(facts: Facts) -> bool:
 
 def _per_item(facts: Facts) -> str:
     if not facts.by_arm:
-        return "No person is in the analysis yet."
+        return "No participant is in the analysis yet."
     named = [
         f"{task}, {shots} shots{f', {arm} arm' if arm else ''}: {n}"
         for (task, shots, arm), n in facts.by_arm.items()
     ]
-    alone = f"No person is in two groups of a task.{methods.per_browser(facts.record)} "
+    alone = f"No participant is in two groups of a task.{methods.per_browser(facts.record)} "
     apart = alone if _has_groups(facts) else ""
     return f"{apart}In the analysis: {'; '.join(named)}."
 
 
 def _effort(facts: Facts, answers: Answers) -> Entry:
     record = facts.record
-    evidence = ["Annotators had no time limit for an item; their times are recorded."]
+    evidence = ["Annotators had no time limit per item; their times are recorded."]
     if facts.seated:
         evidence.append(
-            "Handful limited neither the tokens nor the cost of models in the annotator's seat;"
-            " what their runs report is recorded."
+            "Handful limited neither tokens nor cost of models in the annotator's seat; the values"
+            " that their runs reported are recorded."
         )
     if record.seconds_per_answer is not None:
         evidence.append(
-            f"Mean time on a test example, without idle time: {record.seconds_per_answer:.1f} s."
+            f"Mean time per test example, excluding idle time: {record.seconds_per_answer:.1f} s."
         )
     if record.earned:
         earned = in_currency(record.earned)
@@ -216,13 +216,13 @@ def _effort(facts: Facts, answers: Answers) -> Entry:
     for row in facts.efforts:
         cost = f", {row.cost:.4f} {row.currency}" if row.cost == row.cost else ", cost not stated"
         evidence.append(
-            f"{row.who}, as its runs report: {count(row.answers, 'answer')},"
+            f"{row.who}, as reported by its runs: {count(row.answers, 'answer')},"
             f" {row.minutes:.1f} minutes{cost}."
         )
     if facts.runs:
         read, written = facts.tokens
         evidence.append(
-            f"Tokens of models in the annotator's seat: {read:,} read, {written:,} written."
+            f"Tokens of models in the annotator's seat: {read:,} input, {written:,} output."
         )
     if facts.uploaded:
         stated = prose(answers["3.4"] or NOT_STATED)
@@ -235,14 +235,14 @@ def _power(facts: Facts, answers: Answers) -> list[Entry]:
     evidence, detectable = [], []
     if number:
         evidence.append(
-            f"The preregistration, made before the first seat was taken, states for"
-            f" {count(number, 'planned contrast')} between shots what the design can detect."
+            "The preregistration, generated before the first seat was taken, states the detectable"
+            f" difference for {count(number, 'planned contrast')} between shots."
         )
         detectable.append(_detectable(facts, number))
     if facts.upstream:
         evidence.append(
-            "The primary analysis is the average relative gain (ARG) of the upstream arm against"
-            " the sham arm; the design states no gain to be detected."
+            "The primary outcome is the average relative gain (ARG) of the upstream arm over the"
+            " sham arm; the design does not state a gain to be detected."
         )
         detectable.append(_of_arms(facts))
     if not evidence:
@@ -288,12 +288,12 @@ def _of_arms(facts: Facts) -> str:
         if (row.new_arm, row.base_arm) == (str(new), str(base))
     ]  # fmt: skip
     if not plans:
-        return "ARG: a plan needs two people in each arm; none is computed yet."
+        return "ARG: no plan is computed yet, as it requires two participants in each arm."
     widths = "; ".join(f"± {row.width:g} %: {row.people:,}" for row in plans)
     return (
-        "No detectable gain is computed, as a gain has no p value. Precision of the ARG of"
-        f" {new} against {base}, by the means and SDs of this study: people in each arm of each"
-        f" task for a 95 % interval of {widths}."
+        "No detectable gain is computed, as gains are not tested. Precision of the ARG of"
+        f" {new} against {base}, from the means and SDs of this study: participants required in"
+        f" each arm of each task for a 95 % interval of {widths}."
     )
 
 
@@ -304,7 +304,7 @@ def consent(facts: Facts) -> str:
     each = f" ({count(seats, 'participation')})" if seats != people else ""
     later = f"{record.withdrawn} withdrew later"
     if record.withdrawn:
-        later += ", upon which their answers were erased"
+        later += ", and their answers were erased"
     return (
         f"Consent was requested before the first example: {people} consented{each},"
         f" {whole.declined} declined, and {later}."

@@ -51,11 +51,11 @@ def _sitting(facts: Facts) -> list[Entry]:
     tasks = manifest["tasks_per_worker"]
     return [
         text(
-            "3.1", "Items in one sitting", between([*facts.sittings.values(), facts.longest]),
-            f"Items of one participation ({', '.join(parts)}), one after the other:"
+            "3.1", "Items per session", between([*facts.sittings.values(), facts.longest]),
+            f"Consecutive items of one participation ({', '.join(parts)}):"
             f" {between(facts.sittings.values())}; breaks of up to {breaks} were allowed and are"
-            " not recorded as sittings.",
-            f"A person could go on with up to {tasks} tasks." if tasks > 1 else "",
+            " not recorded as separate sessions.",
+            f"A participant could continue with up to {tasks} tasks." if tasks > 1 else "",
             f"Median active time: {active / 60:.1f} minutes." if active is not None else "",
         ),
         _order(facts),
@@ -67,7 +67,7 @@ def _order(facts: Facts) -> Entry:
     orders = {manifest["annotation_order"]}
     steps = []
     if facts.upstream:
-        steps.append("Upstream step: tasks in a random order, the examples of each together.")
+        steps.append("Upstream step: random task order, with the examples of a task together.")
     if any(facts.shots):
         orders.add(manifest["training_order"])
         steps.append(f"Training step: {wording.order(manifest['training_order'])}.")
@@ -93,20 +93,23 @@ def _quality(facts: Facts) -> list[Entry]:
             f"Admitted to the annotation step: {record.whole.qualified}; of these, included in the"
             f" analysis: {record.whole.analysed}.",
         ),
-        text("3.2.1", "Criteria of quality", joined([*controls, FLAGS])),
+        text("3.2.1", "Quality criteria", joined([*controls, FLAGS])),
         text(
             "3.2.2", "Excluded by these criteria", count(out, "participation"),
             f"Completed, then excluded by a researcher with a reason: {facts.excluded}.",
-            f"Rejected on the platform while at work: {facts.rejected}." if facts.rejected else "",
-            f"Test answers outside the analysis: {facts.answers_left_out} (of these participations"
-            " and of those that ended early; of people who withdrew none are stored).",
+            f"Rejected on the platform before completion: {facts.rejected}."
+            if facts.rejected
+            else "",
+            f"Test answers outside the analysis: {facts.answers_left_out} (from these"
+            " participations and those that ended early; answers of participants who withdrew are"
+            " not stored).",
         ),
     ]  # fmt: skip
 
 
 FLAGS = (
     "Quality flags (implausibly fast answers, one repeated answer, long absences, pasting, leaving"
-    " the page) are recorded and exclude no one automatically."
+    " the page) are recorded and do not lead to automatic exclusion."
 )
 
 
@@ -116,17 +119,15 @@ def _controls(facts: Facts) -> list[str]:
     if checks := manifest["attention_checks"]:
         passed, answered = facts.record.check_results
         found.append(
-            f"{count(checks, 'attention check')} per annotator; passed by those in the analysis:"
+            f"{count(checks, 'attention check')} per annotator; annotators in the analysis passed"
             f" {passed} of {answered}."
         )
     if _refuses_pastes(facts):
-        found.append("The page refused text that was pasted into a typed answer.")
+        found.append("Text could not be pasted into typed answers.")
     if facts.excluded:
-        found.append(
-            f"Annotators whom a researcher excluded with a stated reason: {facts.excluded}."
-        )
+        found.append(f"Annotators excluded by a researcher with a stated reason: {facts.excluded}.")
     if facts.rejected:
-        found.append(f"Annotators whom a rejection on the platform excluded: {facts.rejected}.")
+        found.append(f"Annotators excluded by a rejection on the platform: {facts.rejected}.")
     return found
 
 
@@ -140,11 +141,11 @@ def _refuses_pastes(facts: Facts) -> bool:
 # People and models --------------------------------------------------------------------------------
 
 SEATED = (
-    "Models in the annotator's seat went through the study by the API: the same texts, steps and"
-    " reveals, without the graphical pages."
+    "Models in the annotator's seat took part through the API, with the same texts, steps and"
+    " reveals but without the graphical pages."
 )
 UPLOADED = "The uploaded predictions were computed outside Handful."
-PAGES = "Pages of the annotators are in the release bundle (seen/), without scripts."
+PAGES = "The annotators' pages are in the release bundle (seen/), without scripts."
 
 
 def _interface(facts: Facts, answers: Answers) -> list[Entry]:
@@ -181,8 +182,8 @@ def _adjustment(facts: Facts, answers: Answers) -> tuple[Status, list[str]]:
     how = []
     if facts.seated:
         how.append(
-            "In the seat a model got one example at a time and its reveals, in an order drawn as"
-            " for people, and its answers were scored in the same way."
+            "Models in the annotator's seat received one example at a time, with its reveal, in an"
+            " order drawn as for people; the same function scored their answers."
         )
     if facts.uploaded:
         how.append(prose(answers["3.4"]))
@@ -223,14 +224,14 @@ def _of_seats(facts: Facts) -> list[str]:
     if not facts.seated:
         return []
     told = [
-        "The API gave models in the annotator's seat the annotators' instructions; the template in"
-        " the export shows whether a prompt contained them."
+        "The API gave models in the annotator's seat the annotators' instructions; the prompt"
+        " template in the export shows whether a prompt contained them."
     ]
     if runs := [run for run in facts.runs if run.participation.scenario.shots]:
         shown = sum(run.examples == ModelRun.Examples.SHOWN for run in runs)
         told.append(
-            "Runs at more than zero shots that answered the training examples:"
-            f" {len(runs) - shown}; that were shown them with the gold: {shown}."
+            "At more than zero shots, runs that answered the training examples:"
+            f" {len(runs) - shown}; runs that were shown them with the gold: {shown}."
         )
     return told
 
@@ -238,18 +239,18 @@ def _of_seats(facts: Facts) -> list[str]:
 def _tools(facts: Facts, answers: Answers) -> list[Entry]:
     blurs, pastes = facts.record.page_signs
     signs = (
-        "Reported by the browsers of all annotators in the analysis:"
+        "Browsers of all annotators in the analysis reported"
         f" {count(blurs, 'page exit')} and {count(pastes, 'paste event')}."
     )
     watched = ["Page exits and pastes were counted and raise quality flags."]
     if _refuses_pastes(facts):
-        watched.append("The page refused text that was pasted into a typed answer.")
+        watched.append("Text could not be pasted into typed answers.")
     if facts.manifest["exit_questionnaire"]:
         watched.append("The exit questionnaire asked about AI and other help.")
     else:
         watched.append("Annotators were not asked about AI or other help.")
     if facts.manifest["programs_as_people"]:
-        watched.append("Programs in people's seats report neither.")
+        watched.append("Programs in people's seats do not report page exits or pastes.")
     return [
         status(
             "3.5", "Same tools", answers.status("3.5"), prose(answers["3.5"]), signs, field="3.5"
@@ -268,7 +269,7 @@ def _explanations(facts: Facts) -> Entry:
     if asked:
         return status(
             "3.6", title, Status.PARTIAL,
-            "Answers were not explained one by one; after the task the study asked in free text:"
+            "Individual answers were not explained; after the task, the study asked in free text:"
             f" {', '.join(asked)}.",
         )  # fmt: skip
     return status("3.6", title, Status.NO, "Annotators were not asked to explain their answers.")

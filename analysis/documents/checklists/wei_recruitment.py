@@ -52,7 +52,7 @@ def _population(facts: Facts, answers: Answers) -> list[Entry]:
             f"Audience of the design: {' '.join(reached)}" if reached else "", field="2.1",
         ),
         Entry(
-            "2.1.1", "What describes that population", Reply.CHOICES,
+            "2.1.1", "Characteristics of that population", Reply.CHOICES,
             ", ".join(criteria) or NOT_STATED, " ".join(reached), "criteria",
         ),
     ]  # fmt: skip
@@ -80,13 +80,13 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
         arms = ""
     elif facts.record.chose_scenario:
         arms = (
-            "On Prolific different scenarios were different studies: participants chose among them,"
-            " so scenarios were not randomly assigned."
+            "On Prolific, each scenario was a separate study and participants chose among them;"
+            " scenarios were therefore not randomly assigned."
         )
     else:
         arms = (
-            "Each arrival was assigned to the least filled scenario that they were eligible for,"
-            " with ties broken by the seed."
+            "Participants were assigned on arrival to the least filled scenario for which they were"
+            " eligible, with ties broken by the seed."
         )
     return Entry(
         "2.2", "Sampling of the annotators", Reply.CHOICES, strategy,
@@ -119,8 +119,8 @@ def _rules(facts: Facts) -> list[str]:
         found.append(wording.rule_text(manifest, REPORTED))
     if facts.upstream:
         found.append(
-            "People who had met an upstream or sham task before were eligible for no arm, and no"
-            " person was in two arms."
+            "Participants who had met an upstream or sham task before were not eligible for any"
+            " arm, and no participant was in two arms."
         )
     if manifest["computer_only"]:
         found.append("A desktop or laptop computer was required.")
@@ -129,7 +129,7 @@ def _rules(facts: Facts) -> list[str]:
     return found
 
 
-ONCE = "The same task could not be done twice, in any version or study."
+ONCE = "Participants could take part in each task only once, in any version or study."
 
 
 def _admission(facts: Facts) -> list[Entry]:
@@ -143,17 +143,17 @@ def _admission(facts: Facts) -> list[Entry]:
     return [
         status(
             "2.3", "Admission of annotators", Status.YES if rules else Status.PARTIAL,
-            "" if rules else "No criteria but one:", ONCE,
+            "" if rules else "The only criterion:", ONCE,
         ),
-        text("2.3.1", "Criteria of admission", " ".join([*rules, ONCE])),
+        text("2.3.1", "Admission criteria", " ".join([*rules, ONCE])),
         text(
             "2.3.2", "Excluded by these criteria",
             f"{out} of {whole.arrived} participations{_share(out, whole.arrived)}",
             f"Screened out: {whole.screened_out}"
             + (f" ({failed} by the comprehension questions)" if failed else "")
             + f"; had done the task before: {whole.refused}.",
-            f"Left without being excluded: {_named(left)}.",
-            "Refused on the landing page, before a seat (refusals, not people):"
+            f"Left for other reasons: {_named(left)}.",
+            "Refused on the landing page, before taking a seat (refusals, not people):"
             f" {_named(_refused(facts))}.",
         ),
     ]  # fmt: skip
@@ -177,20 +177,20 @@ def unanswered(facts: Facts) -> str:
     """The state of an exit questionnaire without answers, as a phrase."""
     if facts.study.status != StudyStatus.CLOSED:
         return "no answers yet"
-    return f"answered by 0 of {facts.record.whole.completed} who completed the study"
+    return f"answered by 0 of {facts.record.whole.completed} participants who completed the study"
 
 
 def _exposure(facts: Facts) -> Entry:
     seen = facts.record.exit_answers["seen_before"]
     if not facts.manifest["exit_questionnaire"]:
-        asked = "Exposure elsewhere was not asked about."
+        asked = "The study did not ask about exposure elsewhere."
     elif not seen:
-        asked = f"Exposure elsewhere, by the exit questionnaire: {unanswered(facts)}."
+        asked = f"Exposure elsewhere (exit questionnaire): {unanswered(facts)}."
     else:
         counts = ", ".join(f"{word} {n}" for word, n in sorted(seen.items()))
-        asked = f"Exposure elsewhere, by the exit questionnaire: {counts}; it excluded no one."
+        asked = f"Exposure elsewhere (exit questionnaire): {counts}; not a reason for exclusion."
     return status(
-        "2.5", "Annotators who had met the items before", Status.PARTIAL, ONCE,
+        "2.5", "Prior exposure of annotators to the items", Status.PARTIAL, ONCE,
         methods.per_browser(facts.record), asked,
     )  # fmt: skip
 
@@ -205,9 +205,9 @@ def _training(facts: Facts) -> list[Entry]:
     kinds = _kinds_of_training(facts)
     return [
         status("2.6", "Training of annotators", answer, *([] if any(trained) else kinds)),
-        text("2.6.1", "Kind of training", " ".join(kinds) if any(trained) else NA),
+        text("2.6.1", "Type of training", " ".join(kinds) if any(trained) else NA),
         status("2.6.2", "Pay for the training", paid, _unpaid_so_far(facts, paid)),
-        text("2.6.2.1", "Amount of that pay", amount),
+        text("2.6.2.1", "Amount of pay for the training", amount),
     ]
 
 
@@ -228,8 +228,8 @@ def _kinds_of_training(facts: Facts) -> list[str]:
             for arm, n in facts.upstream.items()
         )
         sentences.append(
-            "Before the training examples of the task, examples of other tasks with the gold answer"
-            f" revealed after each: {arms}."
+            "Before the training examples of the task, annotators answered examples of other tasks,"
+            f" with the gold answer revealed after each: {arms}."
         )
     if any(facts.shots):
         k = f"k examples{wording.per_label(manifest)}"
@@ -254,7 +254,7 @@ def _training_pay(facts: Facts, is_trained: bool) -> tuple[Status, str]:
         return _paid(facts), amount
     if wording.is_paid(facts.manifest):
         whole = " ".join(wording.least_and_most(facts.manifest, REPORTED))
-        return Status.PARTIAL, f"No amount of its own: the training is part of the whole. {whole}"
+        return Status.PARTIAL, f"No separate amount: the pay includes the training. {whole}"
     return Status.NO, NA
 
 
@@ -284,8 +284,8 @@ def _unpaid_so_far(facts: Facts, paid: Status) -> str:
     if paid != Status.PARTIAL:
         return ""
     if not facts.record.paid:
-        return "Pay was promised; no payment is recorded so far."
-    return "Pay was promised; a part of the earnings is recorded as paid so far."
+        return "Pay was promised; no payment is recorded."
+    return "Pay was promised; part of the earnings is recorded as paid."
 
 
 def unpaid(facts: Facts) -> str:
@@ -309,8 +309,8 @@ def _bonus(facts: Facts, paid: bool) -> list[Entry]:
     if number:
         answer, amount = Status.PARTIAL, total
         evidence = (
-            f"No rule of the design pays for a score; bonuses given by hand: {number}, together"
-            f" {total}. Their reasons are in the ledger."
+            f"The design has no score-based pay; bonuses awarded manually: {number}, {total} in"
+            " total. The ledger states the reasons."
         )
     elif not paid:
         answer = Status.NOT_APPLICABLE
@@ -321,26 +321,26 @@ def _bonus(facts: Facts, paid: bool) -> list[Entry]:
 
 
 def _structure(facts: Facts, paid: bool) -> list[Entry]:
-    title, more = "The same pay for all annotators", "How pay differed"
+    title, more = "Equal pay for all annotators", "Differences in pay"
     number, total = facts.bonuses
     if not paid:
         return [status("2.7.3", title, Status.NOT_APPLICABLE), text("2.7.3.1", more, NA)]
     differing = []
     if number:
-        differing.append(f"bonuses given by hand: {number}, together {total}")
+        differing.append(f"bonuses awarded manually: {number}, {total} in total")
     if facts.unpaid:
-        differing.append(f"unpaid by a decision: {people(facts.unpaid)}")
+        differing.append(f"{people(facts.unpaid)} not paid")
     if not float(facts.manifest["hourly_rate"]):
-        rule = "One set of amounts for all."
+        rule = "The same amounts applied to all annotators."
     elif facts.record.has_fixed_amounts:
         rule = (
-            "One rate and one set of bounds for all: active time at the rate, or the fixed amount"
+            "The same rate and bounds applied to all annotators: active time at the rate, or the"
+            " fixed amount if that is higher."
         )
-        rule += " if that is more."
     else:
-        rule = "One rate and one set of bounds for all; amounts follow active time."
+        rule = "The same rate and bounds applied to all annotators; amounts follow active time."
     answer = Status.PARTIAL if differing else Status.YES
     return [
         status("2.7.3", title, answer, rule),
-        text("2.7.3.1", more, f"By decisions: {'; '.join(differing)}." if differing else NA),
+        text("2.7.3.1", more, f"By decision: {'; '.join(differing)}." if differing else NA),
     ]

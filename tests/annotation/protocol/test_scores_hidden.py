@@ -195,10 +195,10 @@ def test_manifest_and_documents_state_whether_scores_are_hidden(researcher, hide
     study = factories.make_study(researcher, factories.make_task(), hide_test_scores=hides)
     assert json.loads(study.manifest)["hide_test_scores"] is hides
     planned = blocks.as_markdown(preregistration.for_study(study))
-    assert f"Optional stopping: test scores of people are {words} the researchers" in planned
+    assert f"participants' test scores are {words} the researchers" in planned
     lifecycle.change_status(study, "close", researcher)
     told = blocks.as_markdown(report.for_study(study))
-    assert f"Optional stopping: test scores of people were {words} the researchers" in told
+    assert f"participants' test scores were {words} the researchers" in told
 
 
 def test_hiding_test_scores_is_frozen_with_the_design(study):

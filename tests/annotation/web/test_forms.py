@@ -105,7 +105,7 @@ WRONG = [
     ("dataset_import", {}, "dataset", "Choose a file that is not empty."),
     ("dataset_import", {"dataset": "FILE"}, "dataset", "is too long"),
     ("report", {"item-1.9": "a\0b"}, "item-1.9", NUL),
-    ("report", {"item-5.2": "here"}, "item-5.2", "Line 1: begin it with one of"),
+    ("report", {"item-5.2": "here"}, "item-5.2", "Line 1: begin with one of"),
     ("report", {"item-paper": "year: soon"}, "item-paper", "write four digits, such as 2026"),
     ("sample_upload", {}, "demographics", "This field is required"),
     ("sample_upload", {"demographics": "FILE"}, "demographics", "there is no column"),
