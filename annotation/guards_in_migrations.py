@@ -23,9 +23,10 @@ NO_WAY_BACK = (
 PATIENCE = 120  # seconds; a backup of a large study reads its tables for about as long
 LOCKED_BY_OTHERS = ("55P03", "40P01")  # PostgreSQL's codes: lock not available, deadlock
 TABLES_ARE_HELD = (
-    "Other transactions kept tables for two minutes, so this migration changed nothing (those"
-    " before it stand). Wait until the backup or the long query has ended, then run migrate again"
-    " before any restart: SELECT pid, state, query FROM pg_stat_activity names it."
+    "Other transactions held locks for two minutes, so this migration changed nothing; earlier"
+    " migrations remain applied. Wait until the backup or the long query has ended, then run"
+    " migrate again before any restart. To find the query: SELECT pid, state, query FROM"
+    " pg_stat_activity."
 )
 
 

@@ -43,9 +43,9 @@ def wrong() -> str:
     if not names:
         return ""
     return (
-        f"{' and '.join(names)}: not the key with which this database's ids were stored. Restore"
-        " it (a variable, or a file in var/) from the backup that the database is from. If it is"
-        " lost for good, `manage.py accept_keys` says what that means."
+        f"{' and '.join(names)}: this is not the key that the ids in this database were stored"
+        " with. Restore the key (a variable, or a file in var/) from the backup of this database."
+        " If it is permanently lost, `manage.py accept_keys` explains the consequences."
     )
 
 

@@ -34,13 +34,13 @@ def _name(entry: AuditEntry) -> str:
 # Columns of the page's CSV and of the API.
 COLUMNS = [
     Column("at", meaning="UTC"),
-    Column("by", meaning="user name; empty: the server by itself, or a command", get=_name),
-    Column("token", meaning="name of the API token by which it was done; empty: on a page"),
-    Column("topic", meaning="kind of thing"),
+    Column("by", meaning="user name; empty if the server or a command did it", get=_name),
+    Column("token", meaning="name of the API token; empty if it was done on a page"),
+    Column("topic", meaning="kind of action"),
     Column("what", meaning="what was done"),
-    Column("about", meaning="whom or what it concerns: annotator, task, account, file"),
-    Column("before", meaning="what was changed, as it was; null where nothing was"),
-    Column("after", meaning="the same as it is since; null where nothing was"),
+    Column("about", meaning="object of the action: annotator, task, account, file"),
+    Column("before", meaning="previous values of the changes; null if nothing was changed"),
+    Column("after", meaning="new values of the changes; null if nothing was changed"),
 ]
 
 

@@ -60,7 +60,7 @@ def model_deleted(instance: LanguageModel, **_kwargs: Any) -> None:
 def token_made(instance: ApiToken, created: bool, **_kwargs: Any) -> None:
     if created:
         after = {"scopes": instance.scopes, "expires_at": instance.expires_at}
-        record("API token made", Topic.ACCOUNT, study=instance.study, about=instance.name,
+        record("API token created", Topic.ACCOUNT, study=instance.study, about=instance.name,
                after=after, by=instance.owner)  # fmt: skip
 
 
@@ -82,4 +82,4 @@ def fields(row: Model) -> dict[str, Any]:
 @receiver(post_save, sender=User)
 def account_made(instance: User, created: bool, **_kwargs: Any) -> None:
     if created:
-        record("account made", Topic.ACCOUNT, about=instance.get_username())
+        record("account created", Topic.ACCOUNT, about=instance.get_username())

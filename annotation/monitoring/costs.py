@@ -58,7 +58,7 @@ class Money:
             seats = "Seats at work" if is_closed else "Open seats"
             parts.append(("open", f"{seats}, at least", self.promised))
         if budget is not None:
-            parts.append(("left", "Left of the budget", ledger.cents(budget) - whole))
+            parts.append(("left", "Remaining budget", ledger.cents(budget) - whole))
         start, bars = 0.0, []
         for name, words, amount in parts:
             width = round(100 * max(amount, 0) / limit, 2)

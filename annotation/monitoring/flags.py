@@ -56,7 +56,7 @@ def flags(
     if work.longest_run >= LONGEST_RUN:
         seen["run"] = f"the same answer {work.longest_run} times in a row"
     if work.longest_absence > ABSENCE:
-        seen["absence"] = f"away for {work.longest_absence / 60:.0f} minutes at once"
+        seen["absence"] = f"away for {work.longest_absence / 60:.0f} minutes without interruption"
     if work.pastes:
         seen["paste"] = f"text was pasted {work.pastes} times"
     if work.blurs > BLURS_PER_ANSWER * work.n:

@@ -31,61 +31,62 @@ ROBOTS = Kind.SIMULATED
 
 # Columns of a Funnel.
 FUNNEL = [
-    Column("arrived", "Arrived", "Took a seat, with those who then declined."),
-    Column("consented", "Consented", "Agreed to the consent text."),
+    Column("arrived", "Arrived", "Took a seat, including annotators who then declined."),
+    Column("consented", "Consented", "Accepted the consent text."),
     Column(
         "trained",
         "Trained",
-        "Answered the last example of the training or screening step; without one, were shown the"
-        " first example.",
+        "Answered the last example of the training or screening step, or saw the first example if"
+        " there is no such step.",
     ),
     Column(
         "qualified",
         "Qualified",
-        "May do the annotation step: trained, and not screened out by the study's rule nor waiting"
-        " for it.",
+        "Admitted to the annotation step: trained, not screened out, and not waiting for a"
+        " decision.",
     ),
     Column("completed", "Completed", "Answered the last example."),
     Column(
         "analysed",
         "Analysed",
-        "Completed and not excluded: they hold a seat and count in the tables.",
+        "Completed and not excluded. They keep their seat and are in the tables.",
     ),
     Column(
         "declined",
         "Declined",
-        "Did not agree to the consent text; nothing but this count is kept of them.",
+        "Declined the consent text. Only their number is stored.",
     ),
     Column(
         "at_work",
         "Live",
-        "Hold a seat and have not ended: reading, working, waiting, or between two parts.",
+        "Have a seat and have not ended: reading, working, waiting, or between two parts.",
     ),
     Column(
         "screened_out",
         "Screened out",
-        "Ended by the study's rule or by the questions about the instructions; paid.",
+        "Ended by the study's rule or by the comprehension questions. They are paid.",
     ),
     Column("returned", "Returned", "Returned their place on the platform."),
     Column(
         "expired",
         "Expired",
-        "Did nothing for longer than the study allows; the seat is free again.",
+        "Inactive for longer than the study allows. The seat is free again.",
     ),
     Column(
         "refused",
         "Prior exposure",
-        "Had met the task elsewhere before the first example was shown.",
+        "Had already done the task elsewhere before they saw the first example.",
     ),
     Column(
         "withdrawn",
         "Withdrawn",
-        "Erased their answers; they stay counted as far as they came.",
+        "Withdrew, and their answers were erased. They are counted up to the last step they"
+        " reached.",
     ),
     Column(
         "rejected",
         "Rejected",
-        "Rejected on the platform before they had completed: not paid, and they cannot go on.",
+        "Rejected on the platform before completion. They are not paid and cannot continue.",
     ),
 ]
 

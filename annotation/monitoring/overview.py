@@ -68,7 +68,7 @@ COLUMNS = [
     Column("seats", meaning="Seats of people.", unit="seats"),
     Column(
         "at_work_now",
-        "At work now",
+        "Active now",
         "People with a seat who were active in the last ten minutes.",
         "people",
         get=lambda row: row.at_work_count,
@@ -76,20 +76,20 @@ COLUMNS = [
     Column(
         "waiting",
         "Waiting for a decision",
-        "Annotators who finished the training step and continue only when an owner decides so.",
+        "Annotators who finished the training step and need an owner's decision to continue.",
         "people",
     ),
     Column(
         "earned",
         "Earned",
-        "All entries of the ledger, of people.",
+        "All ledger entries of people.",
         "cents",
         get=lambda row: row.earned if row.shows_money else None,
     ),
     Column(
         "due",
         "To pay",
-        "Earned by people, by the ledger; in no paid batch, and not held back.",
+        "Ledger entries of people that are in no paid batch and not held for review.",
         "cents",
         get=lambda row: row.due if row.shows_money else None,
     ),

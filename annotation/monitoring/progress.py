@@ -38,40 +38,40 @@ FACTS = {
         ),
         Column(
             "now",
-            "At work now",
+            "Active now",
             "People with a seat who were active in the last ten minutes.",
         ),
         Column(
             "waiting",
             "Waiting for a decision",
-            "Annotators who finished the training or screening step and continue only when an owner"
-            " decides so.",
+            "Annotators who finished the training or screening step and need an owner's decision"
+            " to continue.",
         ),
         Column(
             "left",
             "Work left",
-            "Over all scenarios: open seats (free, or at work) times the median active time of the"
-            " people who completed the scenario; where nobody has, times the study's estimate."
-            " Somebody at work counts as if they had just begun.",
+            "Sum over scenarios of the open seats (free or in progress) times the median active"
+            " time of people who completed the scenario, or the study's estimate if there are"
+            " none. Seats in progress count in full.",
         ),
         Column(
             "flags",
             "Quality flags",
             "People who completed, in the analysis or not, whose behaviour raises quality flags:"
-            " how many have at least one flag, and how many have each. Nothing follows from a flag"
-            " by itself. The page behind the link has who is still at work, too.",
+            " how many have at least one flag, and how many have each. A flag has no automatic"
+            " effect. The linked page also lists people who are still at work.",
         ),
         Column(
             "earned",
             "Earned",
-            "All entries of the ledger, of people. What people earned who expired or returned is"
-            " entered when a payment is prepared.",
+            "All ledger entries of people. Earnings of expired or returned seats are added when a"
+            " payment is prepared.",
         ),
         Column(
             "committed",
             "Committed",
-            "Earned, not yet paid and not held back, plus for each open seat the larger of the"
-            " base reward and the hourly rate times the estimated minutes.",
+            "Earned, not yet paid and not held for review; plus, for each open seat, the larger of"
+            " the base reward and the hourly rate times the estimated minutes.",
         ),
     ]
 }

@@ -199,7 +199,7 @@ def store_export(study: Study, text: str, by: User) -> int:
             defaults={"text": json.dumps(table), "by": by, "at": timezone.now()},
         )
         AuditEntry.objects.record(
-            "table of the sample made of a demographic export", Topic.RESULTS, study=study, by=by,
+            "sample table created from a demographic export", Topic.RESULTS, study=study, by=by,
             before={}, after={"people": people},
         )  # fmt: skip
     return people
@@ -211,7 +211,7 @@ def drop_export(study: Study, by: User) -> None:
         Study.objects.locked().get(pk=study.pk)
         if study.report_answers.filter(item=ITEM).delete()[0]:
             AuditEntry.objects.record(
-                "table of the sample deleted", Topic.RESULTS, study=study, by=by,
+                "sample table deleted", Topic.RESULTS, study=study, by=by,
                 before={}, after={},
             )  # fmt: skip
 
@@ -255,22 +255,22 @@ def _lines(text: str) -> tuple[list[str], dict[int, list[str]]]:
             elif any(cell.strip() for cell in cells):
                 lines[reader.line_num] = cells
     except csv.Error as error:
-        raise ExportError(f"Line {reader.line_num}: this is no CSV ({error}).") from None
+        raise ExportError(f"Line {reader.line_num}: not a valid CSV ({error}).") from None
     if not {SUBMISSION, PARTICIPANT}.intersection(heads):
         raise ExportError(
-            f"Line 1: there is no column “{SUBMISSION}” and no column “{PARTICIPANT}”. Choose the"
-            " demographic export of Prolific, a CSV file."
+            f"Line 1: expected a column “{SUBMISSION}” or “{PARTICIPANT}”. Choose the demographic"
+            " export of Prolific, a CSV file."
         )
     for head in heads:
         if head and heads.count(head) > 1:
-            raise ExportError(f"Line 1: the column “{head}” is there twice.")
+            raise ExportError(f"Line 1: the column “{head}” appears twice.")
     for number, cells in lines.items():
         if len(cells) != len(heads):
             raise ExportError(
                 f"Line {number}: {len(cells)} cells, expected {len(heads)} as in line 1."
             )
     if not lines:
-        raise ExportError("Line 2: the file has no submission.")
+        raise ExportError("Line 2: the file contains no submissions.")
     return heads, lines
 
 
@@ -284,7 +284,7 @@ def _workers(
     for number, cells in lines.items():
         identity = cells[place].strip()
         if not identity:
-            raise ExportError(f"Line {number}, column {key_column}: it is empty.")
+            raise ExportError(f"Line {number}, column {key_column}: empty.")
         own = submission_key if key_column == SUBMISSION else worker_key
         key = own(ProlificDoor.platform, identity)
         if key in line_of:
@@ -310,7 +310,7 @@ def _age(number: int, value: str) -> float:
     age = _number(value)
     if age is None or not 0 < age < 130:
         raise ExportError(
-            f"Line {number}, column {AGE}: “{value[:40]}” is no age in years, such as 34."
+            f"Line {number}, column {AGE}: “{value[:40]}” is not an age in years, such as 34."
         )
     return age
 

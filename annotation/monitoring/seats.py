@@ -81,15 +81,15 @@ SEATS = [
     Column(
         "seats",
         "Seats",
-        "Seats of people in this scenario: those of the design and those added since.",
+        "Seats of people in this scenario: seats of the design and seats added later.",
     ),
     Column("completed", "Completed", "Seats of people who completed and are in the analysis."),
     Column(
         "working",
         "At work",
-        "Seats of people who have begun and not ended, whether they are here now or not.",
+        "Seats of people who have started and not ended, whether or not they are active now.",
     ),
-    Column("free", "Free", "Seats that a person can take."),
+    Column("free", "Free", "Seats that people can still take."),
     Column(
         "time_left",
         "Work left",
@@ -99,7 +99,7 @@ SEATS = [
     Column(
         "simulated",
         "Simulated",
-        "Seats taken by simulated annotators, who have seats of their own.",
+        "Seats taken by simulated annotators. They are separate from seats of people.",
     ),
 ]
 

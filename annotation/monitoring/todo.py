@@ -63,15 +63,15 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
     if not progress.waiting:
         return
     number = len(progress.waiting)
-    who = "1 person waits" if number == 1 else f"{number} people wait"
+    who = "1 person is waiting" if number == 1 else f"{number} people are waiting"
     whose = "your" if "own" in study.rights else "an owner's"
     oldest = localtime(min((each.since for each in progress.waiting if each.since), default=now))
     yield Need(
         "waiting",
         f"{who} for {whose} decision",
-        f"The first since {oldest:%H:%M %Z}. Without a decision each continues after"
-        f" {study.decision_minutes} minutes.",
-        "Decide" if "own" in study.rights else "See who",
+        f"The first has been waiting since {oldest:%H:%M %Z}. Without a decision, annotators"
+        f" continue after {study.decision_minutes} minutes.",
+        "Decide" if "own" in study.rights else "Show annotators",
         "people",
         warns=True,
         subject=max((str(each.since) for each in progress.waiting if each.since), default=""),
@@ -85,9 +85,9 @@ def _rejected(progress: Progress) -> Iterator[Need]:
         yield Need(
             "rejected",
             f"{len(names)} rejected on the platform, in the analysis",
-            f"{', '.join(names[:NAMED])}{' and others' if len(names) > NAMED else ''}: the"
-            f" work is completed, and a rejection there excludes nothing here. Exclude {them} with"
-            " a reason, or keep it in the analysis.",
+            f"{', '.join(names[:NAMED])}{' and others' if len(names) > NAMED else ''}: the work is"
+            f" completed, and a rejection on the platform does not exclude it here. Exclude {them}"
+            " with a reason, or keep it in the analysis.",
             "Decide",
             "people",
             warns=True,
@@ -102,8 +102,8 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
         yield Need(
             "screened-out",
             f"{people.screened_out} of {judged} screened out",
-            "Each was paid. The rule cannot be changed any more, but the study can be paused.",
-            "Look at the rule",
+            "They are paid. The rule can no longer be changed, but the study can be paused.",
+            "Review the rule",
             "study_design",
             warns=True,
             # Reported again at twice the number.
@@ -125,8 +125,8 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
     if free and not budget.has_room(study, Kind.PERSON):
         yield Need(
             "budget",
-            "The budget covers no further annotator at the moment",
-            f"Seats are free, but arrivals are turned away: the budget of {study.budget}"
+            "The budget does not cover another annotator at the moment",
+            f"Seats are free, but new annotators are refused: the budget of {study.budget}"
             f" {study.currency} has to cover the cap of each annotator.",
             "Raise the budget",
             "lists",
@@ -138,7 +138,7 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
         hours = in_words(timedelta(hours=(now - latest) // timedelta(hours=1)))
         yield Need(
             "quiet",
-            f"Nobody came for {hours.removesuffix(' 0 min')}",
+            f"No new annotators for {hours.removesuffix(' 0 min')}",
             f"{free} seats are free.",
             "Recruit",
             "recruit",
@@ -176,8 +176,8 @@ def _wage(study: Study, progress: Progress) -> Iterator[Need]:
         yield Need(
             "wage",
             f"People earn {ledger.in_currency(round(median))} {study.currency} an hour",
-            f"The median of those who have ended; the design says {study.hourly_rate}. Look at the"
-            " cap of paid hours, and at bonuses.",
+            f"Median of annotators who have ended; the design promises {study.hourly_rate}. Check"
+            " the cap of paid hours, and consider bonuses.",
             "Pay",
             "pay",
             warns=True,

@@ -99,7 +99,7 @@ def _arrivals(study: Study) -> Iterator[Happened]:
     first = study.participations.filter(kind="person").order_by("pk").first()
     if first is not None:
         at = f"{first.arrived_at:%Y-%m-%d %H:%M} UTC"
-        yield Happened(NoticeAbout.FIRST, "study", "The first person came", at, "people")
+        yield Happened(NoticeAbout.FIRST, "study", "The first annotator has started", at, "people")
     for _event, subject, row in webhooks.filled(study):
         what = f"All {row['seats']} seats taken: {row['task']}, {row['shots']} shots"
         yield Happened(NoticeAbout.CELL, subject, what, page="recruit")
@@ -117,7 +117,7 @@ def _not_synced(study: Study) -> Iterator[Happened]:
         yield Happened(
             NoticeAbout.PLATFORM, f"no sync since {since and since.isoformat()}",
             "Prolific could not be synced",
-            "Statuses and places may be old. Sync it by hand: the page says what is wrong.",
+            "Statuses and places may be out of date. Sync manually; the page shows the error.",
             "platforms", "own",
         )  # fmt: skip
 
@@ -129,7 +129,8 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
         yield Happened(
             NoticeAbout.RETENTION, f"identities after {day}",
             f"Ids of annotators are deleted after {day}",
-            "As soon as everybody is paid. Set another day, or none, if you still need them.",
+            "They are deleted once all annotators are paid. To keep them longer, change or remove"
+            " the date.",
             "retention", "own",
         )  # fmt: skip
     day = study.answers_until
@@ -137,7 +138,8 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
         yield Happened(
             NoticeAbout.RETENTION, f"study after {day}",
             f"The study is deleted after {day}, with all answers",
-            "Once it is closed and everybody is paid. Take the bundle before, or set another day.",
+            "It is deleted once it is closed and all annotators are paid. Download the bundle"
+            " first, or change the date.",
             "retention", "own",
         )  # fmt: skip
 
@@ -145,8 +147,10 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
 def _webhooks(study: Study, now: datetime) -> Iterator[Happened]:
     """Notify owners of webhooks that ended with the role or account of their creators."""
     for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
-        what = "A webhook has ended: its maker is no longer an owner of this study"
-        detail = "Nothing more is sent to its address. Make another one if you still need it."
+        what = "A webhook has ended because its creator is no longer an owner of this study"
+        detail = (
+            "No more events are sent to its address. Create a new webhook if you still need it."
+        )
         yield Happened(NoticeAbout.WEBHOOK, f"entry {entry.pk}", what, detail, "team", "own")
 
 
@@ -268,6 +272,6 @@ def message(notice: Notice) -> EmailMessage:
     lines = [f"{notice.what}.".replace("..", "."), notice.detail, ""]
     lines += [f"Study: {notice.study.title}", root + reverse(notice.page, args=[notice.study.name])]
     off = root + reverse("notice_switches", args=[notice.study.name])
-    lines += ["", f"You get this mail as a researcher of this study. Switch it off: {off}"]
+    lines += ["", f"You receive this mail as a researcher of this study. Switch it off: {off}"]
     subject = f"[{notice.study.name}] {notice.what}"
     return mail.message(subject, "\n".join(lines), notice.user.email)

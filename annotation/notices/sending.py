@@ -54,16 +54,18 @@ def check_address(url: str) -> SplitResult:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise Refused("This is no address.") from None
+        raise Refused("This is not a valid address.") from None
     if not parts.hostname or not url.isascii() or not url.isprintable() or " " in url:
-        raise Refused("Write an address such as https://example.org/hook.")
+        raise Refused("Enter an address such as https://example.org/hook.")
     if parts.username is not None or parts.fragment or len(url) > 500:
-        raise Refused("Write an address without a user name and without #, of 500 signs at most.")
+        raise Refused(
+            "Enter an address of at most 500 characters, without a user name and without #."
+        )
     if _is_allowed(parts.hostname, port):
         if parts.scheme not in ("http", "https"):
-            raise Refused("Write an address that begins with https:// or http://.")
+            raise Refused("Enter an address that begins with https:// or http://.")
     elif parts.scheme != "https":
-        raise Refused("Write an address that begins with https://.")
+        raise Refused("Enter an address that begins with https://.")
     return parts
 
 
@@ -84,7 +86,7 @@ def place_of(parts: SplitResult) -> str:
     if not _is_allowed(host, parts.port):
         for place in places:
             if not is_public(place):
-                raise Refused(f"{host} is at {place}, which is no public address.")
+                raise Refused(f"{host} resolves to {place}, which is not a public address.")
     return places[0]
 
 
@@ -248,7 +250,7 @@ def _status(connection: socket.socket, until: float) -> int:
         line += more
     found = re.match(rb"HTTP/1\.[01] ([0-9]{3})[ \r\n]", line)
     if found is None:
-        raise ConnectionError("The reply does not begin with a status line of HTTP.")
+        raise ConnectionError("The reply does not begin with an HTTP status line.")
     return int(found[1])
 
 

@@ -68,7 +68,7 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
             created_at=database_now(),
         )
         study.events.record(
-            f"webhook made: {webhook.pk}", Topic.PLATFORM, study=study, by=by,
+            f"webhook created: {webhook.pk}", Topic.PLATFORM, study=study, by=by,
             after={"events": webhook.events},
         )  # fmt: skip
     return webhook, secret

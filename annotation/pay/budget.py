@@ -64,7 +64,7 @@ def check_limit(study: Study, user: User | None) -> None:
     if above and user is not None and not user.has_perm(PERMISSION):
         raise PermissionDenied(
             f"The budget, {study.budget} {study.currency}, is above {limit} {study.currency}, the"
-            " limit of a study. Somebody with the permission “May spend” has to open the study or"
+            " limit of a study. Ask a user with the permission “May spend” to open the study or"
             " raise its budget."
         )
 
@@ -210,8 +210,8 @@ def give_bonus(participation: Participation, amount: int, reason: str, by: User)
             if left < 0:
                 raise BudgetError(
                     "The study's budget cannot cover this bonus in addition to what annotators at"
-                    f" work may still earn: it is short of {ledger.in_currency(-left)}"
-                    f" {study.currency}. Raise the budget first (Access rules)."
+                    f" work may still earn: {ledger.in_currency(-left)} {study.currency} are"
+                    " missing. Raise the budget first (Access rules)."
                 )
         AuditEntry.objects.record(
             "bonus", Topic.PAY, study=study, about=participation.pseudonym,
@@ -251,7 +251,7 @@ def check_publication(study: Study, rewards: int) -> None:
         raise BudgetError(
             f"The places of this study on Prolific amount to {ledger.in_currency(promised)}"
             f" {study.currency} in rewards, above the study's budget, {study.budget}"
-            f" {study.currency}: ask for fewer places in its drafts, or raise the budget first"
+            f" {study.currency}. Request fewer places in the drafts, or raise the budget first"
             " (Access rules)."
         )
 
@@ -292,8 +292,8 @@ def is_reached(study: Study) -> str:
     if earned + most <= ledger.cents(study.budget):
         return ""
     return (
-        f"of the budget of {study.budget} {study.currency}, {ledger.in_currency(earned)} is earned,"
-        f" and one more person may earn {ledger.in_currency(most)}"
+        f"of the budget of {study.budget} {study.currency}, {ledger.in_currency(earned)} is"
+        f" earned, and one more person can earn {ledger.in_currency(most)}"
     )
 
 

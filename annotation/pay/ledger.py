@@ -267,7 +267,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
         same = participation.ledger.filter(kind=Kind.BONUS, cents=amount, reason=reason, by=by)
         if same.filter(at__gte=lately).exists():
             raise ValueError(
-                "This bonus was entered a moment ago. To give it twice, enter a different reason."
+                "This bonus has just been entered. To give it twice, enter a different reason."
             )
         return LedgerEntry.objects.create(
             participation=participation,

@@ -148,7 +148,7 @@ def cancel(batch: PaymentBatch) -> None:
     with transaction.atomic():
         batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
         if batch.state != State.PREPARED:
-            raise PaymentError(f"This batch is {batch.state}: it cannot be cancelled.")
+            raise PaymentError(f"This batch is {batch.state} and cannot be cancelled.")
         batch.payments.all().delete()
         batch.state = State.CANCELLED
         batch.save(update_fields=["state"])

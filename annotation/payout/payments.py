@@ -33,7 +33,7 @@ from tasks.csv_files import csv_text, no_formula
 # Prolific pays bonuses with a delay: only after it does their absence mean anything.
 SETTLING = timedelta(hours=1)
 LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # replaces an id
-SOMEBODY_ELSE = "Somebody else is paying this batch at the moment."
+SOMEBODY_ELSE = "This batch is already being paid."
 # Submissions that are or can be approved. Others were returned, rejected or timed out.
 TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
 BATCH_COLUMNS = ["platform", "id", "annotator", "amount", "currency", "kind", "reason", "code"]
@@ -109,8 +109,8 @@ def _tell(gone: list[str], waiting: list[Submission], lost: list[Submission]) ->
     if waiting:
         names = ", ".join(str(submission.participation) for submission in waiting[:10])
         sentences.append(
-            f"Prolific has not yet approved {len(waiting)} ({names}): ask again in a minute. Nobody"
-            " is paid twice."
+            f"Prolific has not yet approved {len(waiting)} ({names}). Try again in a minute;"
+            " payments are never made twice."
         )
     if lost:
         sentences.append(_cannot_be_found(lost))
@@ -167,8 +167,8 @@ def _references(
 def _cannot_be_found(lost: list[Submission]) -> str:
     names = ", ".join(str(submission.participation) for submission in lost[:10])
     return (
-        f"{len(lost)} ({names}) cannot be found on Prolific: IDENTITY_KEY is not the one with"
-        " which their ids were stored. Look for them on Prolific itself."
+        f"{len(lost)} ({names}) cannot be found on Prolific, because IDENTITY_KEY is not the key"
+        " with which their ids were stored. Look for them on Prolific."
     )
 
 
@@ -234,13 +234,14 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
     if any(arrived):
         raise PaymentError(
             f"Only {sum(arrived)} of {len(arrived)} bonuses of batch {batch.pk} have arrived at"
-            " Prolific so far: ask again later."
+            " Prolific. Try again later."
         )
     assert batch.paying_since is not None  # set with the state
     if database_now() - batch.paying_since < SETTLING:
         raise PaymentError(
-            f"Batch {batch.pk} was being paid when the connection broke. Prolific shows none of its"
-            " bonuses yet; it may take a while. Ask again in an hour: nobody is paid twice."
+            f"The connection failed while batch {batch.pk} was being paid. Prolific does not show"
+            " its bonuses yet, which can take a while. Try again in an hour; payments are never"
+            " made twice."
         )
     # Nothing arrived in all that time: the request was lost. Set it up again under a new id, but
     # only if no other process has done so meanwhile, which then pays it.
@@ -286,7 +287,7 @@ def mark_paid(batch: PaymentBatch) -> None:
     with transaction.atomic():
         batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
         if batch.method != Method.HAND:
-            raise PaymentError("Only a batch that is paid by hand can be marked as paid.")
+            raise PaymentError("Only a batch that is paid manually can be marked as paid.")
         if batch.state != State.PREPARED:
             raise PaymentError(f"This batch is {batch.state}.")
         _paid(batch)
@@ -331,7 +332,7 @@ def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
         except identities.LostKey as error:
             raise PaymentError(
                 f"{submission.participation} cannot be paid on Prolific. {error} Cancel this batch"
-                " and prepare a payment again: theirs will then be paid by hand."
+                " and prepare a new payment, in which this annotator is paid manually."
             ) from None
     return [(person, ledger.in_currency(cents)) for person, cents in sums.items()]
 
@@ -395,7 +396,7 @@ def pay_all(study: Study, by: User | None, client: Client | None = None) -> list
     for hold in holds.holds(study):
         amount = f"{ledger.in_currency(hold.waiting)} {study.currency}"
         sentences.append(
-            f"{amount} of {hold.participation}: HELD, NOT PAID. It is unusually high: review it on"
+            f"{amount} of {hold.participation}: HELD, NOT PAID. It is unusually high. Review it on"
             " the page Pay."
         )
     return sentences

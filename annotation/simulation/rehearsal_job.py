@@ -63,18 +63,18 @@ def start(study: Study, policy: str, number: int | None, seed: int, by: User) ->
     """
     if not study.rehearsal:
         raise NoRehearsal(
-            "This study is no rehearsal: simulated annotators live in rehearsals alone. Clone it"
-            ' as a rehearsal (by the API with {"rehearsal": true}).'
+            "Simulated annotators can be used in rehearsals only. Clone this study as a rehearsal"
+            ' (in the API with {"rehearsal": true}).'
         )
     if study.status != StudyStatus.OPEN:
-        raise NoRehearsal(f"The study is {study.status}: open it first.")
+        raise NoRehearsal(f"The study is {study.status}. Open it first.")
     policy_of(policy, Knowledge(study), random.Random(0))
     free = free_seats(study)
     goes_on = [robot.pk for robot in admitted(study)]
     new = free if number is None else min(number, free)
     total = len(goes_on) + new
     if not total:
-        raise NoRehearsal("The study has no free simulated seat, and nobody was admitted.")
+        raise NoRehearsal("The study has no free simulated seat and no admitted annotator.")
     made_of = {"study": study.pk, "policy": policy, "number": new, "free": free}
     made_of |= {"goes_on": goes_on} if goes_on else {}
     return jobs.start(KIND, made_of, total=total, owner=by, seed=seed)
@@ -107,4 +107,4 @@ def _walk_one(job: Job, number: int) -> dict[str, Any]:
             steps = walk(site, address, job.parameters["policy"], Knowledge(study), seed)
             return {"answers": sum(1 for _step in steps)}
     except RobotError as error:
-        raise jobs.JobError(f"Annotator {number + 1} cannot go on: {error}.") from None
+        raise jobs.JobError(f"Annotator {number + 1} cannot continue: {error}.") from None

@@ -178,9 +178,9 @@ def in_force(study: Study) -> list[str]:
     """Return what excludes people now, by the design or later settings; [] if nothing does."""
     sentences = [str(rule) for rule in study.access_rules.filter(ended_at=None)]
     if not study.open_link_on:
-        sentences.append("the open link is off: only personal links and platforms lead here")
+        sentences.append("the open link is off: annotators need a personal link or a platform")
     if study.computer_only:
-        sentences.append("computers only, no phones")
+        sentences.append("computers only, not phones")
     if study.comprehension_questions.strip():
         attempts = study.comprehension_attempts
         sentences.append(f"questions about the instructions, right within {attempts} attempts")

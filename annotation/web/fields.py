@@ -129,7 +129,7 @@ NO_REASON = "Give a reason: it is stored with the decision."
 MAX_AMOUNT = Decimal(100_000)  # in currency, exclusive; of one person or place
 
 
-SENTENCE = "Write an amount such as 1.50."
+SENTENCE = "Enter an amount such as 1.50."
 
 
 def read_amount(text: str) -> Decimal:
@@ -146,7 +146,7 @@ def read_amount(text: str) -> Decimal:
 class AmountField(forms.DecimalField):
     """A form field for an amount or a number of hours; its bounds are those of the model."""
 
-    default_error_messages = {"invalid": "Enter a number such as 12.50: digits and a point."}
+    default_error_messages = {"invalid": "Enter a number such as 12.50, with digits and a point."}
 
     def to_python(self, value: Any) -> Decimal | None:  # type: ignore[override]  # as in DecimalField
         # Allow the sign, so that the validator can report the minimum.

@@ -27,16 +27,16 @@ class Post:
 
 ONE_REQUEST = "The API takes all files of a task in one request, which imports or refuses them."
 A_PAGE = "It shows a page and stores nothing."
-BROWSER = "It is about the session of a browser, which a program does not have."
-TOKENS = "A token that could make or end tokens would outlive its own revocation."
+BROWSER = "It concerns the session of a browser, which programs do not have."
+TOKENS = "A token that could create or revoke tokens would outlive its own revocation."
 OF_PROLIFIC = "It is a secret of another service, which its owner enters in a browser."
-NOTICES = "It is about what one person is told; programs are told by webhooks."
-ASKED = "Anybody may ask for a mail to their address, and it changes nothing."
-CONFIRMED = "It confirms who is in front of the browser, and changes nothing."
-WHOLE = "The API computes the report with the request that asks for it."
-PROLIFIC = "Prolific alone sends it, signed; it is kept as a WebhookEvent."
+NOTICES = "It concerns one person's notices; programs use webhooks."
+ASKED = "All users can request a mail to their address, and it changes nothing."
+CONFIRMED = "It confirms the identity of the user, and changes nothing."
+WHOLE = "The API computes the report in the request itself."
+PROLIFIC = "Only Prolific sends it, signed; it is stored as a WebhookEvent."
 
-FIRST = "It takes a code that the server has printed; the account that it makes is an entry."
+FIRST = "It needs a code that the server printed; the new account is an entry."
 
 # Name of the page's address -> its POST. "participation_decide" covers the analysis and admission;
 # decisions on pay have a separate row.
@@ -94,18 +94,18 @@ POSTS = {
     "model_archive": Post("", "api_model_archive"),
     "model_unarchive": Post("", "api_model_unarchive"),
     "prediction_file_delete": Post("", "api_prediction_file"),
-    "notices": Post("", reason=NOTICES, unlogged="It marks what one has read oneself."),
+    "notices": Post("", reason=NOTICES, unlogged="It marks the user's own notices as read."),
     "notice_switches": Post("see", reason=NOTICES),
     "tokens": Post("", reason=TOKENS),
     "token_revoke": Post("", reason=TOKENS),
     "prolific_token": Post("", reason=OF_PROLIFIC),
     "prolific_token_remove": Post("", reason=OF_PROLIFIC),
     "invitation": Post("", reason=BROWSER),
-    "first_study": Post("", reason="Its steps are the API's own, one by one."),
+    "first_study": Post("", reason="The API has each of its steps."),
     "your_account": Post("", reason=BROWSER),
     "your_address": Post("", reason=BROWSER),
-    "your_address_confirm": Post("", reason="Whoever reads the mail confirms it, in a browser."),
-    "users": Post("", reason="Accounts are changed in a browser, with its second step."),
+    "your_address_confirm": Post("", reason="The recipient of the mail confirms it in a browser."),
+    "users": Post("", reason="Accounts are changed in a browser, with two-factor authentication."),
     "first_owner": Post("", reason=FIRST, unlogged=FIRST),
     "login": Post("", reason=BROWSER),
     "account_login": Post("", reason=BROWSER),

@@ -282,16 +282,16 @@ def test_a_new_export_replaces_the_old_one_and_can_be_deleted(ada, from_prolific
 
 
 WRONG = [
-    ("", "Line 1: there is no column “Submission id”"),
-    ("Age,Sex\n1,2\n", "Line 1: there is no column “Submission id”"),
+    ("", "Line 1: expected a column “Submission id”"),
+    ("Age,Sex\n1,2\n", "Line 1: expected a column “Submission id”"),
     ("Submission id,Status\ns1,x\n", "Line 1: no column describes people"),
-    ("Submission id,Age,Age\ns1,1,2\n", "Line 1: the column “Age” is there twice."),
-    ("Submission id,Age\n", "Line 2: the file has no submission."),
+    ("Submission id,Age,Age\ns1,1,2\n", "Line 1: the column “Age” appears twice."),
+    ("Submission id,Age\n", "Line 2: the file contains no submissions."),
     ("Submission id,Age\ns1,30\ns2\n", "Line 3: 1 cells, expected 2 as in line 1."),
-    ("Submission id,Age\ns1,old\n", "Line 2, column Age: “old” is no age"),
-    ("Submission id,Age\ns1,30\n,31\n", "Line 3, column Submission id: it is empty."),
+    ("Submission id,Age\ns1,old\n", "Line 2, column Age: “old” is not an age"),
+    ("Submission id,Age\ns1,30\n,31\n", "Line 3, column Submission id: empty."),
     ("Submission id,Age\ns1,30\ns1,31\n", "Line 3, column Submission id: the same id as in line 2"),
-    ('Submission id,Age\n"s1"x,30\n', "Line 2: this is no CSV"),
+    ('Submission id,Age\n"s1"x,30\n', "Line 2: not a valid CSV"),
     ("Submission id,Age\nother,30\n", "None of the 1 submissions"),
     (b"Submission id,Age\ns1,\xff\n", "Byte 22 of the file is no UTF-8"),
 ]

@@ -187,4 +187,4 @@ def test_without_javascript_a_click_opens_the_meanings(open_browser, study):
     visit(page, study, "people/")
     listed = meanings(page, "From arrival to analysis")
     listed.locator("summary").click()
-    expect(listed.get_by_text("May do the annotation step")).to_be_visible()
+    expect(listed.get_by_text("Admitted to the annotation step")).to_be_visible()

@@ -108,7 +108,7 @@ def test_a_machine_with_a_wrong_clock_repeats_no_payment(begun, fake, set_clock,
     assert begun.state == "paying"
     asked_for = begun.external_id
     set_clock(timedelta(hours=hours))
-    with pytest.raises(batches.PaymentError, match="nobody is paid twice"):
+    with pytest.raises(batches.PaymentError, match="payments are never made twice"):
         payout.pay_batch(begun)
     begun.refresh_from_db()
     assert (begun.state, begun.external_id) == ("paying", asked_for)

@@ -127,7 +127,9 @@ def test_a_server_does_not_start_with_keys_that_do_not_fit(tmp_path, migrated):
     (var / "worker_key.txt").unlink()  # as after restoring the database alone
     reply = process(var, *start)
     assert reply.returncode != 0
-    assert "WORKER_KEY: not the key with which this database's ids were stored" in reply.stderr
+    assert (
+        "WORKER_KEY: this is not the key that the ids in this database were stored with"
+    ) in reply.stderr
     # Accept a lost key after confirming the consequences.
     process(var, "manage.py", "accept_keys", "--yes")
     assert process(var, *start).returncode == 0
@@ -154,7 +156,7 @@ def test_a_server_names_missing_guards_when_it_starts(tmp_path, migrated):
 )  # fmt: skip
 def test_a_command_that_uses_keys_or_pays_refuses_another_key(settings, command, name):
     setattr(settings, name, "another key, and as long as a key has to be")
-    with pytest.raises(CommandError, match=f"{name}: not the key with which this database's ids"):
+    with pytest.raises(CommandError, match=f"{name}: this is not the key that the ids"):
         call_command(*command)
 
 

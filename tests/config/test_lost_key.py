@@ -12,7 +12,7 @@ from annotation.prolific import sync
 from tests import factories
 from tests.annotation.prolific.fixtures import BO, IDA, complete
 
-SENTENCE = "IDENTITY_KEY is not the one"
+SENTENCE = "IDENTITY_KEY is not the key"
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def test_a_new_study_has_no_required_actions(ada, study):
 
 def test_six_hours_without_arrivals_are_reported(study):
     assert "quiet" not in needs(study, timedelta(hours=5))
-    assert needs(study, timedelta(hours=7, minutes=20))["quiet"] == "Nobody came for 7 h"
+    assert needs(study, timedelta(hours=7, minutes=20))["quiet"] == "No new annotators for 7 h"
     factories.seat(study.scenarios.first())
     Participation.objects.update(arrived_at=timezone.now() + timedelta(hours=4))
     assert "quiet" not in needs(study, timedelta(hours=7))
@@ -83,7 +83,7 @@ def test_a_study_whose_budget_turns_arrivals_away_says_so(researcher):
     assert "budget" not in needs(study)
     factories.seat(study.scenarios.get())
     said = needs(study, timedelta(hours=9))
-    assert said["budget"] == "The budget covers no further annotator at the moment"
+    assert said["budget"] == "The budget does not cover another annotator at the moment"
     assert "quiet" not in said
     lifecycle.raise_budget(study, Decimal(20), study.owner)
     assert "budget" not in needs(study)

@@ -54,7 +54,7 @@ def test_a_mail_names_study_event_and_link_and_is_sent_once(study):
     assert collecting.send_mails() == "2 sent"
     assert collecting.send_mails() == "0 sent"
     first = next(each for each in outgoing.outbox if "first person" in each.subject)
-    assert first.subject == "[told] The first person came"
+    assert first.subject == "[told] The first annotator has started"
     assert first.to == ["ada@example.org"]  # grace has no address
     assert "https://annotate.example.org/studies/told/people/" in first.body
     assert "https://annotate.example.org/studies/told/notices/" in first.body
@@ -119,7 +119,7 @@ def test_the_header_counts_unread_notices_and_opening_marks_them(ada, study):
 
     assert '<span class="bell-count">2<span' in head()
     shown = ada.get(reverse("notices")).content.decode()
-    assert "The first person came" in shown
+    assert "The first annotator has started" in shown
     assert '<span class="bell-count">2<span' in head()  # a GET marks nothing
     first = study.owner.notices.get(about="first")
     reply = ada.post(reverse("notices"), {"open": first.pk})
@@ -151,9 +151,9 @@ def test_overview_and_notices_state_the_same(ada, study):
     factories.seat(study.scenarios.get(shots=0))
     Participation.objects.update(arrived_at=timezone.now() - timedelta(hours=9))
     type(study).objects.update(opened_at=timezone.now() - timedelta(hours=9))
-    assert "Nobody came for 9 h" in ada.get(reverse("study", args=["told"])).content.decode()
+    assert "No new annotators for 9 h" in ada.get(reverse("study", args=["told"])).content.decode()
     assert "quiet" in told(study.owner)
-    assert study.owner.notices.get(about="quiet").what == "Nobody came for 9 h"
+    assert study.owner.notices.get(about="quiet").what == "No new annotators for 9 h"
 
 
 def test_wages_are_notified_to_payers_and_jobs_to_their_starter(researcher, other_researcher):

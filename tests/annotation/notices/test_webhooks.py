@@ -291,7 +291,7 @@ def test_a_name_resolving_to_a_private_address_is_not_contacted(
     webhooks.collect()
     for _lookup in range(2):
         sending.send_due()
-        assert "no public address" in Delivery.objects.get().last_error
+        assert "not a public address" in Delivery.objects.get().last_error
         later()
     assert receiver.received == []
 

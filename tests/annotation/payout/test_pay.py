@@ -283,7 +283,7 @@ def test_two_clicks_on_a_bonus_enter_it_once(client, researcher, study):
     address = reverse("participation_bonus", args=[study.name, seat.pseudonym])
     replies = [client.post(address, {"amount": "1.50", "reason": "thanks"}) for _click in range(2)]
     assert [reply.status_code for reply in replies] == [302, 422]
-    assert "entered a moment ago" in replies[1].content.decode()
+    assert "just been entered" in replies[1].content.decode()
     assert earned(seat) == {"bonus": 150}
 
 

@@ -97,7 +97,7 @@ def test_a_crash_before_the_payment_request_pays_once_later(fake, study, publish
     batches.prepare(study, None)
     batch = PaymentBatch.objects.get(method="bonus")
     PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=timezone.now())
-    with pytest.raises(batches.PaymentError, match="nobody is paid twice"):
+    with pytest.raises(batches.PaymentError, match="payments are never made twice"):
         payout.pay_batch(batch)
     assert books(fake) == 0
     long_ago = timezone.now() - 2 * payout.SETTLING
@@ -144,7 +144,7 @@ def test_an_approval_before_the_submission_returns_is_retried(fake, study, publi
     fake.mode(lag=10)
     complete(fake, published)
     (batch,) = batches.prepare(study, None)
-    with pytest.raises(batches.PaymentError, match="ask again in a minute"):
+    with pytest.raises(batches.PaymentError, match="Try again in a minute"):
         payout.pay_batch(batch)
     batch.refresh_from_db()
     assert batch.state == "paying"

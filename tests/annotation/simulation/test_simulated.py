@@ -118,7 +118,7 @@ def test_a_full_study_and_a_draft_are_refused(study, researcher):
     with pytest.raises(CommandError, match="no free simulated seat"):
         simulate(study, "gold")
     draft = factories.make_study(researcher, study.tasks.first(), status="draft", rehearsal=True)
-    with pytest.raises(CommandError, match="open it first"):
+    with pytest.raises(CommandError, match="Open it first"):
         simulate(draft, "gold")
 
 

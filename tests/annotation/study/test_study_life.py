@@ -130,7 +130,7 @@ def test_admitted_simulated_annotators_continue_on_next_click(ada, researcher):
     (done,) = study.participations.filter(status="completed")
     assert set(done.turns.values_list("answer__s1", flat=True)) == {1.0}
     refused = post(ada, "robots", study, policy="gold", number="0")
-    assert "nobody was admitted" in refused.content.decode()
+    assert "no admitted annotator" in refused.content.decode()
 
 
 def test_the_command_continues_admitted_simulated_annotators(researcher):
