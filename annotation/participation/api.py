@@ -223,7 +223,7 @@ class Comprehension(Work):
         participation = mine(request)
         if not wrong or participation.status != Status.WORKING:
             return Response(state_of(participation))
-        again = gettext("This was not right: please check again.")
+        again = gettext("This is not right. Please choose again.")
         fields = {f"answers.{number - 1}": [again] for number in wrong}
         return refused(participation, HTTPStatus.UNPROCESSABLE_ENTITY, "wrong", again, fields)
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise
 
 MAX_EXIT_ANSWER = 2000  # characters
-TOO_LONG = gettext_lazy("Please keep each answer under %(limit_value)s characters.")
-UNASKED = {"invalid_choice": gettext_lazy("Please choose one of the answers shown.")}
+TOO_LONG = gettext_lazy("Please use at most %(limit_value)s characters for each answer.")
+UNASKED = {"invalid_choice": gettext_lazy("Please choose one of the answers on this page.")}
 
 
 class ConsentForm(forms.Form):
@@ -47,14 +47,14 @@ class ComprehensionForm(PageForm):
     def mark(self, wrong: Iterable[int]) -> None:
         """Mark these questions as answered incorrectly."""
         for number in wrong:
-            self.add_error(f"question-{number}", gettext("This was not right: please check again."))
+            self.add_error(f"question-{number}", gettext("This is not right. Please choose again."))
 
     def sentence(self) -> str:
         """Return a sentence naming the questions to review."""
         numbers = ", ".join(name.removeprefix("question-") for name in self.errors)
         return ngettext(
-            "Please check question %(numbers)s and the instructions above again.",
-            "Please check questions %(numbers)s and the instructions above again.",
+            "Please check question %(numbers)s. Read the instructions above again.",
+            "Please check questions %(numbers)s. Read the instructions above again.",
             len(self.errors),
         ) % {"numbers": numbers}
 
@@ -119,7 +119,7 @@ def _own_field(question: OwnQuestion) -> forms.Field:
             **common,
         )
     if question.kind == NUMBER:
-        number = gettext_lazy("Please write a number in digits, such as 30.")
+        number = gettext_lazy("Please enter a number in digits, such as 30.")
         return forms.RegexField(
             r"-?[0-9]{1,9}([.,][0-9]{1,6})?",
             widget=forms.TextInput({"inputmode": "decimal"}),

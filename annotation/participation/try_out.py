@@ -40,17 +40,18 @@ def _spans() -> tuple[MadeUp, ...]:
             # Translators: of the made-up sentences with %(words)s, translate those words as they
             # stand in the sentence.
             gettext("The %(words)s stood by the door.") % {"words": bicycle},
-            gettext("Mark the words “%(words)s”.") % {"words": bicycle},
+            gettext("Highlight the words “%(words)s”.") % {"words": bicycle},
             (bicycle,),
         ),
         MadeUp(
             gettext("She works for %(words)s in the morning.") % {"words": company},
-            gettext("Mark the name “%(words)s”, with its full stop.") % {"words": company},
+            gettext("Highlight the name “%(words)s”, including the full stop.")
+            % {"words": company},
             (company,),
         ),
         MadeUp(
             gettext("The %(words)s was on all evening.") % {"words": kettle},
-            gettext("Mark the word “%(words)s”.") % {"words": kettle},
+            gettext("Highlight the word “%(words)s”.") % {"words": kettle},
             (kettle,),
         ),
     )
@@ -60,7 +61,7 @@ def _nothing() -> MadeUp:
     """Return the last sentence for tasks that allow "no answer"."""
     return MadeUp(
         gettext("It rained all night."),
-        gettext("Mark every colour. Here is none: choose “No answer”."),
+        gettext("Highlight every colour. This sentence has none, so choose “No answer”."),
         (),
     )
 
@@ -207,11 +208,10 @@ def _card(card: Card) -> Card:
         name="try-the-tool",
         title=gettext("Try the tool"),
         family=card.family,
-        description=gettext(
-            "Three made-up sentences, to try how answers are given. Nothing is stored."
-        ),
+        description=gettext("Practise on three made-up sentences. Nothing is saved."),
         instructions=gettext(
-            "Do what each question says. Then submit, and see whether it was right."
+            "Do what each question says. Then submit your answer. The page shows whether it is"
+            " right."
         ),
         submit_hint="",
         segments=(gettext("Sentence"),),

@@ -97,13 +97,15 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
         participation = lock(token)
         answering.check_channel(channel, participation.kind, participation.scenario)
         if participation.status == Status.ARRIVED:
-            raise Conflict(gettext("Please answer the question about consent first."))
+            raise Conflict(gettext("First, please answer the question about consent."))
         if participation.status != Status.WORKING or participation.turns.exists():
             return
         if own_questions.asked(participation, OwnAnswer.Moment.BEFORE):
-            raise Conflict(gettext("Please answer the questions before the instructions first."))
+            raise Conflict(
+                gettext("First, please answer the questions that come before the instructions.")
+            )
         if comprehension.is_open(participation):
-            raise Conflict(gettext("Please answer the questions about the instructions first."))
+            raise Conflict(gettext("First, please answer the questions about the instructions."))
         if not upstream_step.may_begin(participation):
             participation.status = Status.REFUSED
             participation.seat_number = None

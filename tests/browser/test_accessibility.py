@@ -121,7 +121,7 @@ def states(researcher, put):
         consent_step.record(seat, agree=True)
         page.goto(f"/work/{seat.token}/")
         page.get_by_label("Always").check()
-        page.get_by_role("button", name="Answer").click()
+        page.get_by_role("button", name="Check my answers").click()
         page.wait_for_selector("[role=alert], .error")
 
     def waiting(page):

@@ -247,7 +247,7 @@ def test_right_answers_lead_to_the_begin_section_that_says_so(client, asked):
     assert reply["Location"] == reverse("work", args=[asked.token]) + "#begin"
     page = client.get(reverse("work", args=[asked.token])).content.decode()
     assert 'id="begin"' in page
-    assert "All of your answers are right. You can begin." in page
+    assert "All your answers are right. You can start." in page
 
 
 def test_the_exit_page_names_the_failed_questions_as_the_reason(client, asked):
