@@ -20,9 +20,9 @@ class Effect(models.TextChoices):
 
 
 class Criterion(models.TextChoices):
-    TASK = "task", "workers who have seen the task"
-    STUDY = "study", "workers who qualified in the study"
-    PEOPLE = "people", "workers on a list of ids"
+    TASK = "task", "annotators who have seen the task"
+    STUDY = "study", "annotators who qualified in the study"
+    PEOPLE = "people", "annotators on a list of ids"
 
 
 class AccessRule(models.Model):
@@ -142,11 +142,11 @@ class Reason(models.TextChoices):
     """Why a person got no seat: the codes of recruitment/refusals.py, and MET."""
 
     MET = "met", "had done these tasks already, in another study"
-    DONE = "done", "had taken part in this study already"
-    BROWSER = "browser", "somebody had taken part from this browser"
+    DONE = "done", "had already taken part in this study"
+    BROWSER = "browser", "another person had taken part from this browser"
     NOT_ELIGIBLE = "not_eligible", "not eligible"
     REJECTED = "rejected", "rejected on the platform"
-    NOT_INVITED = "not_invited", "a later part of a study that they had not started"
+    NOT_INVITED = "not_invited", "later part of a study that they had not started"
     DEVICE = "device", "no desktop or laptop computer"
     FULL = "full", "no free seat"
     BUDGET = "budget", "no budget left"

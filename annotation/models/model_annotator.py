@@ -43,15 +43,15 @@ class ModelAnnotator(models.Model):
 class Examples(models.TextChoices):
     """How a model receives the training examples."""
 
-    ANSWERED = "answered", "answered by the model, then revealed, as by people"
-    SHOWN = "shown", "shown with their gold: the model is not asked, an empty answer is stored"
+    ANSWERED = "answered", "answered by the model, then revealed, as for people"
+    SHOWN = "shown", "shown with their gold; the model is not asked, and an empty answer is stored"
 
 
 class Context(models.TextChoices):
     """What precedes a test example in a model's context."""
 
-    EACH = "each", "the training step and this example alone"
-    ALL = "all", "the training step and all test examples so far"
+    EACH = "each", "the training step and only this example"
+    ALL = "all", "the training step and all earlier test examples"
 
 
 class ModelRun(models.Model):

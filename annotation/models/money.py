@@ -51,7 +51,7 @@ class LedgerEntry(models.Model):
             models.CheckConstraint(
                 condition=Q(cents__gt=0),
                 name="an_entry_is_an_amount",
-                violation_error_message="Write an amount above 0.",
+                violation_error_message="Enter an amount above 0.",
             ),
         ]
 
@@ -68,7 +68,7 @@ class Method(models.TextChoices):
     EXIT = "exit", "paid by the platform at exit"
     APPROVAL = "approval", "approval on Prolific"
     BONUS = "bonus", "bonus on Prolific"
-    HAND = "hand", "by hand, from a CSV"
+    HAND = "hand", "manually, from a CSV"
 
 
 class BatchState(models.TextChoices):

@@ -11,18 +11,18 @@ from tasks.models.choices import one_of
 class About(models.TextChoices):
     """The events; each researcher can switch each one off for a study."""
 
-    FIRST = "first", "The first person came"
+    FIRST = "first", "The first annotator has started"
     CELL = "cell", "All seats of a scenario are taken"
     FULL = "full", "Every seat of the study is taken"
     PAUSED = "paused", "The study paused automatically"
-    WAITING = "waiting", "Somebody waits for a decision"
-    SCREENED_OUT = "screened-out", "Most people are screened out"
-    QUIET = "quiet", "Nobody came for hours"
-    WAGE = "wage", "People earn less than the hourly rate"
+    WAITING = "waiting", "An annotator is waiting for a decision"
+    SCREENED_OUT = "screened-out", "Most annotators are screened out"
+    QUIET = "quiet", "No new annotators for hours"
+    WAGE = "wage", "Annotators earn less than the hourly rate"
     PLATFORM = "platform", "A platform has paused a study, or cannot be reached"
-    RETENTION = "retention", "Identities of annotators, or a study, are to be deleted within a week"
-    WEBHOOK = "webhook", "A webhook has ended, as its maker is no longer an owner"
-    JOB = "job", "A job that I started is done, or has failed"
+    RETENTION = "retention", "Identities or a study will be deleted within a week"
+    WEBHOOK = "webhook", "A webhook has ended because its creator is no longer an owner"
+    JOB = "job", "A job that I started is done or has failed"
 
 
 class MailState(models.TextChoices):

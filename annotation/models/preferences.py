@@ -21,7 +21,7 @@ def time_zones() -> tuple[str, ...]:
 def check_time_zone(name: str) -> None:
     """Raise ValidationError if `name` is not a time zone."""
     if name not in time_zones():
-        raise ValidationError("This is not the name of a time zone: choose one from the list.")
+        raise ValidationError("This is not a time zone. Choose one from the list.")
 
 
 class Preferences(models.Model):

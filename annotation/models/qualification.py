@@ -6,7 +6,7 @@ from django.db import models
 class Qualification(models.TextChoices):
     """The rule after the training step (docs/protocol.md#after-the-training-step)."""
 
-    NONE = "none", "nobody is screened out"
+    NONE = "none", "no screening"
     MINIMUM = "minimum", "a mean training S1 of at least the threshold"
     POINTS_BELOW = (
         "points_below",

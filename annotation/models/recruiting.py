@@ -34,7 +34,7 @@ class Panel(models.Model):
             models.UniqueConstraint(
                 fields=["study", "name"],
                 name="a_panel_has_a_name_of_its_own",
-                violation_error_message="This study has a platform of that name already.",
+                violation_error_message="This study already has a platform with that name.",
             )
         ]
 

@@ -12,7 +12,7 @@ from annotation.models.study import Study, made_by_an_owner
 from tasks.models.choices import one_of
 
 ENDED = "webhook ended: "  # beginning of its audit entry
-WITH_MAKER = ", as its maker is no longer an owner of the study"
+WITH_MAKER = " because its creator is no longer an owner of the study"
 
 
 class Event(models.TextChoices):

@@ -21,7 +21,7 @@ class PersonalLink(models.Model):
             models.UniqueConstraint(
                 fields=["study", "name"],
                 name="a_name_has_one_personal_link_in_a_study",
-                violation_error_message="This study has a personal link of that name already.",
+                violation_error_message="This study already has a personal link with that name.",
             )
         ]
 

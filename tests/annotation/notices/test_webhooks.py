@@ -359,7 +359,7 @@ def test_a_webhook_ends_with_its_maker(study, receiver, grace, how):
     assert receiver.received == []
     assert not Webhook.objects.exists()
     entry = study.events.get(what__startswith="webhook ended")
-    assert entry.what.endswith("as its maker is no longer an owner of the study")
+    assert entry.what.endswith("because its creator is no longer an owner of the study")
     collecting.collect()
     told_to = Notice.objects.filter(about="webhook").values_list("user__username", flat=True)
     assert list(told_to) == [study.owner.username]

@@ -104,5 +104,5 @@ def test_the_overview_states_the_restrictions_of_a_study(ada, researcher, task):
     study = factories.make_study(researcher, task, computer_only=True)
     eligibility.add_rule(study, "deny", "task", "another", researcher)
     page = " ".join(ada.get(reverse("study", args=[study.name])).content.decode().split())
-    told = "exclude workers who have seen the task: another; computers only, not phones."
+    told = "exclude annotators who have seen the task: another; computers only, not phones."
     assert told in page
