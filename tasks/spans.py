@@ -158,7 +158,7 @@ def read_payload(
     if len(listed) > MAX_SPANS:
         raise AnswerError(
             "too_many_spans",
-            sentence("At most %(limit)s highlights can be stored.", limit=MAX_SPANS),
+            sentence("You can make at most %(limit)s highlights.", limit=MAX_SPANS),
         )
     return sorted(_span(given, segments, question, granularity) for given in listed), no_answer
 
@@ -182,7 +182,7 @@ def _span(given: Any, segments: Sequence[str], question: str | None, granularity
     if given.get("field") == "question" and set(given) == {"field", "start", "end"}:
         if question is None:
             raise AnswerError(
-                "bad_field", sentence("The question cannot be highlighted in this task.")
+                "bad_field", sentence("In this task, you cannot highlight words of the question.")
             )
         segment, text = QUESTION, question
     elif given.get("field") == "context" and set(given) == {"field", "index", "start", "end"}:
@@ -198,10 +198,10 @@ def _span(given: Any, segments: Sequence[str], question: str | None, granularity
         )
     start, end = given["start"], given["end"]
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
-        raise AnswerError("bad_offsets", sentence("A highlight lies outside its text."))
+        raise AnswerError("bad_offsets", sentence("A highlight is outside its text."))
     if not on_boundaries(text, start, end, granularity):
         raise AnswerError(
-            "not_on_words", sentence("A highlight does not begin and end with whole words.")
+            "not_on_words", sentence("A highlight must start and end with whole words.")
         )
     return Span(segment, start, end, text[start:end])
 
@@ -219,7 +219,7 @@ def checked(
     """
     number = len(spans) + len(values)
     if no_answer and number:
-        raise AnswerError("both", sentence("Choose either highlights or “no answer”, not both."))
+        raise AnswerError("both", sentence("Highlight words or choose “No answer”, not both."))
     if no_answer and not no_answer_possible:
         raise AnswerError(
             "no_answer_impossible", sentence("Every example of this task has an answer.")
@@ -227,7 +227,7 @@ def checked(
     if not no_answer and not number:
         raise AnswerError(
             "nothing_chosen",
-            sentence("Highlight or type at least one answer, or choose “no answer”.")
+            sentence("Highlight or type at least one answer, or choose “No answer”.")
             if no_answer_possible
             else sentence("Highlight or type at least one answer."),
         )
@@ -235,9 +235,8 @@ def checked(
         raise AnswerError(
             "too_many_spans",
             counted(
-                "In this task at most one highlight can be chosen, and you chose %(number)s.",
-                "In this task at most %(limit)s highlights can be chosen, and you chose"
-                " %(number)s.",
+                "In this task, you can make only one highlight. You made %(number)s.",
+                "In this task, you can make at most %(limit)s highlights. You made %(number)s.",
                 max_spans,
                 limit=max_spans,
                 number=number,
@@ -270,9 +269,7 @@ def read_typed(
     """
     lines = typed_lines(typed)
     if no_answer and lines:
-        raise AnswerError(
-            "both", sentence("Choose either a typed answer or “no answer”, not both.")
-        )
+        raise AnswerError("both", sentence("Type an answer or choose “No answer”, not both."))
     places = {line: occurrences(line, segments, question, granularity) for line in lines}
     for line in lines:
         if not places[line]:
@@ -291,7 +288,7 @@ def typed_lines(typed: str) -> list[str]:
     lines = list(dict.fromkeys(line for line in stripped if line))
     if len(lines) > MAX_SPANS:
         raise AnswerError(
-            "too_many_spans", sentence("At most %(limit)s answers can be stored.", limit=MAX_SPANS)
+            "too_many_spans", sentence("You can give at most %(limit)s answers.", limit=MAX_SPANS)
         )
     return lines
 
@@ -306,7 +303,7 @@ def _placed(lines: Sequence[str], places: dict[str, list[Span]]) -> list[Span]:
             raise AnswerError(
                 "overlap",
                 sentence(
-                    "“%(text)s” and “%(other)s” overlap in the text: keep one of them.",
+                    "“%(text)s” and “%(other)s” overlap in the text. Keep only one of them.",
                     text=cut(line),
                     other=cut(other),
                 ),
@@ -343,8 +340,8 @@ def _not_found(line: str, texts: Sequence[str], granularity: str) -> AnswerError
         return AnswerError(
             "not_in_text",
             sentence(
-                "“%(text)s” does not occur in the text exactly as typed. Did you mean “%(meant)s”?"
-                " Capital letters, accents, apostrophes, dashes and spaces must match.",
+                "“%(text)s” does not match the text exactly. Did you mean “%(meant)s”? Capital"
+                " letters, accents, apostrophes, dashes and spaces must match.",
                 text=cut(line),
                 meant=cut(meant),
             ),
@@ -354,7 +351,7 @@ def _not_found(line: str, texts: Sequence[str], granularity: str) -> AnswerError
         return AnswerError(
             "not_on_words",
             sentence(
-                "“%(text)s” is only a part of “%(words)s” in the text: type whole words.",
+                "“%(text)s” is only part of “%(words)s” in the text. Type whole words.",
                 text=cut(line),
                 words=cut(around),
             ),

@@ -40,14 +40,14 @@ class Conflict(Exception):
     """The answer is not for the current question: the state does not change (409)."""
 
     ALREADY_REVEALED = gettext_lazy(
-        "You have already answered this example: your first answer counts."
+        "You have already answered this example. Your first answer counts."
     )
     ALREADY_RECORDED = gettext_lazy(
-        "Your answer to this example is already recorded: your first answer counts."
+        "Your answer to this example is already saved. Your first answer counts."
     )
     GIVEN_UP = gettext_lazy(
-        "Your last answer was not stored: your place had been released before it arrived."
-        " Continue, and you will see that example again."
+        "Your last answer was not saved, because your place was released before it arrived."
+        " Continue to see that example again."
     )
 
 

@@ -43,12 +43,12 @@ export function problemOf(typed, { lowest, highest, step }) {
   const text = stripped(typed);
   const number = parsed(text);
   if (!number) {
-    return gettext("“%(typed)s” is not a number in plain digits, such as 12 or 3.5.", { typed: text });
+    return gettext("“%(typed)s” is not a number. Use plain digits, such as 12 or 3.5.", { typed: text });
   }
   const below = lowest !== undefined && compare(number, parsed(lowest)) < 0;
   const above = highest !== undefined && compare(number, parsed(highest)) > 0;
   if ((below || above) && lowest !== undefined && highest !== undefined) {
-    return gettext("The number must lie between %(lowest)s and %(highest)s.", { lowest, highest });
+    return gettext("The number must be between %(lowest)s and %(highest)s.", { lowest, highest });
   }
   if (below) return gettext("The number must be %(lowest)s or more.", { lowest });
   if (above) return gettext("The number must be %(highest)s or less.", { highest });
@@ -63,7 +63,7 @@ function compare(one, other) {
 function offStep(number, first, step) {
   const { integers: [value, from, by], places } = scaled([number, parsed(first), parsed(step)]);
   if ((value - from) % by === 0n) return "";
-  return gettext("The number must go in steps of %(step)s, such as %(first)s or %(second)s.", {
+  return gettext("The number must be in steps of %(step)s, such as %(first)s or %(second)s.", {
     step, first, second: written(from + by, places),
   });
 }

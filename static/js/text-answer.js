@@ -33,8 +33,8 @@ class TextAnswer extends AnswerElement {
     const number = lengthOf(this.value);
     if (number <= this.longest) return "";
     return ngettext(
-      "The answer may have at most %(limit)s character, and yours has %(number)s.",
-      "The answer may have at most %(limit)s characters, and yours has %(number)s.",
+      "The answer can have at most %(limit)s character. Yours has %(number)s.",
+      "The answer can have at most %(limit)s characters. Yours has %(number)s.",
       this.longest,
       { limit: this.longest, number },
     );

@@ -112,7 +112,7 @@ def says_no_answer(card: Card, fields: Mapping[str, str], is_given: bool) -> boo
     if fields.get("no_answer") != "1":
         return False
     if is_given:
-        raise AnswerError("both", sentence("Give either an answer or “no answer”, not both."))
+        raise AnswerError("both", sentence("Give an answer or choose “No answer”, not both."))
     if not card.no_answer:
         raise AnswerError(
             "no_answer_impossible", sentence("Every example of this task has an answer.")

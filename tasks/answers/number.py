@@ -50,14 +50,16 @@ class Number(Kind):
             return NO_ANSWER
         if not typed:
             raise nothing(
-                card, sentence("Enter a number."), sentence("Enter a number, or “no answer”.")
+                card,
+                sentence("Enter a number."),
+                sentence("Enter a number, or choose “No answer”."),
             )
         value = canonical(typed)
         if value is None:
             raise AnswerError(
                 "not_a_number",
                 sentence(
-                    "“%(typed)s” is not a number in plain digits, such as 12 or 3.5.",
+                    "“%(typed)s” is not a number. Use plain digits, such as 12 or 3.5.",
                     typed=cut(typed),
                 ),
             )
@@ -133,7 +135,7 @@ def _check_range(card: Card, value: Decimal) -> None:
     if (too_low or too_high) and lowest is not None and highest is not None:
         raise AnswerError(
             "out_of_range",
-            sentence("The number must lie between %(lowest)s and %(highest)s.", **limits),
+            sentence("The number must be between %(lowest)s and %(highest)s.", **limits),
         )
     if too_low:
         raise AnswerError(
@@ -154,7 +156,7 @@ def _check_step(card: Card, value: Decimal, first: Decimal) -> None:
         raise AnswerError(
             "off_step",
             sentence(
-                "The number must go in steps of %(step)s, such as %(first)s or %(second)s.",
+                "The number must be in steps of %(step)s, such as %(first)s or %(second)s.",
                 step=step,
                 first=first,
                 second=first + step,

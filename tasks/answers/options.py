@@ -48,7 +48,7 @@ class Option(Kind):
             raise nothing(
                 card,
                 sentence("Choose one of the options."),
-                sentence("Choose one of the options, or “no answer”."),
+                sentence("Choose one of the options, or “No answer”."),
             )
         return GivenAnswer((), "", False, (option_at(chosen, asked.options),))
 
@@ -102,12 +102,12 @@ class Options(Kind):
             raise nothing(
                 card,
                 sentence("Choose at least one of the options."),
-                sentence("Choose at least one of the options, or “no answer”."),
+                sentence("Choose at least one of the options, or “No answer”."),
             )
         if not card.all_options and chosen == set(asked.options):
             raise AnswerError(
                 "all_options",
-                sentence("You chose all of the options: in this task never all of them are right."),
+                sentence("Not all options can be right. Please clear at least one."),
             )
         values = dict.fromkeys(text for text in asked.options if text in chosen)
         return GivenAnswer((), "", False, tuple(values))

@@ -77,7 +77,7 @@ class ShortText(LongText):
         """Raises AnswerError: several_lines, and those of _read_text."""
         given = _read_text(card, fields)
         if any("\n" in text for text in given.values):
-            raise AnswerError("several_lines", sentence("The answer must be one line."))
+            raise AnswerError("several_lines", sentence("Write the answer on one line."))
         return given
 
     def check_gold(
@@ -102,14 +102,14 @@ def _read_text(card: Card, fields: Mapping[str, str]) -> GivenAnswer:
         return NO_ANSWER
     if not text:
         raise nothing(
-            card, sentence("Type an answer."), sentence("Type an answer, or choose “no answer”.")
+            card, sentence("Type an answer."), sentence("Type an answer, or choose “No answer”.")
         )
     if len(text) > card.longest_text:
         raise AnswerError(
             "too_long",
             counted(
-                "The answer may have at most %(limit)s character, and yours has %(number)s.",
-                "The answer may have at most %(limit)s characters, and yours has %(number)s.",
+                "The answer can have at most %(limit)s character. Yours has %(number)s.",
+                "The answer can have at most %(limit)s characters. Yours has %(number)s.",
                 card.longest_text,
                 limit=card.longest_text,
                 number=len(text),

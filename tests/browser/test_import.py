@@ -47,7 +47,7 @@ def test_mnli_is_uploaded_previewed_and_confirmed(ada, clues):
     previews = ada.locator(".upload-previews a")
     expect(previews).to_have_count(10)
     previews.first.click()
-    expect(ada.get_by_text("nothing that you do here is stored")).to_be_visible()
+    expect(ada.get_by_text("nothing you do here is saved")).to_be_visible()
     ada.get_by_label("neutral").check()
     ada.get_by_role("button", name="Submit").click()
     ada.wait_for_selector("[data-state=reveal]")

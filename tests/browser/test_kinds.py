@@ -56,7 +56,7 @@ def answer_by_pointer(page: Page, kind: str, press: str) -> None:
     if kind in ("label", "option", "options"):
         getattr(choice(page, RIGHT[kind][0]), press)()
     elif kind == "number":
-        getattr(page.get_by_role("button", name="A step up"), press)()
+        getattr(page.get_by_role("button", name="One step up"), press)()
     elif kind == "typed":
         page.locator("[name=typed]").fill("Oslo\nVillage 0")
     else:
@@ -273,7 +273,7 @@ def test_arrow_keys_and_buttons_step_within_the_range(page, seated):
         page.keyboard.press("ArrowUp")
     assert field.input_value() == "1"
     for _press in range(4):
-        page.get_by_role("button", name="A step down").click()
+        page.get_by_role("button", name="One step down").click()
     assert field.input_value() == "0"
     expect(page.locator("[data-live]")).to_have_text("0")
     field.fill("4.9")
@@ -295,7 +295,7 @@ def test_a_text_that_is_too_long_is_refused_with_its_length(page, seated, kind):
     field.fill("😀" * 21)
     expect(length).to_have_text("1 character too many")
     desk.submit()
-    assert "at most 20 characters, and yours has 21" in desk.error
+    assert "at most 20 characters. Yours has 21" in desk.error
     assert desk.nothing_is_stored()
     field.fill("  " + "😀" * 20 + "  ")
     desk.reveal()
@@ -317,7 +317,7 @@ def test_a_paste_is_refused_if_the_study_says_so(page, seated, kind):
     field = page.locator("[name=number], [name=text]")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.evaluate("navigator.clipboard.writeText('3')")
-    expect(page.locator(".turn-limits")).to_contain_text("Pasting is off in this study")
+    expect(page.locator(".turn-limits")).to_contain_text("You cannot paste text in this study")
     field.focus()
     page.keyboard.press("Control+V")
     assert field.input_value() == ""

@@ -131,7 +131,7 @@ def work_in_two_tabs(open_browser, person: Person) -> None:
         tab.locator("[data-labels] input").nth(number).check()
         tab.locator("[data-submit]").click()
         tab.wait_for_selector("[data-state=reveal]")
-    assert "your first answer counts" in second.locator(".notice").first.inner_text()
+    assert "Your first answer counts" in second.locator(".notice").first.inner_text()
     assert Answer.objects.filter(turn_id=key).count() == 1
     second.close()
     factories.work_through(person.participation)

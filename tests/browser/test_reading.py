@@ -13,7 +13,7 @@ def test_the_plain_text_comes_before_the_words_to_highlight(desk):
     one = desk(TEXT, gold=["Oslo"])
     one.page.locator("#question").focus()
     one.page.keyboard.press("Shift+Tab")
-    assert one.focused == "Read the text plainly"
+    assert one.focused == "Read the plain text"
     one.page.keyboard.press("Enter")
     paragraphs = one.page.locator("[data-plain] p")
     assert paragraphs.all_inner_texts() == ["First line.", "The <b>second</b> names Oslo."]

@@ -8,14 +8,14 @@ const STARS = { lowest: "1", highest: "5", step: "0.5" };
 test("only plain digits are a number", () => {
   for (const good of ["12", "-3", "+3.50", ".5", "5.", " 7 ", "007"]) assert.equal(problemOf(good, {}), "");
   for (const bad of ["1,5", "1e400", "NaN", "٣", "", "-", ".", "1 2", "0x1", "1".repeat(31)]) {
-    assert.match(problemOf(bad, {}), /is not a number in plain digits/);
+    assert.match(problemOf(bad, {}), /is not a number\. Use plain digits/);
   }
 });
 
 test("a number stays within its range and on its steps, exactly", () => {
   assert.equal(problemOf("4.5", STARS), "");
-  assert.equal(problemOf("5.5", STARS), "The number must lie between 1 and 5.");
-  assert.equal(problemOf("1.25", STARS), "The number must go in steps of 0.5, such as 1 or 1.5.");
+  assert.equal(problemOf("5.5", STARS), "The number must be between 1 and 5.");
+  assert.equal(problemOf("1.25", STARS), "The number must be in steps of 0.5, such as 1 or 1.5.");
   assert.equal(problemOf("-0.1", { lowest: "0" }), "The number must be 0 or more.");
   assert.equal(problemOf("0.1", { highest: "0" }), "The number must be 0 or less.");
   assert.equal(problemOf("0.3", { step: "0.1" }), "");

@@ -238,7 +238,7 @@ def test_examples_are_previewed_as_annotators_will_see_them(ada):
     training = preview(ada, page, 1)
     assert training.templates[0].name == "participation/work.html"
     shown = text(training)
-    assert "Preview: nothing that you do here is stored." in shown
+    assert "Preview: nothing you do here is saved." in shown
     assert "Highlight the places, then submit." in shown
     assert "Lima" in shown
     reveal = preview(ada, page, 1, turn="x", typed="Lima")
