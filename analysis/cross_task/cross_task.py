@@ -143,27 +143,27 @@ def _percent(value: float) -> str:
 
 GAINS = [
     Column("kind"),
-    Column("task", "Unseen task", "the task that no arm has met before; all tasks: the ARG"),
+    Column("task", "Unseen task", "task that no arm met before; all tasks: the ARG"),
     Column(
         "metric",
         "Metric",
-        "of the task's card, by which the test sets of its people are scored; over all tasks each"
-        " task has its own, and differing ones are joined by a semicolon",
+        "metric of the task's card, with which test sets are scored; over all tasks, different"
+        " metrics are separated by semicolons",
     ),
-    Column("new_arm", "Arm", "the arm whose gain it is"),
-    Column("base_arm", "Against", "the arm that is divided by"),
-    Column("meaning", "Shows", "what the gain of this arm against that one means"),
-    Column("new_people", "n", "people of the arm", show=count),
-    Column("base_people", "n against", "people of the other arm", show=count),
-    Column("new", "Mean", "mean over people of the arm", SCORE),
-    Column("base", "Mean against", "mean over people of the other arm", SCORE),
-    Column("new_sd", "", "SD over people of the arm (ddof 1)", "points"),
-    Column("base_sd", "", "SD over people of the other arm (ddof 1)", "points"),
+    Column("new_arm", "Arm", "arm whose gain is reported"),
+    Column("base_arm", "Against", "arm that is the base of the gain"),
+    Column("meaning", "Interpretation", "interpretation of the gain"),
+    Column("new_people", "n", "participants in the arm", show=count),
+    Column("base_people", "n against", "participants in the base arm", show=count),
+    Column("new", "Mean", "mean over participants in the arm", SCORE),
+    Column("base", "Mean against", "mean over participants in the base arm", SCORE),
+    Column("new_sd", "", "SD over participants in the arm (ddof 1)", "points"),
+    Column("base_sd", "", "SD over participants in the base arm (ddof 1)", "points"),
     Column(
         "gain",
         "Relative gain",
-        "(mean - mean against) / mean against; over all tasks the mean of these ratios, ARG, and"
-        " none where a task is refused",
+        "(mean - mean against) / mean against; over all tasks, the mean of these ratios (ARG),"
+        " missing if it is not computable for a task",
         "%",
         _percent,
     ),
@@ -172,26 +172,26 @@ GAINS = [
     Column(
         "",
         "95 %",
-        f"Fieller's interval of one task, the delta method's of several, in percent: {QUESTION};"
-        " it assumes that people are roughly normal",
+        f"Fieller's interval for one task, delta method for several, in percent; {QUESTION};"
+        " it assumes that participants' scores are approximately normal",
         "%",
         signed_between,
         attrgetter("low", "high", "no_interval"),
     ),
-    Column("method", "", "how the interval was made: Fieller or delta method"),
-    Column("no_interval", "", "why there is no interval"),
+    Column("method", "", "method of the interval: Fieller or delta method"),
+    Column("no_interval", "", "reason for a missing interval"),
     Column(
         "boot_low_95",
         "",
-        "lower end of the bootstrap over people, from ten in each arm on",
+        "lower end of the bootstrap over participants; requires ten in each arm",
         "%",
         get="boot_low",
     ),
-    Column("boot_high_95", "", "upper end of the bootstrap over people", "%", get="boot_high"),
+    Column("boot_high_95", "", "upper end of that bootstrap", "%", get="boot_high"),
     Column(
         "difference",
         "Difference",
-        "mean - mean against, over all tasks the mean of these; also where a base is refused",
+        "mean - mean against; over all tasks, the mean of these; always reported",
         "points",
         signed_points,
     ),
@@ -207,7 +207,7 @@ GAINS = [
     ),
     Column(
         "",
-        "Its 95 %",
+        "95 % of difference",
         "Welch's t interval of the difference",
         "points",
         signed_between,
@@ -215,9 +215,9 @@ GAINS = [
     ),
     Column(
         "refused",
-        "Refused",
-        "tasks without a relative gain, and why: a base that is no divisor, or an undefined mean;"
-        " with one of them there is no mean over all tasks",
+        "Not computable",
+        "tasks without a relative gain, with the reason: an unsuitable base or an undefined mean;"
+        " no mean over all tasks is then computed",
     ),
 ]
 
@@ -274,18 +274,18 @@ def plan(study: Study, kind: str) -> list[Planned]:
 
 PLAN = [
     Column("kind"),
-    Column("new_arm", "Arm", "the arm whose gain it is"),
-    Column("base_arm", "Against", "the arm that is divided by"),
-    Column("tasks", "Tasks", "unseen tasks that the plan is over", show=count),
+    Column("new_arm", "Arm", "arm whose gain is reported"),
+    Column("base_arm", "Against", "arm that is the base of the gain"),
+    Column("tasks", "Tasks", "number of unseen tasks in the plan", show=count),
     Column("width", "± %", "half the 95 % interval of the ARG", "%", points),
     Column(
         "people",
         "People",
-        "in each arm of each task, by t; about half of such studies have that interval or less",
+        "in each arm of each task, by t; about half of such studies reach this interval or less",
         show=count,
     ),
-    Column("people_normal", "Normal", "the same by the normal quantile", show=count),
-    Column("people_in_all", "In all", "in both arms of all these tasks, by t", show=count),
+    Column("people_normal", "Normal", "the same, by the normal quantile", show=count),
+    Column("people_in_all", "Total", "participants in both arms of all tasks, by t", show=count),
 ]
 
 
@@ -349,13 +349,13 @@ def _as_published(row: PublishedGain) -> Gain:
 PUBLISHED = [
     Column("partition", "Partition", "of CrossFit's 160 tasks"),
     Column("method", "Upstream learning", "of BART-base, by the paper"),
-    Column("gain", "ARG, as published", "over all test tasks of the partition", "%", _percent),
+    Column("gain", "ARG, as published", "mean over all test tasks of the partition", "%", _percent),
 ]
 
 
 _NO_MEAN = (
-    " So there is no mean over the tasks: that over the others would be of tasks whose base came"
-    " out high by chance."
+    " No mean over tasks is computed: the mean over the other tasks would select tasks whose base"
+    " was high by chance."
 )
 
 
@@ -366,7 +366,7 @@ def sentences(rows: Sequence[Gain]) -> Iterator[str]:
             continue
         interval = signed_between((row.low, row.high, row.no_interval))
         resampled = (
-            f"; bootstrap over people {signed_between((row.boot_low, row.boot_high))}"
+            f"; bootstrap over annotators {signed_between((row.boot_low, row.boot_high))}"
             if math.isfinite(row.boot_low)
             else ""
         )

@@ -109,20 +109,20 @@ def _trained(kind: str, arm: str, what: str, answers: Sequence[UpstreamAnswer]) 
 MANIPULATION = [
     Column("kind"),
     Column("arm", "Arm", "upstream or sham"),
-    Column("what", "Upstream task", "by its place in the annotator's order, or by name"),
-    Column("people", "n", "people in the analysis", show=count),
-    Column("answers", "Answers", "of these people", show=count),
-    Column("mean", "Mean", "mean over people of their mean S1", "S1 x 100"),
-    Column("sd", "SD", "over people (ddof 1)", "points"),
+    Column("what", "Upstream task", "position in the annotator's order, or name"),
+    Column("people", "n", "participants in the analysis", show=count),
+    Column("answers", "Answers", "answers of these participants", show=count),
+    Column("mean", "Mean", "mean over participants of their mean S1", "S1 x 100"),
+    Column("sd", "SD", "SD over participants (ddof 1)", "points"),
     Column(
         "first",
         "First half",
-        "mean S1 of the first half of each one's answers; the middle one of an odd number is in"
-        " neither half",
+        "mean S1 over the first half of each participant's answers; the middle answer of an odd"
+        " number is in neither half",
         "S1 x 100",
     ),
-    Column("last", "Second half", "mean S1 of the second half", "S1 x 100"),
-    Column("active", "Seconds", "median active time of an answer", "s"),
+    Column("last", "Second half", "mean S1 over the second half", "S1 x 100"),
+    Column("active", "Seconds", "median active time per answer", "s"),
 ]
 
 
@@ -159,8 +159,8 @@ def curve(study: Study, kind: str) -> list[CurvePoint]:
 CURVE = [
     Column("kind"),
     Column("arm", "Arm", "upstream or sham"),
-    Column("number", "Example", "its place among those of its task, from 1", show=count),
-    Column("answers", "Answers", "of all people and tasks", show=count),
+    Column("number", "Example", "position among the examples of its task, from 1", show=count),
+    Column("answers", "Answers", "answers of all participants and tasks", show=count),
     Column("mean", "Mean", "mean S1", "S1 x 100"),
     Column("active", "Seconds", "median active time", "s"),
 ]
@@ -170,12 +170,14 @@ OF_ARMS = {
     table.name: table
     for table in (
         Table(
-            "gains", "Gains of the arms", cross_task.QUESTION, cross_task.GAINS, cross_task.joint
+            "gains",
+            "Gains of the arms",
+            f"Intervals generalise to {cross_task.QUESTION}.",
+            cross_task.GAINS,
+            cross_task.joint,
         ),
         Table("manipulation", "Upstream tasks", "", MANIPULATION, manipulation),
         Table("curve", "Learning curve within an upstream task", "", CURVE, curve),
-        Table(
-            "plan", "People for a wanted interval of the ARG", "", cross_task.PLAN, cross_task.plan
-        ),
+        Table("plan", "Participants required for the ARG", "", cross_task.PLAN, cross_task.plan),
     )
 }

@@ -35,12 +35,13 @@ from tasks.columns import Column
 from tasks.metrics import recipe
 
 TRAINING_NOTE = (
-    "Mean ± SD over annotators (ddof 1) of their mean S1 x 100 on these training examples; examples"
-    " are told by content, not by their place in a file."
+    "Mean ± SD over annotators (ddof 1) of their mean S1 x 100 on these training examples;"
+    " examples are identified by content, not by position in a file."
 )
 SENSITIVITY_NOTE = (
     "Mean ± SD over annotators (ddof 1) of their score x 100 under the metric of the task's card,"
-    f" how many annotators are left, and the 95 % interval, which generalises to {BOTH}; {ASSUMES}."
+    " number of annotators who meet the criterion, and 95 % interval, which generalises to"
+    f" {BOTH}; {ASSUMES}."
 )
 WHO = {
     Kind.PERSON: "people",
@@ -71,7 +72,7 @@ def tables(study: Study, kind: str, name: str) -> list[PaperTable]:
 def latex(study: Study, kind: str, name: str) -> str:
     """These tables in LaTeX, one after the other; a remark if they are empty."""
     texts = [as_latex(table) for table in tables(study, kind, name)]
-    return "\n".join(texts) or "% This table has no row yet.\n"
+    return "\n".join(texts) or "% This table has no rows yet.\n"
 
 
 def _table(
@@ -125,7 +126,10 @@ def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
                 for place, shots in enumerate(table.shots)
             ),
         ]
-        name, title = f"sensitivity-{table.task}", f"{table.task} under other inclusion criteria"
+        name, title = (
+            f"sensitivity-{table.task}",
+            f"Sensitivity to inclusion criteria: {table.task}",
+        )
         yield _table(study, kind, name, title, shown, table.lines, SENSITIVITY_NOTE)
 
 
@@ -184,7 +188,7 @@ def _leaderboard(study: Study, kind: str) -> Iterator[PaperTable]:
 
 def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
     figure = figure_data.figure(study, kind, name)
-    title, rows = f"Numbers of {figure.title.lower()}", figure.numbers
+    title, rows = f"{figure.title}, data", figure.numbers
     yield _table(
         study, kind, f"figure-{name}", title, figure.all_columns, rows, figure.caption
     )  # fmt: skip
@@ -192,14 +196,14 @@ def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
 
 # Name -> title and function, in the order of the menu.
 TABLES: dict[str, tuple[str, Maker]] = {
-    "human-performance": ("Table", _performance),
-    "training": ("Training table", _training),
+    "human-performance": ("Human performance", _performance),
+    "training": ("Training", _training),
     SAMPLE.name: _simple(SAMPLE),
     **{name: (findings_columns.table(name, []).title, partial(_finding, name))
        for name in findings.TABLES},
     ATTRITION.name: _simple(ATTRITION),
     ADMISSION.name: (ADMISSION.title, _admission),
-    "sensitivity": ("Sensitivity", _sensitivity),
+    "sensitivity": ("Sensitivity to inclusion criteria", _sensitivity),
     "models": ("Humans and models by task", _models),
     "effort": _simple(
         Table("effort", "What an answer took", "", model_runs.EFFORT,
@@ -209,15 +213,15 @@ TABLES: dict[str, tuple[str, Maker]] = {
         Table("metrics", "Every metric", metrics.NOTE, metrics.COLUMNS, metrics.page_rows),
     ),
     "differences": _simple(
-        Table("differences", "Humans minus model on the same examples", differences.LEFT_OUT,
+        Table("differences", "Differences between people and models", differences.LEFT_OUT,
               models_columns.DIFFERENCES, differences.differences),
     ),
     "leaderboard": ("Leaderboard", _leaderboard),
     "gold-audit": _simple(
-        Table("gold-audit", "Doubtful golds by task", "", gold_audit.TALLY,
+        Table("gold-audit", "Doubtful gold answers by task", "", gold_audit.TALLY,
               lambda study, kind: gold_audit.doubts(study, kind)[0]),
     ),
-    **{f"figure-{name}": (f"Numbers of {title.lower()}", partial(_figure, name))
+    **{f"figure-{name}": (f"{title}, data", partial(_figure, name))
        for name, (title, _caption) in figure_data.TEXTS.items()},
 }  # fmt: skip
 OF_ARMS: dict[str, tuple[str, Maker]] = {

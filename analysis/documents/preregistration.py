@@ -206,14 +206,13 @@ def _scenarios(manifest: Manifest) -> list:
     ]
     return [
         Paragraph(
-            f"The design has {count(len(scenarios), 'scenario')} ({scenario_is(manifest)})"
-            f" with {total} in total."
-            f" {_assignment(manifest)}"
-            " A seat that becomes free (declined, returned, expired, screened out, rejected before"
-            " completion, withdrawn, excluded) is reassigned. Participants take part in each task"
-            " only once, regardless of version, shots or study; each participant may do"
-            f" {_tasks_each(manifest)} of this study. For participants who arrive through the"
-            " study's open link, this is enforced per browser only."
+            f"The design has {count(len(scenarios), 'scenario')} ({scenario_is(manifest)}) with"
+            f" {total} in total. {_assignment(manifest)} A seat that becomes free (declined,"
+            " returned, expired, screened out, rejected before completion, withdrawn, excluded) is"
+            " reassigned. Participants take part in each task only once, regardless of version,"
+            f" shots or study; each participant may do {_tasks_each(manifest)} of this study. For"
+            " participants who arrive through the study's open link, this is enforced per browser"
+            " only."
         ),
         *map(Paragraph, filter(None, recruited)),
         *([Paragraph(told)] if told else []),
@@ -253,10 +252,9 @@ def _procedure(manifest: Manifest) -> list:
         f"Annotation step: {order(manifest['annotation_order'])}; neither gold answers nor scores"
         " are shown.",
         f"Seed of all random choices: {manifest['seed']}.",
-        f"Annotators may interrupt their work for up to"
-        f" {count(manifest['idle_limit_hours'], 'hour')} (on Prolific, within the maximum time of"
-        " a submission)."
-        f" The announced duration is {announced(manifest)}.",
+        "Annotators may interrupt their work for up to"
+        f" {count(manifest['idle_limit_hours'], 'hour')} (on Prolific, within the maximum time of a"
+        f" submission). The announced duration is {announced(manifest)}.",
     ]
     if 0 in shots:
         helped = help_at_zero_shots(manifest)

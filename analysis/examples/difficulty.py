@@ -23,9 +23,9 @@ from tasks.columns import Column
 from tasks.models import Example, Prediction, Task
 
 FEW = (
-    f"A two-parameter model (2PL) needs about {agreement.FOR_2PL} respondents at the least; with"
-    " fewer, an item-rest correlation is a hint to read the example, not a property of it. Over"
-    " people and models together it also shows where the one group beats the other."
+    f"A two-parameter model (2PL) requires at least about {agreement.FOR_2PL} respondents. With"
+    " fewer, an item-rest correlation is a reason to read the example, not a property of the"
+    " example. Over people and models together, it also reflects group differences."
 )
 
 
@@ -56,7 +56,7 @@ def columns(shots: Sequence[int]) -> list[Column]:
         Column(
             "mean",
             "Mean S1",
-            "Mean S1 x 100 of this example over its n annotators, of all shots.",
+            "Mean S1 x 100 on this example over its n annotators, at all numbers of shots.",
             "S1 x 100",
         ),
         Column(
@@ -69,8 +69,8 @@ def columns(shots: Sequence[int]) -> list[Column]:
         Column(
             "pairwise_s1",
             "Pairwise S1",
-            "How far the answers agree with each other, whatever the gold: S1 x 100 of one against"
-            " another, mean over all pairs of the n annotators.",
+            "Agreement between answers, independent of the gold: mean S1 x 100 of one answer"
+            " against another over all pairs of the n annotators.",
             "S1 x 100",
         ),
         Column(
@@ -89,8 +89,8 @@ def columns(shots: Sequence[int]) -> list[Column]:
         Column(
             "item_rest",
             "Item-rest r",
-            "Correlation over all respondents between the S1 of this example and the mean S1 of all"
-            " others; near 0 or below, the example does not tell good respondents from weak ones.",
+            "Correlation over all respondents between S1 on this example and mean S1 on all other"
+            " examples; near or below 0, the example does not discriminate between respondents.",
             "-1 to 1",
         ),
         Column(
@@ -128,7 +128,7 @@ def _of_shots(place: int, shots: int) -> Column:
     return Column(
         "",
         f"{shots} shots",
-        "Mean S1 x 100 of this example over the annotators with so many training examples.",
+        "Mean S1 x 100 on this example over the annotators with this number of shots.",
         "S1 x 100",
         get=partial(_at, place),
     )

@@ -59,7 +59,7 @@ COLUMNS = [
     Column("task_version", meaning="version of the task"),
     Column("example", "Example", "its id in its file", get="source_id"),
     Column("question", "Question", "the question of the example, as in the file"),
-    Column("n", "n", "annotators of this kind, of all shots, who all gave this answer"),
+    Column("n", "n", "annotators of this kind, at all numbers of shots, who all gave this answer"),
     Column("answer", meaning="their answer, as a JSON list", get=lambda row: json_list(row.answer)),
     Column("", "All answered", "the answer of every annotator", get=lambda row: _texts(row.answer)),
     Column("gold", meaning="the gold, as a JSON list", get=lambda row: json_list(row.gold)),
@@ -69,8 +69,8 @@ COLUMNS = [
 
 TALLY = [
     Column("task", "Task"),
-    Column("doubtful", "Against gold", "examples on which all gave one answer that is not right"),
-    Column("unanimous", "Unanimous", "examples on which all annotators gave one answer"),
+    Column("doubtful", "Against gold", "examples on which all gave the same incorrect answer"),
+    Column("unanimous", "Unanimous", "examples on which all annotators gave the same answer"),
     Column(
         "test_examples",
         "Examples",

@@ -247,37 +247,36 @@ TEXTS = {
     "shots": (
         "Shot curve",
         "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
-        " number of shots (filled dots) with its 95 %"
-        f" interval, which generalises to {BOTH} (bars; undefined for one annotator or if all"
-        " scores are equal) and individual annotators (hollow dots).",
+        " number of shots: means (filled dots) with 95 % intervals (bars; not defined for one"
+        f" annotator or if all scores are equal), which generalise to {BOTH}, and individual"
+        " annotators (hollow dots).",
     ),
     "models": (
         "Humans and models",
         "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
-        " number of shots. Bars: 95 % intervals. Those of annotators generalise to"
-        f" {BOTH}.",
+        f" number of shots. Bars: 95 % intervals, which for annotators generalise to {BOTH}.",
     ),
     "learning": (
         "Learning curve over the training step",
-        f"Mean S1 x 100 of single answers in blocks of up to {learning.BLOCK} training examples, in"
-        " the order in which each annotator saw them; thin lines are individual annotators.",
+        f"Mean S1 x 100 of single answers in blocks of up to {learning.BLOCK} training examples,"
+        " in order of presentation; thin lines are individual annotators.",
     ),
     "drift": (
         "Drift over the annotation step",
-        "Mean S1 x 100 of single answers in each tenth of the annotation step (at each example of"
-        " a step of fewer than ten); thin lines are individual annotators."
-        " The order was randomised for each annotator, so on average the difficulty of examples"
-        " does not depend on position.",
+        "Mean S1 x 100 of single answers in each tenth of the annotation step (in steps of fewer"
+        " than ten examples, at each example); thin lines are individual annotators. The order"
+        " was randomised for each annotator, so position and difficulty of examples are"
+        " independent on average.",
     ),
 }
-BASELINE = " Dashed lines: the best score without reading (trivial baseline or floor)."
-OF_UPLOADED = f" Those of uploaded models, from three splits on, generalise to {OVER_SPLITS}."
+BASELINE = " Dashed lines: highest score attainable without reading (trivial baseline or floor)."
+OF_UPLOADED = f" Those of uploaded models, which require three splits, generalise to {OVER_SPLITS}."
 PRINTED = (
-    " Open marks: figures that CLUES printed, quoted without an interval, as the paper does not"
-    " define its ± of people."
+    " Open marks: values printed in CLUES, without intervals, as the paper does not define the ±"
+    " for people."
 )
 IN_FILE_ORDER = (
-    " All annotators saw them in file order, so a slope may reflect the difficulty of the examples."
+    " All annotators saw the examples in file order, so a slope may reflect their difficulty."
 )
 IN_RANDOM_ORDER = " The order was randomised for each annotator."
 
@@ -331,9 +330,9 @@ def _why_not(study: Study, name: str, begun: set[Step]) -> str:
         return "This study has zero-shot scenarios only, so there is no training step."
     if name == "drift" and study.annotation_order == Study.Order.FILE_ORDER:
         return (
-            "All annotators saw the test examples in file order, so a change of S1 over the step"
-            " would reflect the difficulty of the examples. For a drift curve, design a study with"
-            " a shuffled annotation order."
+            "All annotators saw the test examples in file order, so a change in S1 over the step"
+            " may reflect the difficulty of the examples. A drift curve requires a study with a"
+            " shuffled annotation order."
         )
     return "" if STEPS[name] in begun else "No annotator has completed the study yet."
 

@@ -67,17 +67,18 @@ COLUMNS = [
     Column(
         "name",
         "Who",
-        "annotators of a study, an uploaded model, or what the paper prints",
+        "annotators of a study, an uploaded model, or a published value",
         get="who",
     ),
     Column("source", "Source", "study, uploaded or published (quoted)"),
-    Column("study", meaning="the study whose annotators these are"),
+    Column("study", meaning="study of these annotators"),
     Column("metric", "Metric", "of the task's card"),
     Column("score", "Mean", "mean score x 100 of the test set under that metric", SCORE),
     Column(
         "",
         "95 % CI",
-        f"of annotators: {BOTH}; of a model: {OVER_SPLITS} (t interval); none of published figures",
+        f"for annotators: {BOTH}; for a model: {OVER_SPLITS} (t interval); none for published"
+        f" values",
         SCORE,
         between,
         lambda row: (row.low, row.high),
@@ -85,8 +86,8 @@ COLUMNS = [
     Column("low_95", meaning="low end of the 95 % interval", unit=SCORE, get="low"),
     Column("high_95", meaning="high end of the 95 % interval", unit=SCORE, get="high"),
     Column("question", meaning="what low_95 and high_95 generalise to"),
-    Column("n", "n", "annotators, training splits or runs behind the mean"),
-    Column("unit", meaning="what n counts"),
+    Column("n", "n", "number of annotators, training splits or runs"),
+    Column("unit", meaning="unit of n"),
 ]
 
 
@@ -177,7 +178,7 @@ def _interval(name: str) -> list[Column]:
         Column("", "95 %", meaning, "points", signed_between, attrgetter(low, high, why_not)),
         Column(f"{low}_95", meaning=f"{meaning}: low end", unit="points", get=low),
         Column(f"{high}_95", meaning=f"{meaning}: high end", unit="points", get=high),
-        Column(f"{name}_no_interval", meaning="why there is no such interval, if so", get=why_not),
+        Column(f"{name}_no_interval", meaning="reason for a missing interval", get=why_not),
     ]
 
 
@@ -189,7 +190,7 @@ _SLOPE = "slope of a linear fit of each annotator's S1 on position, averaged ove
 OF_FIGURES: dict[str, list[Column]] = {
     "shots": [
         *_WHO,
-        Column("metric", "Metric", "of the task's card: of all scores of the row"),
+        Column("metric", "Metric", "metric of the task's card, used for all scores in the row"),
         Column(
             "score", "Mean", "mean over annotators of the score of their test set, x 100", SCORE
         ),
@@ -206,7 +207,7 @@ OF_FIGURES: dict[str, list[Column]] = {
         Column("high_95", meaning=f"high end of the {_INTERVAL}", unit=SCORE, get="high"),
         Column("question", meaning="what low_95 and high_95 generalise to", get=lambda _row: BOTH),
         Column("baseline", "Baseline", "score x 100 of the trivial baseline", SCORE),
-        Column("no_interval", meaning="why there is no interval over annotators, if so"),
+        Column("no_interval", meaning="reason for a missing interval over annotators"),
     ],
     "models": COLUMNS,
     "learning": [
@@ -239,7 +240,7 @@ OF_FIGURES: dict[str, list[Column]] = {
             "half",
             "Half 2 − half 1",
             "mean S1 in the second half minus mean S1 in the first half, averaged over annotators,"
-            " in points; negative values are a decline",
+            " in points; negative values indicate a decline",
             "points",
             signed_points,
         ),

@@ -38,9 +38,9 @@ UNTOLD = {"name", "title", "scenarios", "tasks", "seed", "screening_hashes",
 CARD_UNTOLD = {"name"}
 NAME = "Several studies"
 CAPTION = (
-    "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by number"
-    " of shots; a line for each study's own annotators ({kind}), never pooled. Bars: 95 %"
-    " intervals over {question}."
+    "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
+    " number of shots, with one line for the annotators of each study ({kind}), which are not"
+    " pooled. Bars: 95 % intervals, which generalise to {question}."
 )
 
 
@@ -69,7 +69,7 @@ class Comparison:
     def design_columns(self) -> list[Column]:
         """The columns of the table of differences: the property, then one column per study."""
         return [
-            Column("what", "Of the design"),
+            Column("what", "Property of the design"),
             *(
                 Column(f"study_{study.name}", title_of(study, self.studies), get=_value(study.name))
                 for study in self.studies
@@ -92,7 +92,8 @@ class Comparison:
         )
         if programs:
             caption += f" {programs}"
-        why_not = "" if self.rows else "Nobody of this kind has completed any of these studies."
+        why_not = "" if self.rows else "No annotator of this kind has completed any of these"
+        " studies."
         shown = figure_data.Data(humans_models.frame(self.rows), self.rows)
         return figure_data.Figure(
             name="several-studies",

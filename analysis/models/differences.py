@@ -37,8 +37,8 @@ from tasks.paper import place
 
 # Printed next to each such p value.
 LEFT_OUT = (
-    f"Interval and p generalise to {two_way.RUNS}. The sign flip is sensitivity: it treats these"
-    " annotators as fixed and generalises to other examples only."
+    f"Interval and p generalise to {two_way.RUNS}. The sign-flip test is a sensitivity analysis"
+    " that treats these annotators as fixed and generalises to other examples only."
 )
 
 REMEMBERED = 3600  # seconds
@@ -211,8 +211,8 @@ def late(rows: Sequence[Difference]) -> str:
     if not names:
         return ""
     return (
-        "Uploaded after the study was closed, so not in the family that p Holm is over:"
-        f" {', '.join(names)}."
+        "Uploaded after the study was closed and therefore not in the family of the Holm"
+        f" adjustment: {', '.join(names)}."
     )
 
 

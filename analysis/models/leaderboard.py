@@ -28,7 +28,7 @@ from tasks.models import LanguageModel, PredictionFile, Task
 from tasks.models.predictions import ExternalData, SizeClass
 
 LABELLED = "whether labelled data from outside the training split were used, as stated"
-UNLABELLED = "whether unlabelled data of the task's domain were used beside it, as stated"
+UNLABELLED = "whether unlabelled data of the task's domain were also used, as stated"
 INTERVAL = (
     "95 % interval of the study's own annotators at the largest training size, over other people"
     " and other examples"
@@ -294,8 +294,8 @@ def of_board(board: Board) -> list[Column]:
             "",
             f"{size} shots",
             "mean score x 100 under the metric of the task's card ± SD over training splits"
-            " (people: over annotators), ddof 1; of a published row as printed; over all tasks the"
-            " SD of the average" + ("; ranks and orders the entries" if place == last else ""),
+            " (people: over annotators), ddof 1; for published rows, as printed; over all tasks,"
+            " the SD of the average" + ("; determines rank and order" if place == last else ""),
             SCORE,
             get=partial(_text_at, place),
         )
@@ -305,11 +305,11 @@ def of_board(board: Board) -> list[Column]:
         Column(
             "",
             "Rank",
-            "among models of its size; people have none",
+            "rank among models of the same size class; people are not ranked",
             get=lambda entry: NOTHING if entry.rank is None else entry.rank,
         ),
         *sizes,
-        Column("", f"n {largest}", "training splits, or annotators of the seats there are", get=_n),
+        Column("", f"n {largest}", "training splits, or annotators of all seats", get=_n),
         Column("", f"95 % CI {largest}", INTERVAL, SCORE, get="interval_text"),
         Column(
             "",
@@ -355,18 +355,18 @@ COLUMNS = [
     ),
     Column(
         "test_examples",
-        meaning="how many of the corpus's test examples are scored; empty: all",
+        meaning="number of the corpus's test examples that are scored; empty: all",
         get="board.test_text",
     ),
     Column(
-        "group", meaning="people, base, large; empty: of other or unstated size", get="entry.group"
+        "group", meaning="people, base, large; empty: other or unstated size", get="entry.group"
     ),
     Column(
         "rank",
-        meaning="among models of its group, by the mean at the largest training size",
+        meaning="rank among models of its group, by the mean at the largest training size",
         get="entry.rank",
     ),
-    Column("name", meaning="who, or which model", get="entry.name"),
+    Column("name", meaning="annotators or model", get="entry.name"),
     Column("source", meaning="study, uploaded or published", get="entry.source"),
     Column("shots", meaning="size of the training splits"),
     Column(
@@ -379,18 +379,20 @@ COLUMNS = [
     Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
     Column(
         "sd_printed",
-        meaning="the spread that the paper prints; over all tasks the SD of the average",
+        meaning="spread printed in the paper; over all tasks, the SD of the average",
         unit="points",
         get="score.printed",
     ),
-    Column("sd_over", meaning="what the SD is over: annotators or splits", get="entry.unit"),
-    Column("n", meaning="how many annotators or splits", get="score.n"),
-    Column("of", meaning="how many there could be", get="score.of"),
+    Column("sd_over", meaning="unit of the SD: annotators or splits", get="entry.unit"),
+    Column("n", meaning="number of annotators or splits", get="score.n"),
+    Column("of", meaning="maximum possible number", get="score.of"),
     Column("low_95", meaning=f"low end; {INTERVAL}", unit=SCORE, get=_if_largest("low", math.nan)),
     Column(
         "high_95", meaning=f"high end; {INTERVAL}", unit=SCORE, get=_if_largest("high", math.nan)
     ),
-    Column("no_interval", meaning="why there is no interval", get=_if_largest("no_interval", "")),
+    Column(
+        "no_interval", meaning="reason for a missing interval", get=_if_largest("no_interval", "")
+    ),
     Column("external_labelled", meaning=LABELLED, get="entry.external_labelled"),
     Column("external_unlabelled", meaning=UNLABELLED, get="entry.external_unlabelled"),
     Column("link", meaning="paper or code of an uploaded model", get="entry.url"),

@@ -42,7 +42,7 @@ class Run:
         seen = " or ".join(Seen(value).label for value in self.seen_test.split("; "))
         numbers = " or ".join(Numbering(value).label for value in self.numbering.split("; "))
         parts = {
-            "the test set seen or not": self.seen_test and f"may have seen the test set: {seen}",
+            "exposure to the test set": self.seen_test and f"may have seen the test set: {seen}",
             "numbers of splits": self.numbering and f"numbers of splits: {numbers}",
             "date": self.predicted_on,
             "revision": self.revision and f"revision {self.revision}",
@@ -258,34 +258,34 @@ EFFORT = [
     Column(
         "answers",
         "Answers",
-        "of people: stored answers of completed participations, all steps; of a model: the"
+        "for people, stored answers of completed participations in all steps; for a model, the"
         " answers that its runs report",
     ),
     Column(
         "minutes_per_answer",
         "Minutes per answer",
-        "active time of people; of models the time until their replies",
+        "for people, active time; for models, time until the reply",
         "minutes",
         show=two_digits,
     ),
     Column(
         "cost_per_answer",
         "Cost per answer",
-        "pay of people; what the provider of a model charges, where it says so",
+        "for people, pay; for models, the provider's charge, if stated",
         show=lambda value: f"{value:.4f}" if math.isfinite(value) else NOTHING,
     ),
     Column("currency", "Currency", "of the cost"),
     Column(
         "invalid_share",
         "Invalid",
-        "share of a model's answers that were not valid after every retry, so that an empty one"
-        " was stored",
+        "share of a model's answers that remained invalid after all retries and were stored as"
+        " empty",
         show=lambda value: f"{100 * value:.1f} %" if math.isfinite(value) else NOTHING,
     ),
     Column(
         "refusals",
         "Refusals",
-        "replies that the provider marks as refused",
+        "replies that the provider marked as refused",
         show=lambda value: NOTHING if value is None else str(value),
     ),
 ]

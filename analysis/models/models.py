@@ -111,8 +111,8 @@ class Row:
     @property
     def _published_spread(self) -> str:
         if self.unit == "annotators":
-            return "Table 4; the paper does not define its ± over three annotators"
-        return "Tables 5 and 6; ± is the SD over five splits, its ddof not said"
+            return "Table 4; the paper does not define the ± over three annotators"
+        return "Tables 5 and 6; ± is the SD over five splits, ddof not stated"
 
     @property
     def aggregate_explanation(self) -> str:
@@ -134,7 +134,7 @@ class Row:
             return ""
         return (
             f"; of the variance of the sum, {2 * self.covariance:+.2f} is the covariance between"
-            " tasks of the people who did several"
+            " tasks of annotators with several tasks"
         )
 
 

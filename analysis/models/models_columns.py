@@ -12,7 +12,7 @@ from analysis.stats.two_way import RUNS
 from tasks.columns import Column, points, two_digits
 
 STATED = {
-    "numbering": "which training files the numbers of its splits mean: published, rechained",
+    "numbering": "training files to which its split numbers refer: published, rechained",
     "seen_test": "whether it may have seen the test examples: no, maybe, yes",
     "predicted_on": "date of the run",
     "revision": "of the model",
@@ -49,11 +49,11 @@ MODEL = [
         "points",
         get="score.mean",
     ),
-    Column("metric", "Metric", "that of the task's card", get="task.card.metric"),
+    Column("metric", "Metric", "metric of the task's card", get="task.card.metric"),
     Column(
         "remark",
         "Remark",
-        "what must stand beside the mean, or why it is undefined and for how many splits",
+        "remark on the mean, or the reason why it is undefined and for how many splits",
         show=lambda value: value or "–",
         get=lambda row: row.score.remark or None,
     ),
@@ -83,8 +83,8 @@ MODEL = [
     Column(
         "",
         "Splits",
-        "training splits with predictions, of those that the task has; at zero shots nothing is"
-        " trained: one run",
+        "training splits with predictions, of all splits of the task; at zero shots, one run"
+        " without training",
         get=lambda row: f"{row.score.n} of {row.score.of}" if row.shots else "one run",
     ),
     Column("n", meaning="number of training splits with predictions", get="score.n"),
@@ -96,8 +96,8 @@ MODEL = [
     *(
         Column(
             f"set_{name}",
-            meaning=f"of tasks whose golds are alternatives: the {words} with all golds of an"
-            " example as one set",
+            meaning=f"for tasks with alternative gold answers: the {words} with all gold answers"
+            " of an example as one set",
             unit=unit,
             get=f"as_set.{name}",
         )
@@ -109,14 +109,14 @@ MODEL = [
     ),
     Column(
         "set_recipe",
-        meaning="recipe string of set_mean; empty where golds are one set anyway",
+        meaning="recipe string of set_mean; empty if the gold answers form one set",
         get=lambda row: row.set_recipe or None,
     ),
     _of_run(
         "numbering",
         "Numbering",
-        "which training files the numbers of its splits mean, as stated: published, rechained;"
-        " several are joined by a semicolon, nothing is not stated",
+        "training files to which its split numbers refer, as stated: published, rechained;"
+        " several are separated by semicolons; empty if not stated",
     ),
     _of_run(
         "seen_test",
@@ -131,38 +131,36 @@ MODEL = [
 # Columns of ScoreRow.
 SCORES = [
     Column("source", meaning="study, uploaded or published"),
-    Column("name", meaning="who, or which model"),
+    Column("name", meaning="annotators or model"),
     Column("task", meaning="name of the task", get="task.name"),
     Column("task_version", meaning="version of the task; empty for a published figure"),
     Column("shots", meaning="number of shots, or all: fully supervised"),
-    Column("metric", meaning="that of the task's card", get="task.card.metric"),
-    Column("mean", meaning="mean x 100 under it", unit="points", get="score.mean"),
+    Column("metric", meaning="metric of the task's card", get="task.card.metric"),
+    Column("mean", meaning="mean x 100 under that metric", unit="points", get="score.mean"),
     Column(
         "remark",
-        meaning="what must stand beside the mean, or why it is undefined and for how many",
+        meaning="remark on the mean, or the reason why it is undefined and for how many",
         get=lambda row: row.score.remark or None,
     ),
     Column("sd_ddof1", meaning=SD1, unit="points", get="score.sd_ddof1"),
     Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
-    Column(
-        "sd_printed", meaning="the spread that the paper prints", unit="points", get="score.printed"
-    ),
-    Column("sd_over", meaning="what the SD is over: annotators, splits or runs"),
+    Column("sd_printed", meaning="spread printed in the paper", unit="points", get="score.printed"),
+    Column("sd_over", meaning="unit of the SD: annotators, splits or runs"),
     *(
         Column(
-            name, meaning=f"{words}; as stated of an uploaded model, else empty", get=_stated(name)
+            name, meaning=f"{words}; as stated for an uploaded model, or empty", get=_stated(name)
         )
         for name, words in STATED.items()
     ),
-    Column("n", meaning="how many of these there are", get="score.n"),
-    Column("of", meaning="how many of these there could be", get="score.of"),
+    Column("n", meaning="number of these", get="score.n"),
+    Column("of", meaning="maximum possible number of these", get="score.of"),
     Column("recipe", meaning=f"{RECIPE}; empty for a published figure"),
 ]
 
 # Columns of AggregateRow.
 AGGREGATES = [
     Column("source", meaning="study, uploaded or published"),
-    Column("name", meaning="who, or which model"),
+    Column("name", meaning="annotators or model"),
     Column("shots", meaning="number of shots, or all: fully supervised"),
     Column("tasks", meaning="number of tasks", get="aggregate.tasks"),
     Column("mean", meaning="mean over tasks", unit="points", get="aggregate.mean"),
@@ -187,7 +185,7 @@ def _mean_and_n(values: tuple[float, int]) -> str:
 DIFFERENCES = [
     Column("task", "Task"),
     Column("shots", "Shots"),
-    Column("model", "Model", "An uploaded model, or one that took a seat of the study: so marked."),
+    Column("model", "Model", "An uploaded model, or one in an annotator's seat (marked)."),
     Column(
         "in_family",
         meaning="1: in the family of Holm's correction; 0: uploaded after the study was closed",
@@ -195,19 +193,19 @@ DIFFERENCES = [
     Column("annotators", meaning="annotators who completed and are in the analysis"),
     Column(
         "splits",
-        meaning="runs of the model that are averaged here: of one in a seat its participations,"
-        " those on the same split first",
+        meaning="averaged runs of the model; for a model in a seat, its participations, averaged"
+        " first within each split",
     ),
-    Column("split_numbers", meaning="their training splits, joined by semicolons"),
+    Column("split_numbers", meaning="their training splits, separated by semicolons"),
     Column(
         "training",
         "Training",
-        "Whether the model's runs were trained on the splits that people had. Same splits: these"
-        " runs alone are compared. Other splits: it has no such run, or states no numbering that"
-        " shows it, so that all of its runs are averaged. None: at zero shots nothing is trained.",
+        "Whether the model's runs were trained on the same splits as the annotators. Same splits:"
+        " only these runs are compared. Other splits: no such run exists or its split numbers are"
+        " not stated, so all runs are averaged. None: no training at zero shots.",
     ),
     Column("test_examples", "Examples", "Test examples that both answered.", get="examples"),
-    Column("contexts", "Contexts", "Different contexts of these examples: the clusters."),
+    Column("contexts", "Contexts", "Distinct contexts of these examples (clusters)."),
     Column(
         "",
         "Humans",
@@ -242,22 +240,22 @@ DIFFERENCES = [
     Column(
         "se_clustered",
         "SE, examples",
-        "Sensitivity: standard error of the difference over examples alone, with the examples of"
-        " one context as a cluster (ddof 0); these annotators are taken as fixed.",
+        "Sensitivity analysis: standard error of the difference over examples, clustered by"
+        " context (ddof 0), with these annotators fixed.",
         "points",
     ),
     Column(
         "p_sign_flip",
         "p sign flip",
-        "Sensitivity: two-sided sign-flip permutation over contexts, seeded with the study's seed;"
-        " these annotators are taken as fixed. With many contexts 10,000 flips are drawn.",
+        "Sensitivity analysis: two-sided sign-flip permutation test over contexts, seeded with the"
+        " study's seed, with these annotators fixed. With many contexts, 10,000 flips are drawn.",
         "0 to 1",
     ),
     Column(
         "smallest_p",
         "Smallest p",
-        "The smallest p that this sign flip can attain: 2 of all flips of the contexts that differ,"
-        " 1 in 10,001 where flips are drawn.",
+        "The smallest p that this sign-flip test can attain: 2 divided by the number of flips of"
+        " the contexts that differ, or 1 / 10,001 if flips are drawn.",
         "0 to 1",
         get="floor",
     ),
@@ -281,14 +279,14 @@ def pair_columns(pairing: Difference) -> list[Column]:
         Column(
             "human_mean",
             "Humans",
-            "S1 x 100 of the example, mean over annotators.",
+            "S1 x 100 on the example, mean over annotators.",
             "S1 x 100",
             get="human",
         ),
         Column(
             "model_mean",
             "Model",
-            "S1 x 100 of the example, mean over its runs.",
+            "S1 x 100 on the example, mean over the model's runs.",
             "S1 x 100",
             get="model",
         ),
@@ -309,42 +307,42 @@ SCORE_COLUMNS = [
         "Each task",
         "Mean ± SD of the score x 100 of the test set under the metric of the task's card. This"
         " study: over n annotators who completed and are in the analysis, ddof 1. Uploaded: over n"
-        " training splits, ddof 1. Published: S1, quoted, ddof not said.",
+        " training splits, ddof 1. Published: S1, quoted, ddof not stated.",
     ),
     Column(
         "average",
         "Average",
-        "Mean over the tasks of this study, where each has a score, ± SD of this average: the root"
-        " of the summed variances (ddof 1, or as printed), over the number of tasks.",
+        "Mean over the tasks of this study (only if each has a score) ± SD of this average: the"
+        " root of the summed variances (ddof 1, or as printed) divided by the number of tasks.",
     ),
     Column(
         "sum",
         "SD of sum",
-        "SD of the sum over tasks: the root of the summed variances, which the CLUES README prints"
-        " beside the average.",
+        "SD of the sum over tasks: the square root of the summed variances, which the CLUES"
+        " README prints next to the average.",
     ),
 ]
 SOURCES = [
     (
         "Uploaded models",
         "Mean ± SD (ddof 1) over training splits of the score x 100 on the same test examples under"
-        " the metric of the task's card, by the same function and gold rule; n counts the splits"
-        " that were uploaded, of those that the task has. At zero shots nothing is trained: one"
-        " run. Only predictions for the task versions of this study count.",
+        " the metric of the task's card, by the same function and gold rule; n is the number of"
+        " uploaded splits, of all splits of the task; at zero shots, one run without training."
+        " Only predictions for the task versions of this study are included.",
     ),
     (
         "Published",
         "Quoted from CLUES, Tables 4 to 6, as printed, for tasks whose test file is the published"
-        " one. The paper does not define the ± of people; that of models is the SD over five"
-        " splits. The repository's own pipeline for models scores with other metrics than S1, so"
-        " that printed rows need not equal S1 of the same outputs.",
+        " one. The paper does not define the ± for people; for models, it is the SD over five"
+        " splits. The pipeline in the CLUES repository scores models with metrics other than S1,"
+        " so printed rows need not equal S1 of the same outputs.",
     ),
     (
         "Average ± SD",
-        "Over the tasks of this study, only where each has a score. The SDs of tasks are taken for"
-        " independent: √Σσ² over the number of tasks is the SD of the average; √Σσ², which the"
-        " CLUES README prints beside the average, is that of the sum. Both start from the SD with"
-        " ddof 1, or from the printed one.",
+        "Over the tasks of this study, only if each has a score. Tasks are treated as"
+        " independent: √Σσ² divided by the number of tasks is the SD of the average; √Σσ², which"
+        " the CLUES README prints next to the average, is the SD of the sum. Both are based on"
+        " the SD with ddof 1 or on the printed SD.",
     ),
 ]
 
@@ -353,7 +351,7 @@ def explanations(who: str) -> list[tuple[str, str]]:
     """(source, description of its numbers) for the page; `who` names the study's annotators."""
     own = (
         "Mean ± SD (ddof 1) over annotators of each annotator's score x 100 of the test set under"
-        " the metric of the task's card; n counts annotators who completed and are in the analysis,"
-        " of the seats there are."
+        " the metric of the task's card; n is the number of annotators who completed and are in"
+        " the analysis, of all seats."
     )
     return [(f"{who}, this study", own), *SOURCES]

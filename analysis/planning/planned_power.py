@@ -55,7 +55,7 @@ class Contrast:
             return f"{told}too few for any test of a difference."
         told += f"{POWER:.0%} of such studies find a difference of {self.sds:.2f} SDs"
         if math.isnan(self.sd):
-            return f"{told} between annotators. Nobody's SD on this task is known yet."
+            return f"{told} between annotators. No SD for this task is known yet."
         return (
             f"{told}, {self.points:.1f} points at an SD of {self.sd:.1f} ({self.source}); a"
             f" difference of {100 * WANTED:.0f} points, down or up, is found by at least"
@@ -196,7 +196,7 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
         ),
         Column(
             "people",
-            f"People an arm for ± {width} %",
+            f"People per arm for ± {width} %",
             f"the fewest people in each arm of each task whose interval is ± {width} % or less in"
             " about half of such studies",
             show=count,

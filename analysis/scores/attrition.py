@@ -38,7 +38,7 @@ class Attrition:
     lee_high: float
 
 
-_SHARE = "completed, of those who consented"
+_SHARE = "completed, of annotators who consented"
 _COLUMNS = [
     Column("task", "Task"),
     Column("", "Shots", get=lambda row: f"{row.from_shots} → {row.to_shots}"),
@@ -50,11 +50,10 @@ _COLUMNS = [
         for column in (
             Column(
                 f"began_{end}",
-                meaning=f"annotators who consented, at {words} number of shots, and are not at"
-                " work any more",
+                meaning=f"annotators who consented and have left or finished ({words} number)",
             ),
-            Column(f"completed_{end}", meaning=f"of these, annotators who completed, {words}"),
-            Column(f"share_{end}", meaning=f"completed of began, {words}", unit="0 to 1"),
+            Column(f"completed_{end}", meaning=f"of these, who completed ({words} number)"),
+            Column(f"share_{end}", meaning=f"share who completed ({words} number)", unit="0 to 1"),
         )
     ),
     Column("", "Completed, fewer shots", _SHARE, get=lambda row: _of(row, "from")),
@@ -62,29 +61,29 @@ _COLUMNS = [
     Column(
         "p_fisher",
         "p Fisher",
-        "two-sided p of Fisher's exact test that both arms complete alike",
+        "two-sided p of Fisher's exact test of equal completion in both arms",
         "0 to 1",
     ),
     Column(
         "difference",
         "Difference",
-        "difference of the means of those in the analysis, the larger number of shots minus the"
-        " smaller, in points of the score x 100",
+        "difference of the means in the analysis, larger minus smaller number of shots, in points"
+        " of the score x 100",
         "points",
         signed_points,
     ),
     Column(
         "trimmed",
         "Trimmed",
-        "share of the scores of the arm with more completions that the bounds trim; of a score that"
-        " is trimmed in part, the rest of its weight counts",
+        "share of scores trimmed from the arm with more completions; a partly trimmed score keeps"
+        " the rest of its weight",
         "0 to 1",
         percent,
     ),
     Column(
         "",
         "Lee bounds",
-        "the difference without the highest and without the lowest scores of that share",
+        "difference without that share of the highest, and of the lowest, scores",
         "points",
         signed_between,
         lambda row: (row.lee_low, row.lee_high),
@@ -156,11 +155,11 @@ def _of(row: Attrition, end: str) -> str:
 
 
 _ATTRITION_INTRO = (
-    "Whether people left one group more often than the other, for each difference between shots:"
-    " completed, of those who consented and are not at work any more. Those who were screened out,"
-    " left, expired or withdrew did not complete. Lee's bounds say how far the difference can be"
-    " due to who left, if the arm with fewer completions only loses people. They are no confidence"
-    " interval: the error of sampling comes on top."
+    "Differential attrition for each difference between shots: completions among annotators who"
+    " consented and have left or finished. Annotators who were screened out, left, expired or"
+    " withdrew did not complete. Lee's bounds show how far attrition can explain the difference,"
+    " assuming that the arm with fewer completions only loses annotators. They are not a"
+    " confidence interval: they exclude sampling error."
 )
 ATTRITION = Table(
     "attrition", "Attrition by number of shots", _ATTRITION_INTRO, _COLUMNS, attritions
@@ -187,7 +186,7 @@ class Admission:
     @property
     def judged_in_words(self) -> str:
         if not self.judged_by:
-            return "nobody is judged"
+            return "not judged"
         return f"{self.judged_by} {'' if self.shots else 'screening '}examples"
 
 
@@ -200,14 +199,14 @@ _OF_ADMISSION = [
         "number of the training split; empty at zero shots",
         show=lambda number: NOTHING if number is None else str(number),
     ),
-    Column("judged_by", meaning="examples by which the rule judges; 0: it judges nobody"),
+    Column("judged_by", meaning="examples on which the rule is based; 0: the rule does not apply"),
     Column("", "Judged by", get="judged_in_words"),
-    Column("judged", "Judged", "annotators of this kind whom the rule has judged"),
+    Column("judged", "Judged", "annotators of this kind judged by the rule"),
     Column("admitted", "Admitted", "of these, those admitted to the annotation step"),
     Column(
         "",
         "Pass rate",
-        "admitted of judged, in percent",
+        "admitted annotators as a percentage of those judged",
         get=lambda row: share(row.admitted, row.judged) if row.judged_by else "–",
     ),
 ]
@@ -238,10 +237,10 @@ def admissions(study: Study, kind: str) -> list[Admission]:
 
 
 _ADMISSION_INTRO = (
-    "Whom the rule of the design admitted in each arm. Annotators who are screened out are"
-    " replaced by others who pass, so a low pass rate can raise the arm's mean whatever its"
-    " annotators have learnt. A difference between arms that are judged differently can contain"
-    " that rise; nothing corrects it."
+    "Annotators admitted by the rule of the design in each arm. Annotators who are screened out"
+    " are replaced by others who pass, so a low pass rate can raise the mean of an arm"
+    " independently of learning. Differences between arms with different rules can include this"
+    " selection effect; they are not corrected for it."
 )
 ADMISSION = Table("admission", "Admission", _ADMISSION_INTRO, _OF_ADMISSION, admissions)
 
@@ -258,9 +257,9 @@ def told(study: Study) -> list[str]:
 # The table of the sample, counted in annotation/monitoring.
 
 _SAMPLE_INTRO = (
-    "People in the analysis, each counted once. n and share are of those who answered. Cells of"
-    f" fewer than {FEWEST} people are hidden ({SMALL}), and further ones are {WITHHELD} where such"
-    " a cell could be computed from them. Answers in free text are not tabulated."
+    "Participants in the analysis, each counted once; n and share refer to those who answered."
+    f" Cells with fewer than {FEWEST} participants are hidden ({SMALL}); further cells are"
+    f" {WITHHELD} if a hidden one could be computed from them. Free text is not tabulated."
 )
 
 
@@ -281,28 +280,28 @@ def _quartiles(row: Row) -> str:
 
 
 _OF_SAMPLE = [
-    Column("question", "Question", "of the study's own, or a column of the platform's export"),
-    Column("answer", "Answer", "one of its choices; empty where the answer is a number"),
+    Column("question", "Question", "study-specific question, or a column of the platform's export"),
+    Column("answer", "Answer", "one of its choices; empty for numeric answers"),
     Column(
         "of",
         "Answered",
-        "people who answered the question",
+        "participants who answered the question",
         show=lambda of: SMALL if of is None else str(of),
     ),
-    Column("n", "", "people with that answer; empty where it is hidden"),
-    Column("hidden", "", f"{SMALL} or {WITHHELD} where n is hidden"),
+    Column("n", "", "participants with that answer; empty where it is hidden"),
+    Column("hidden", "", f"{SMALL} or {WITHHELD} if n is hidden"),
     Column("", "n", "people with that answer", get=lambda row: row.hidden or str(row.n)),
     Column(
         "share",
         "Share",
-        "of those who answered",
+        "of participants who answered",
         "share",
         lambda share: NOTHING if share is None else f"{share:.0%}",
     ),
-    Column("median", "Median", "of an answer that is a number", show=_number),
-    Column("lower_quartile", "", "of an answer that is a number", get="low"),
-    Column("upper_quartile", "", "of an answer that is a number", get="high"),
-    Column("", "Quartiles", "lower and upper, by linear interpolation", get=_quartiles),
+    Column("median", "Median", "for numeric answers", show=_number),
+    Column("lower_quartile", "", "for numeric answers", get="low"),
+    Column("upper_quartile", "", "for numeric answers", get="high"),
+    Column("", "Quartiles", "lower and upper quartile, by linear interpolation", get=_quartiles),
 ]
 
 

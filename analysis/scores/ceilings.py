@@ -22,7 +22,7 @@ from tasks.metrics import s1
 
 FEWEST = 5  # annotators, so that each has four others
 TOO_FEW = "fewer than five annotators"
-NO_MAJORITY = "no answer has others with a majority"
+NO_MAJORITY = "no answer can be compared with a majority"
 ROUNDING = 1e-9  # points: sums of the same scores differ in their last digits
 
 
@@ -113,9 +113,9 @@ def _mean_of_means(scores: dict[str, list[float]]) -> float:
 
 TITLE = "Human ceiling"
 INTRO = (
-    "How well one annotator meets the majority of the others, not the gold: what people have in"
-    " common, and no bound on what a model can reach. Then the best and the worst annotator against"
-    f" the gold. Leave one out needs {FEWEST} annotators."
+    "Agreement of each annotator with the majority of the others (leave-one-out), and the scores"
+    " of the best and worst annotator against the gold. The leave-one-out score does not use the"
+    f" gold and does not bound the score of a model; it requires {FEWEST} annotators."
 )
 
 
@@ -126,8 +126,8 @@ def _or_why_not(ends: Sequence[Any]) -> str:
 
 
 _LEAVE_ONE_OUT = (
-    "mean over annotators of their mean S1 against the majority of the others: their most frequent"
-    " label or option, else the texts that more than half of the others chose"
+    "mean over annotators of their mean S1 against the majority of the others: the most frequent"
+    " label or option, or else the texts that more than half of the others chose"
 )
 COLUMNS = [
     Column("task", "Task"),
@@ -135,31 +135,31 @@ COLUMNS = [
     Column("n", "n", "number of annotators who completed and are in the analysis"),
     Column(
         "",
-        "Leave one out",
-        f"{_LEAVE_ONE_OUT}; no score against the gold, and no bound on what a model can reach",
+        "Leave-one-out",
+        f"{_LEAVE_ONE_OUT}; not a score against the gold, and not a bound for models",
         "S1 x 100",
         _or_why_not,
         attrgetter("leave_one_out", "no_leave_one_out"),
     ),
     Column("leave_one_out", meaning=_LEAVE_ONE_OUT, unit="S1 x 100"),
-    Column("no_leave_one_out", meaning="why there is no leave_one_out, if so"),
+    Column("no_leave_one_out", meaning="reason for a missing leave_one_out"),
     Column(
         "",
         "Compared",
-        "answers compared with a majority of the others, of all answers; labels and options on"
-        " which the others tie have none",
+        "answers compared with a majority of the others, of all answers; where the others tie on"
+        " labels or options, there is no majority",
         get=lambda row: f"{row.compared} of {row.answers}",
     ),
     Column("compared", meaning="answers compared with a majority of the others"),
     Column("answers", meaning="answers of the annotation step"),
     Column("best", "Best", "highest mean S1 x 100 of an annotator against the gold", "S1 x 100"),
-    Column("best_annotator", meaning="who has it (the first by name of several)"),
+    Column("best_annotator", meaning="annotator with this score (if several, the first by name)"),
     Column(
         "worst",
         "Worst",
-        "lowest mean S1 x 100 of an annotator against the gold; best and worst of few lie closer"
-        " together than best and worst of many",
+        "lowest mean S1 x 100 of an annotator against the gold; the range of best and worst grows"
+        " with the number of annotators",
         "S1 x 100",
     ),
-    Column("worst_annotator", meaning="who has it (the first by name of several)"),
+    Column("worst_annotator", meaning="annotator with this score (if several, the first by name)"),
 ]

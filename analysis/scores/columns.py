@@ -21,7 +21,7 @@ SCORE = "score x 100"  # the unit of scores under the metric of a task's card
 FEW = "†"  # after an interval of fewer than ten annotators
 ASSUMES = (
     f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes that the annotators' scores"
-    " are roughly normal"
+    " are approximately normal"
 )
 
 

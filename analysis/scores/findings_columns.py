@@ -53,7 +53,7 @@ class Table:
         if not self._empty:
             return self.about
         reasons = " or ".join(sorted({row.no_bootstrap for row in self._intervals}))
-        return f"{self.about} There is no bootstrap over people here: {reasons}."
+        return f"{self.about} No bootstrap over people is shown: {reasons}."
 
     @property
     def _empty(self) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ COLUMNS: dict[str, list[Column]] = {
     "intervals": [
         *_WHO,
         Column("test_examples", meaning="test examples that they answered", get="examples"),
-        Column("contexts", meaning="different contexts of these examples"),
+        Column("contexts", meaning="distinct contexts of these examples"),
         Column(
             "mean",
             "Mean",
@@ -145,14 +145,14 @@ COLUMNS: dict[str, list[Column]] = {
         *_interval(
             "annotators",
             OVER_PEOPLE[0],
-            f"bootstrap over annotators, which generalises to {PEOPLE}; from"
-            f" {FEWEST_FOR_BOOTSTRAP} annotators on: of three, it covers about 75 %",
+            f"bootstrap over annotators, which generalises to {PEOPLE}; requires"
+            f" {FEWEST_FOR_BOOTSTRAP} annotators (with three, its coverage is about 75 %)",
         ),
         *_interval(
             "both",
             OVER_PEOPLE[1],
-            f"two-way bootstrap, which generalises to {BOTH}; from {FEWEST_FOR_BOOTSTRAP}"
-            " annotators on",
+            f"two-way bootstrap, which generalises to {BOTH}; requires {FEWEST_FOR_BOOTSTRAP}"
+            " annotators",
         ),
         Column(
             "sd_between_annotators",
@@ -174,9 +174,9 @@ COLUMNS: dict[str, list[Column]] = {
             meaning="Satterthwaite's degrees of freedom of that standard error, at least the"
             " smaller of those of annotators and of contexts",
         ),
-        Column("no_interval", meaning="why there is no interval over annotators, if so"),
-        Column("no_bootstrap", meaning="why there is no bootstrap over annotators, if so"),
-        Column("no_examples", meaning="why there is no bootstrap over examples, if so"),
+        Column("no_interval", meaning="reason for a missing interval over annotators"),
+        Column("no_bootstrap", meaning="reason for a missing bootstrap over annotators"),
+        Column("no_examples", meaning="reason for a missing bootstrap over examples"),
     ],
     "agreement": [
         *_WHO,
@@ -200,7 +200,7 @@ COLUMNS: dict[str, list[Column]] = {
             "majority",
             "Majority",
             "S1 of the texts chosen by more than half of the annotators, or of the most frequent"
-            " label or option (ties count as no answer)",
+            " label or option (a tie counts as no answer)",
             "S1 x 100",
         ),
         Column(
@@ -239,14 +239,14 @@ COLUMNS: dict[str, list[Column]] = {
         Column(
             "welch_p",
             "p Welch",
-            "sensitivity: Welch's t test over annotators, two-sided, without a smallest p;"
+            "sensitivity analysis: two-sided Welch's t test over annotators (no smallest p);"
             f" {PEOPLE}",
             "0 to 1",
         ),
         Column(
             "permutation_p",
             "p exact",
-            f"sensitivity: exact permutation test over annotators, two-sided; {PEOPLE}",
+            f"sensitivity analysis: two-sided exact permutation test over annotators; {PEOPLE}",
             "0 to 1",
         ),
         Column(
@@ -264,22 +264,22 @@ RESAMPLED = f"Bootstraps: {RESAMPLES:,} resamples, seeded with the study's seed.
 _TEXTS = {
     "intervals": (
         "95 % confidence intervals of the mean",
-        f"Each interval answers a question of its own; the first one is that of {BOTH}."
+        f"Each interval answers a different question; the 95 % CI generalises to {BOTH}."
         f" {RESAMPLED}",
     ),
     "agreement": (
         "Agreement",
-        "Agreement among annotators, regardless of gold. Two empty answers agree.",
+        "Agreement among annotators, independent of the gold. Two empty answers agree.",
     ),
     "aggregates": (
         "Aggregated answers",
-        "Scores of the group's aggregated answer beside the mean of its members. They are different"
-        " quantities: CLUES scores individuals.",
+        "Scores of the aggregated answer of each group, with the mean of individual annotators"
+        " for comparison. These are different quantities: CLUES scores individuals.",
     ),
     "ceiling": (ceilings.TITLE, ceilings.INTRO),
     "contrasts": (
         "Differences between shots",
-        "Whether performance differs by the number of shots. The groups are different people on"
+        "Differences in performance between numbers of shots. The groups are different people on"
         f" the same examples; interval and p generalise to {BOTH}.",
     ),
 }

@@ -48,23 +48,24 @@ def sentences(study: Study) -> list[str]:
         marks.append(f"Not all of an imported test file: {'; '.join(told)}.{same}")
     if study.is_cross_task:
         marks.append(
-            "A cross-task study: tables and figures by task and shots, with their n, show the"
-            " direct arm alone, which had nothing before the task."
+            "A cross-task study: tables and figures by task and shots, with their n, include only"
+            " the direct arm, which had no task before."
         )
     if scenarios_were_chosen(study):
         marks.append(
-            "On Prolific participants chose their scenario: each was a study of its own there."
-            " Differences between scenarios can be differences between the people who chose them."
+            "Participants chose their scenario on Prolific, where each scenario was a separate"
+            " study. Differences between scenarios can reflect differences between the"
+            " participants who chose them."
         )
     if programs := programs_mark(study):
-        marks.append(f"{programs} Sensitivity has the cells without them.")
+        marks.append(f"{programs} The sensitivity analysis shows the cells without them.")
     cells = [
         f"{number} in {task}, {shots} shots" for (task, shots), number in late_seats(study).items()
     ]
     if cells:
         marks.append(
-            f"Seats added after results could be seen: {'; '.join(cells)}. Adding people until a"
-            " result fits makes p values too small and intervals too narrow."
+            f"Seats added after results could be seen: {'; '.join(cells)}. Adding participants"
+            " until a result fits makes p values too small and intervals too narrow."
         )
     excluded = study.participations.filter(status=Status.COMPLETED, in_analysis=False)
     seen = Decision.objects.filter(
@@ -73,8 +74,8 @@ def sentences(study: Study) -> list[str]:
     people = seen.values("participation").distinct().count()
     if people:
         marks.append(
-            f"Excluded by hand after the score could be seen: {people}. The table with those"
-            " excluded stands beside this one."
+            f"Excluded by a researcher who could see the score: {people}. The table with excluded"
+            " annotators is shown next to this one."
         )
     return marks
 
@@ -113,4 +114,4 @@ def programs_mark(study: Study) -> str:
     if not number:
         return ""
     people = study.participations.analysed().filter(kind=Kind.PERSON).count()
-    return f"A program answered, by the API, for {number} of the {people} people in the analysis."
+    return f"A program answered through the API for {number} of {people} people in the analysis."

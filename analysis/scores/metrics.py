@@ -214,8 +214,8 @@ COLUMNS = [
     Column(
         "",
         "Score",
-        "Mean ± SD (ddof 1) x 100, over annotators, or over training splits of a model; with what"
-        " must stand beside it, or why it is undefined and for how many.",
+        "Mean ± SD (ddof 1) x 100 over annotators, or over training splits of a model; with a"
+        " remark where needed, or the reason why it is undefined and for how many.",
         "points",
         get="score.text",
     ),
@@ -228,12 +228,12 @@ COLUMNS = [
         "annotators who completed and are in the analysis, or files of predictions",
         get="score.n",
     ),
-    Column("of", "Of", "how many of these there could be", get="score.of"),
+    Column("of", "Of", "maximum possible number of these", get="score.of"),
     Column(
         "",
         "95 % interval",
-        f"Of annotators: {two_way.BOTH}. Two-way t on the parts of each score; under a metric that"
-        " is no mean over examples on delete-one-context pseudo-values of the jackknife;"
+        f"Of annotators: {two_way.BOTH}. Two-way t on the parts of each score; for metrics that are"
+        " not means over examples, on jackknife pseudo-values (deleting one context at a time);"
         f" {ASSUMES}.",
         "points",
         get="interval",
@@ -250,13 +250,13 @@ COLUMNS = [
     Column("se", meaning="standard error over people and contexts", unit="points"),
     Column(
         "df",
-        meaning="its degrees of freedom, by Satterthwaite; at least the smaller of those of people"
-        " and of contexts",
+        meaning="degrees of freedom of se (Satterthwaite); at least the smaller of those of"
+        " people and of contexts",
     ),
-    Column("no_interval", meaning="why there is no interval of annotators; empty if there is"),
+    Column("no_interval", meaning="reason for a missing interval of annotators"),
     Column(
         "remark",
-        meaning="what must stand beside the mean, or why it is undefined, and for how many",
+        meaning="remark on the mean, or the reason why it is undefined and for how many",
         get=lambda row: row.score.remark or None,
     ),
     Column("recipe", meaning=RECIPE),
@@ -276,11 +276,11 @@ OWN_COLUMNS = [
     Column("value", meaning="score of the test set, at most 1; empty where undefined"),
     Column(
         "remark",
-        meaning="what must stand beside it, or why it is undefined",
+        meaning="remark on the score, or the reason why it is undefined",
         get=lambda own: own.remark or None,
     ),
 ]
 NOTE = (
-    "Each task has the metric of its card and those that the design declares beside it and that fit"
-    " how it is answered. All of a task's rows score the same answers."
+    "Each task has the metric of its card and those further metrics of the design that apply to"
+    " its kind of answer. All rows of a task score the same answers."
 )

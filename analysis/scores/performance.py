@@ -87,7 +87,7 @@ class Cell:
     def explanation(self) -> str:
         """A description of the number that can be read alone."""
         if not self.n:
-            return f"{self.task}, {self.shots} shots: nobody has completed it yet."
+            return f"{self.task}, {self.shots} shots: no annotator has completed it yet."
         if self.remark and math.isnan(self.mean):
             return f"{self.task}, {self.shots} shots: {self.metric} {self.remark}."
         over = f"mean {self.metric} x 100 over {self.n} annotator{'s' if self.n > 1 else ''}"
@@ -96,7 +96,8 @@ class Cell:
         if self.splits > 1:
             apart = (
                 f" SD of the means of {self.splits} training splits: {self.split_sd_ddof1:.2f} with"
-                f" ddof 1, {self.split_sd_ddof0:.2f} with ddof 0; it holds what people differ too."
+                f" ddof 1, {self.split_sd_ddof0:.2f} with ddof 0; it includes differences between"
+                " annotators."
             )
         beside = f" {self.remark.capitalize()}." if self.remark else ""
         return f"{self.task}, {self.shots} shots: {over}, {spread}.{apart}{beside}"

@@ -79,7 +79,7 @@ def not_compared(tasks: Iterable[Task]) -> str:
     others = [task.name for task in tasks if task.name in names and not name_of(task)]
     if not others:
         return ""
-    return f"{', '.join(others)}: same name as in CLUES, other data: not compared."
+    return f"{', '.join(others)}: not compared with CLUES (same name, different data)."
 
 
 # Scores without reading, and the highest possible score: reference lines for each score.
@@ -167,13 +167,14 @@ def _bounds_under(task: Task, report: dict[str, Any]) -> Bounds:
 def set_note(task: Task, ceiling: float) -> str:
     """The two scales of a task with alternative golds, and which one the paper may use."""
     sentence = (
-        f"{task.name}: the golds of an example are alternatives, and the best S1 against one of"
-        f" them counts; “as one set” scores the same answers against all of them together, where"
-        f" the best possible answers reach {points(ceiling)}."
+        f"{task.name}: the gold answers of an example are alternatives, and the highest S1"
+        " against any of them is used; “as one set” scores the same answers against all gold"
+        f" answers jointly, where the best possible answers reach {points(ceiling)}."
     )
     if name_of(task):
         sentence += (
-            " The published figures may be on that scale: the paper does not say how it scores"
-            " several golds, and scores of 0 or 1 for 3 x 200 answers cannot give all of its means."
+            " The published figures may be on that scale: the paper does not state how it scores"
+            " several gold answers, and scores of 0 or 1 for 3 x 200 answers cannot yield all of"
+            " its means."
         )
     return sentence

@@ -15,7 +15,7 @@ from tasks.columns import NOTHING, Column, points
 
 Intervals = Mapping[tuple[str, int], str]  # task and shots -> the interval as printed
 
-PUBLISHED_NOTE = "Published: CLUES, Table 4, as printed; the paper does not define its ±."
+PUBLISHED_NOTE = "Published: CLUES, Table 4, as printed; the paper does not define the ±."
 
 INTERVALS_NOTE = (
     f"95 % CI: the interval of that mean, which generalises to {BOTH}: the wider of the t interval"
@@ -24,8 +24,8 @@ INTERVALS_NOTE = (
 )
 
 SPLITS_NOTE = (
-    "Between splits: SD (ddof 1) over training splits of their means over annotators, as a model's"
-    " SD is over its splits; it holds the difference between people too."
+    "Between splits: SD (ddof 1) over training splits of their means over annotators, analogous"
+    " to a model's SD over splits; it includes differences between annotators."
 )
 
 _ONE_SPLIT = "; empty for a single split"
@@ -67,7 +67,7 @@ PERFORMANCE = [
     Column("n", meaning="number of annotators who completed and are in the analysis", get="cell.n"),
     Column(
         "remark",
-        meaning="what must stand beside the mean, or why it is undefined and for how many",
+        meaning="remark on the mean, or the reason why it is undefined and for how many",
         get=lambda row: row.cell.remark or None,
     ),
     Column(
@@ -78,24 +78,25 @@ PERFORMANCE = [
     *_sds("split_sd", "training splits of their means over annotators", *[_ONE_SPLIT] * 2),
     Column(
         "set_mean",
-        meaning="of tasks whose golds are alternatives: the mean with all golds of an example as"
-        " one set",
+        meaning="for tasks with alternative gold answers: the mean with all gold answers of an"
+        " example as one set",
         unit="S1 x 100",
         get="cell.set_mean",
     ),
     *_sds("set_sd", "annotators of that score"),
     Column(
         "set_ceiling",
-        meaning="the most that the allowed number of texts can reach with all golds as one set",
+        meaning="highest score attainable with the allowed number of texts and all gold answers"
+        " as one set",
         unit="S1 x 100",
         get="bounds.set_ceiling",
     ),
     Column(
         "set_recipe",
-        meaning="recipe string of set_mean; empty where golds are one set anyway",
+        meaning="recipe string of set_mean; empty if the gold answers form one set",
         get=lambda row: row.set_recipe or None,
     ),
-    Column("note", meaning="what these two scales are, and which of them the paper may be on"),
+    Column("note", meaning="explanation of these two scales, and which of them the paper may use"),
     Column(
         "baseline",
         meaning="score x 100 of the trivial baseline on the test examples; empty where the task"
@@ -146,7 +147,7 @@ PERFORMANCE = [
     Column("late_seats", meaning="seats that were added after results could be seen"),
     Column(
         "by_program",
-        meaning="of these people, those for whom a program gave at least one answer, by the API",
+        meaning="annotators for whom a program gave at least one answer through the API",
     ),
     Column("recipe", meaning=RECIPE),
 ]
@@ -155,7 +156,7 @@ _EXPORTED = {"family", "task_version", "baseline_name", "recipe", "set_recipe", 
 # Column of the page only; in an export the card in design.json has it.
 _TEST_PART = Column(
     "test_part",
-    meaning="how many of a corpus's test examples are scored; empty: all",
+    meaning="number of the corpus's test examples that are scored; empty: all",
     get=lambda row: row.task.test_part or None,
 )
 PERFORMANCE_FILE = [*(column for column in PERFORMANCE if column.name not in _EXPORTED), _TEST_PART]
@@ -214,7 +215,7 @@ def definition(table: PerformanceTable) -> str:
     if table.metrics == S1:
         return f"Mean ± SD over {one}s (ddof 1) of each {one}'s mean S1 x 100."
     return (
-        f"Mean ± SD over {one}s (ddof 1) of each {one}'s score x 100 on the test set, by the"
+        f"Mean ± SD over {one}s (ddof 1) of each {one}'s score x 100 on the test set, under the"
         f" metric of the task's card: {table.metrics}."
     )
 
@@ -228,7 +229,7 @@ def notes(table: PerformanceTable, with_intervals: bool = False) -> list[str]:
     if table.has_splits:
         sentences.append(SPLITS_NOTE)
     if left_out := [*_declined(table), *table.not_counted]:
-        sentences.append(f"Not counted: {'; '.join(left_out)}.")
+        sentences.append(f"Not included: {'; '.join(left_out)}.")
     if table.not_compared:
         sentences.append(table.not_compared)
     sentences += marks.sentences(table.study)

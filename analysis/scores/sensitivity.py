@@ -76,7 +76,7 @@ def _training(least: int) -> Rule:
 def _seconds(least: int) -> Rule:
     return Rule(
         f"median_seconds>={least}",
-        f"median ≥ {least} s",
+        f"median active time per example ≥ {least} s",
         lambda people: people["analysed"] & (people["median_seconds"] >= least),
     )
 
@@ -85,29 +85,30 @@ RULES = (
     Rule("reported", "as reported", lambda people: people["analysed"]),
     Rule(
         "with_excluded",
-        "with those excluded by a researcher",
+        "with annotators excluded by a researcher",
         lambda people: pd.Series(True, index=people.index),
     ),
     Rule(
         "seen_before!=yes",
-        "without those who had seen the texts",
+        "without annotators who reported prior exposure",
         _said("seen_before", "no", "unsure", ""),
         _is_told,
     ),
     Rule(
         "seen_before=no",
-        "only those who said they had not seen the texts",
+        "only annotators who reported no prior exposure",
         _said("seen_before", "no"),
         _is_told,
     ),
     Rule(
-        "ai_used!=yes", "without those who used AI", _said("ai_used", "no", "unsure", ""), _is_told
+        "ai_used!=yes",
+        "without annotators who reported AI use",
+        _said("ai_used", "no", "unsure", ""),
+        _is_told,
     ),
-    Rule(
-        "ai_used=no", "only those who said they had not used AI", _said("ai_used", "no"), _is_told
-    ),
-    Rule("passed_checks", "without those who failed an attention check", _not("failed_checks")),
-    Rule("not_flagged", "without those with a quality flag", _not("flagged")),
+    Rule("ai_used=no", "only annotators who reported no AI use", _said("ai_used", "no"), _is_told),
+    Rule("passed_checks", "without annotators who failed a check", _not("failed_checks")),
+    Rule("not_flagged", "without annotators with a quality flag", _not("flagged")),
     Rule(
         "by_page",
         "without people for whom a program answered",
@@ -116,7 +117,7 @@ RULES = (
     ),
     Rule(
         "none_of_these",
-        "no “yes” in the questionnaire, no failed check, no flag, no program",
+        "none of these: “yes” in the questionnaire, failed check, flag, program",
         _unspoilt,
     ),
     *map(_training, TRAINING),
@@ -241,7 +242,7 @@ class Row:
 
 
 COLUMNS = [
-    Column("rule", meaning="who counts"),
+    Column("rule", meaning="inclusion criterion"),
     Column("task", meaning="name of the task"),
     Column("shots", meaning="size of the training step"),
     Column(
@@ -251,8 +252,8 @@ COLUMNS = [
     ),
     Column("sd_ddof1", meaning="SD over annotators, ddof 1", unit="points"),
     Column("sd_ddof0", meaning="SD over annotators, ddof 0", unit="points"),
-    Column("n", meaning="annotators that the rule leaves"),
-    Column("completed", meaning="annotators who completed it, excluded or not"),
+    Column("n", meaning="annotators who meet the criterion"),
+    Column("completed", meaning="annotators who completed the scenario, including excluded ones"),
     Column(
         "low_95", meaning=f"low end of the 95 % interval: {two_way.BOTH}", unit="points", get="low"
     ),
@@ -262,7 +263,7 @@ COLUMNS = [
         unit="points",
         get="high",
     ),
-    Column("no_interval", meaning="why there is no interval, if so", get="why_not"),
+    Column("no_interval", meaning="reason for a missing interval", get="why_not"),
 ]
 
 

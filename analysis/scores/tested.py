@@ -20,7 +20,7 @@ from analysis.stats.learning import by_cell
 from analysis.stats.two_way import Estimate
 from tasks.columns import NOTHING, Column
 
-EACH = "each at .05, not corrected for several"
+EACH = "each at .05, without correction for multiple testing"
 ONE_SIDED = 0.9  # level of the interval that two one-sided tests at .05 compare with the margin
 
 
@@ -153,8 +153,8 @@ def interval_columns(question: str) -> list[Column]:
 def p_columns(family: str) -> list[Column]:
     """p of that interval, and its correction by Holm."""
     return [
-        Column("p", "p", "two-sided p of that interval's own t", "0 to 1"),
-        Column("p_holm", "p Holm", f"that p, Holm-corrected over {family}", "0 to 1"),
+        Column("p", "p", "two-sided p that corresponds to this interval", "0 to 1"),
+        Column("p_holm", "p Holm", f"p, Holm-adjusted over {family}", "0 to 1"),
     ]
 
 
@@ -173,8 +173,8 @@ def equivalence_columns() -> list[Column]:
         Column(
             "smallest_margin",
             "Smallest margin",
-            "half the 90 % interval: with these annotators and examples, equivalence could not have"
-            " been shown within a smaller margin, even at a difference of 0",
+            "half the 90 % interval: with these annotators and examples, equivalence within a"
+            " smaller margin could not have been shown even for a difference of 0",
             "points",
         ),
     ]
@@ -193,12 +193,12 @@ def error_columns() -> list[Column]:
         ),
         Column("people_se", meaning=f"{se} annotators, on the same examples", unit="points"),
         Column("people_df", meaning=f"{df} people_se (Welch where there are two groups)"),
-        Column("no_interval", meaning="why there is no interval, if so"),
+        Column("no_interval", meaning="reason for a missing interval"),
     ]
 
 
 _EQUIVALENCE = (
-    "whether the 90 % interval lies inside ± the margin frozen in the design (two one-sided tests,"
+    "whether the 90 % interval lies within ± the margin frozen in the design (two one-sided tests,"
     f" {EACH}); a dash if the design has no margin or there is no interval"
 )
 DIFFERENCE = Column(

@@ -149,7 +149,7 @@ def columns(rows: list[TrainingRow]) -> list[Column]:
         Column("task", "Task"),
         Column("shots", "Group", show=lambda shots: f"{shots} shots"),
         *([Column("split", "Split")] if len({row.split for row in rows}) > 1 else []),
-        Column("n", "n", "Annotators of the group who completed and are in the analysis."),
+        Column("n", "n", "Annotators in the group who completed and are in the analysis."),
         *(_of_block(place, name) for place, name in enumerate(names)),
     ]
 
@@ -158,8 +158,8 @@ def _of_block(place: int, name: str) -> Column:
     return Column(
         "",
         name,
-        "Mean ± SD (ddof 1) over the group's n annotators of their mean S1 x 100 on these training"
-        " examples; the CSV has both ddof. A dash: the group did not meet them.",
+        "Mean ± SD (ddof 1) over the n annotators of the group of their mean S1 x 100 on these"
+        " training examples; the CSV has both ddof. A dash means that the group did not have them.",
         "S1 x 100",
         get=lambda row: row.texts[place],
     )
@@ -172,21 +172,22 @@ BLOCK_SCORES = [
     Column("task_version", meaning="version of the task"),
     Column("shots", meaning="of the group"),
     Column("split", meaning="number of the training split"),
-    Column("examples", meaning="which block of the training examples, in words"),
+    Column("examples", meaning="block of training examples, as text"),
     Column(
         "in_shots",
-        meaning="the block's examples are those of this group's training file of so many shots",
+        meaning="examples are from this group's training file with this number of shots",
         get="block.size",
     ),
     Column(
         "not_in_shots",
-        meaning="less those that are in the file of so many shots too; empty: all of them",
+        meaning="without the examples that are also in the file with this number of shots; empty:"
+        " all of them",
         get="block.smaller",
     ),
     Column(
         "mean_s1",
-        meaning="mean over annotators of their mean over the block, S1 x 100; empty where the group"
-        " did not meet the block, or the files are not nested",
+        meaning="mean over annotators of their mean over the block, S1 x 100; empty if the group"
+        " did not have the block or the files are not nested",
         unit="S1 x 100",
         get="mean",
     ),
@@ -204,8 +205,8 @@ BLOCK_SCORES = [
     Column("n", meaning="annotators who completed and are in the analysis"),
     Column(
         "nested",
-        meaning="1 if the block compares between groups: of the files of not_in_shots, in_shots and"
-        " shots, each smaller one lies in the next",
+        meaning="1 if the block is comparable between groups: of the files of not_in_shots,"
+        " in_shots and shots, each smaller file is contained in the next",
     ),
 ]
 

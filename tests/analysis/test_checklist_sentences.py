@@ -339,7 +339,7 @@ def test_answers_to_the_exit_questionnaire_are_counted(studies):
     assert wei(study)["5.1.4"].answer == "No"
     person = study.participations.filter(status=Status.COMPLETED).first()
     ExitAnswers.objects.create(participation=person, seen_before="yes", ai_used="no")
-    assert "exit questionnaire: yes 1" in whole(wei(study)["2.5"])
+    assert "(exit questionnaire): yes 1" in whole(wei(study)["2.5"])
     assert wei(study)["5.1.4"].answer == "Partial"
     assert "no 1" in wei(study)["5.1.4"].evidence
     assert wei(studies["prolific"])["5.1.4"].evidence == "Not asked."
@@ -379,7 +379,7 @@ def test_without_results_nothing_is_claimed_of_them(researcher):
     said = wei(study)
     assert (said["4.1"].answer, said["4.2"].answer) == ("No", "No")
     assert said["4.2.1"].answer == "Point estimate"
-    assert "at least two people" in said["4.1"].evidence
+    assert "two or more people" in said["4.1"].evidence
 
 
 def test_a_task_without_a_model_run_is_named(researcher):
@@ -434,7 +434,7 @@ def test_an_undrawn_part_of_a_test_set_is_not_called_random(researcher):
     said = wei(study)
     assert said["0.8"].answer == "9"
     assert "random" not in said["1.2.1"].answer
-    assert "could be read" in said["1.2.1"].answer
+    assert "All readable test examples" in said["1.2.1"].answer
 
 
 def test_an_annotator_taken_back_is_not_reported_as_excluded(studies, researcher):

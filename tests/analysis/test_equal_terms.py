@@ -65,7 +65,7 @@ def test_unstated_run_facts_are_listed_and_invalid_ones_refused(ada, db):
     text = ada.get(reverse("model", args=["toy"])).content.decode()
     for part in ("test set: not stated", "date not stated", "revision not stated"):
         assert part in text
-    unstated = "not stated: the test set seen or not, numbers of splits, date, revision"
+    unstated = "not stated: exposure to the test set, numbers of splits, date, revision"
     assert Run().text == unstated
     assert Run("published", "maybe", revision="a").text == (
         "may have seen the test set: not known; numbers of splits: as published; revision a;"

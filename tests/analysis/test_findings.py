@@ -292,12 +292,12 @@ def test_a_missing_bootstrap_over_people_is_explained_once(ada, researcher):
     for answer in (None, lambda turn: ["home"]):
         factories.work_through(factories.seat(study.scenarios.get()), answer)
     page, rows, _api = page_csv_and_api(ada, study)
-    assert page.count("There is no bootstrap over people here: fewer than 10 annotators.") == 1
+    assert page.count("No bootstrap over people is shown: fewer than 10 annotators.") == 1
     assert "Bootstrap, people" not in page
     assert rows[0]["no_bootstrap"] == "fewer than 10 annotators"
 
 
-ASSUMES = "fewer than 10 annotators: assumes that the annotators' scores are roughly normal"
+ASSUMES = "fewer than 10 annotators: assumes that the annotators' scores are approximately normal"
 
 
 def test_interval_of_under_ten_annotators_states_its_assumption(ada, researcher):
@@ -468,12 +468,14 @@ def test_equivalence_uses_the_margin_frozen_in_the_design(ada, researcher):
         if margin is not None:
             assert float(row["margin"]) == within
             assert (float(row["p_equivalence"]) < 0.05) == inside
-    assert "within ± 99 (each at .05, not corrected for several)" in shown[99][0]
+    assert "within ± 99 (each at .05, without correction for multiple testing)" in shown[99][0]
     within = {name: texts[99] for name, texts in documents.items()}
-    assert "within ± 99 (each at .05, not corrected for several)" in within["report"]
-    assert r"within $\pm$ 99 (each at .05, not corrected for several)" in within["latex"]
+    assert "within ± 99 (each at .05, without correction for multiple testing)" in within["report"]
+    assert (
+        r"within $\pm$ 99 (each at .05, without correction for multiple testing)" in within["latex"]
+    )
     meaning = COLUMNS["contrasts.csv"]["p_equivalence"]
-    assert "± margin; each at .05, not corrected for several" in meaning
+    assert "± margin; each at .05, without correction for multiple testing" in meaning
     assert "not shown for ± 1" in shown[1][0]
     assert "±" not in shown[None][0].split("Differences between shots")[1].split("</tbody>")[0]
     assert shown[None][1]["margin"] == shown[None][1]["p_equivalence"] == ""

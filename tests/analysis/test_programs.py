@@ -15,7 +15,7 @@ from tests import factories
 from tests.annotation.participation import both_doors
 from tests.annotation.protocol.test_people_use_pages import go_through
 
-SAYS = "A program answered, by the API, for 1 of the 3 people in the analysis."
+SAYS = "A program answered through the API for 1 of 3 people in the analysis."
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from analysis.scores import published
 from tasks.importing import CLUES, import_task, read_clues
 from tests import factories
 
-SENTENCE = "SST-2: same name as in CLUES, other data: not compared."
+SENTENCE = "SST-2: not compared with CLUES (same name, different data)."
 
 
 def everywhere(client, study) -> dict[str, str]:

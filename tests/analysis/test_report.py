@@ -133,7 +133,7 @@ def test_the_funnel_says_how_people_left(researcher):
         "screened out: 1",
         "returned the seat: 1",
         "withdrew: 1",
-        "still at work: 1",
+        "still in progress: 1",
     ]
     # A withdrawn participant had come as far as the tombstone says.
     assert funnel_row(study, "Total") == [4, 4, 2, 1, 0, 0]
@@ -227,7 +227,7 @@ def test_a_study_without_completed_people_states_that_first(researcher):
     factories.work_through(factories.seat(study.scenarios.get(), Kind.SIMULATED))
     first = report.for_study(study).sections[0].blocks[0].text
     assert first == "No person has completed this study yet; this section states its design."
-    assert "No annotator has withdrawn." in everything_of(study)
+    assert "No annotator withdrew." in everything_of(study)
     factories.work_through(factories.seat(study.scenarios.get()))
     assert "No person has completed" not in everything_of(study)
 
@@ -247,7 +247,7 @@ def test_exclusivity_per_browser_is_stated_for_open_links(study, researcher):
         study=other, name="Connect", id_parameter="who", completed_code="DONE1234"
     )
     Client().post(reverse("start", args=[panel.code], query={"who": "one"}))
-    assert "Of 1 person who took a seat (1 via Connect)" in methods_of(other)
+    assert "Of 1 participant who took a seat (1 via Connect)" in methods_of(other)
     assert "per browser" not in methods_of(other)
 
 

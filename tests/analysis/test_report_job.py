@@ -128,7 +128,7 @@ def test_a_job_part_fails_if_its_annotators_changed_meanwhile(study, large):
     exclusion.decide(person, False, "asleep", study.owner)
     jobs.advance(job)
     assert (job.has_failed, job.is_done) == (True, False)
-    assert "changed meanwhile" in job.error
+    assert "annotators or models have changed" in job.error
     exclusion.decide(person, True, "awake", study.owner)
     jobs.retry(job)
     while not job.is_done:

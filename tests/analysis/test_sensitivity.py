@@ -142,7 +142,7 @@ def test_failed_checks_and_flags_are_rules(ada, researcher, tmp_path):
     assert shown["passed_checks", 0] == (100, 1)
     assert shown["not_flagged", 0][1] == shown["none_of_these", 0][1] == 0
     page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
-    assert "without those who failed an attention check" in page
+    assert "without annotators who failed a check" in page
     assert two_way.BOTH in page
 
 

@@ -358,7 +358,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "the judged arms can end with better annotators", (CHOICE,)),
     (REPORT, "Not all of an imported test file: own-choice, 4 of 10 test examples", (CHOICE,)),
     (REPORT, "Uploaded models are scored on the same examples.", (CHOICE,)),
-    (REPORT, "tables and figures by task and shots, with their n, show the direct arm alone",
+    (REPORT, "tables and figures by task and shots, with their n, include only the direct",
      (CROSS,)),
     (REPORT, "6 and 6 annotators over all tasks), ", (CROSS,)),
     (REPORT, "Transfer: the upstream arm gains", (CROSS,)),
@@ -512,7 +512,7 @@ def test_a_caption_names_only_what_is_in_the_figure(documents):
         assert ("models" in shown) == (name in (CHOICE, SEATED))
         assert ("uploaded models" in shown.get("models", "")) == (name == CHOICE)
         assert "CLUES printed" not in shown.get("models", "")
-        assert "Dashed lines: the best score without reading" in shown["shots"]
+        assert "Dashed lines: highest score attainable without reading" in shown["shots"]
 
 
 def test_no_document_refers_to_a_page_of_the_server(documents):
@@ -541,7 +541,7 @@ def test_a_criterion_without_effect_is_omitted(db, five, documents):
     reported, *others = [row[1:] for row in table.rows]
     assert others
     assert reported not in others
-    assert table.rows[1][0] == "with those excluded by a researcher"
+    assert table.rows[1][0] == "with annotators excluded by a researcher"
 
 
 def test_the_score_of_a_seated_model_is_that_of_its_answers(db, five, documents):
@@ -764,14 +764,14 @@ def test_no_table_cell_is_a_python_constant(documents):
 
 def test_tables_of_arms_explain_their_columns(documents):
     tables = grids(documents[REPORT, CROSS])
-    assert "people of the arm" in " ".join(tables["Gains of the arms"].notes)
+    assert "participants in the arm" in " ".join(tables["Gains of the arms"].notes)
     assert "Arm: " in " ".join(tables["Manipulation check"].notes)
     assert not [caption for caption in tables if "as published" in caption]  # no partition
 
 
 def test_declined_consent_is_noted_below_the_table_of_results(documents):
     notes = " ".join(grids(documents[REPORT, CLUES])["Human performance"].notes)
-    assert "Not counted: 1 declined; 1 returned the seat." in notes
+    assert "Not included: 1 declined; 1 returned the seat." in notes
 
 
 def test_power_is_described_as_that_of_welchs_test(documents):
@@ -872,7 +872,7 @@ def test_scores_of_an_open_study_are_reported_as_still_hidden(researcher):
 
 
 def test_equivalence_tests_are_stated_to_be_uncorrected(documents):
-    told = "two one-sided tests, each at .05, not corrected for several"
+    told = "two one-sided tests, each at .05, without correction for multiple"
     for name in TWO_SHOTS:
         notes = grids(documents[REPORT, name])["Differences between shots"].notes
         assert any(told in note for note in notes) == (name == CLUES)

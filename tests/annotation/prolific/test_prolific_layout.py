@@ -24,7 +24,7 @@ from tests import factories
 from tests.annotation.prolific.fixtures import HOST, begin
 from tests.annotation.study.test_cross_task import make_cross_task
 
-CHOSEN = "On Prolific participants chose their scenario"
+CHOSEN = "Participants chose their scenario on Prolific"
 MINUTES = {0: 10, 2: 20, 4: 60}  # shots -> minutes
 
 

@@ -148,10 +148,10 @@ def test_an_exclusion_after_seeing_the_score_is_marked_in_tables(ada, study, sea
     (row,) = decisions_rows(study)
     assert row[-2] == 1
     (mark,) = marks.sentences(study)
-    assert mark.startswith("Excluded by hand after the score could be seen: 1.")
+    assert mark.startswith("Excluded by a researcher who could see the score: 1.")
     for name in PAGES:
         page = ada.get(reverse(name, args=[study.name])).content.decode()
-        assert "Excluded by hand after the score could be seen: 1." in page, name
+        assert "Excluded by a researcher who could see the score: 1." in page, name
     for text in map(rendering.as_latex, performance.all_tables(study)):
         assert mark in text
 
