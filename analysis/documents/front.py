@@ -15,11 +15,11 @@ from annotation.models import Study
 ETHICS = "1.9"  # in the checklist
 # Name of the answer -> the question to the researcher.
 ASKED = {
-    "title": "Title of the report; without one that of the study",
-    "authors": "Authors, one on each line",
-    "institute": "Affiliations and address for letters, one on each line",
+    "title": "Title of the report (default: the title of the study)",
+    "authors": "Authors, one per line",
+    "institute": "Affiliations and correspondence address, one per line",
     "licence": "Licence of the bundle",
-    "own-terms": "Own terms, if the licence is your own text",
+    "own-terms": "Licence terms, if you use your own",
 }
 
 
@@ -88,12 +88,12 @@ LICENCES = {
         "Creative Commons Attribution-NonCommercial 4.0",
         "https://creativecommons.org/licenses/by-nc/4.0/",
     ),
-    OWN_TERMS: ("own terms, as written in LICENSE", ""),
+    OWN_TERMS: ("custom terms, as stated in LICENSE", ""),
 }
 NOT_STATED = "not stated"
 OF_TASKS = (
-    "It covers what this study adds: answers, tables, figures and documents. The texts of the tasks"
-    " keep the licence of their source, which stands in `materials/`."
+    "It covers what this study adds: answers, tables, figures and documents. The texts of the"
+    " tasks keep the licence of their source, which `materials/` states."
 )
 
 
@@ -122,7 +122,7 @@ def licence_text(answers: Mapping[str, str], holders: str) -> str:
     if chosen not in LICENCES:
         return ""
     if chosen == OWN_TERMS:
-        terms = answers.get("own-terms", "").strip() or "No terms are written: all rights reserved."
+        terms = answers.get("own-terms", "").strip() or "No terms are stated: all rights reserved."
         return f"{terms}\n\n{OF_TASKS}\n"
     name, at = LICENCES[chosen]
     return (

@@ -126,10 +126,8 @@ def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
                 for place, shots in enumerate(table.shots)
             ),
         ]
-        name, title = (
-            f"sensitivity-{table.task}",
-            f"Sensitivity to inclusion criteria: {table.task}",
-        )
+        name = f"sensitivity-{table.task}"
+        title = f"Sensitivity to inclusion criteria: {table.task}"
         yield _table(study, kind, name, title, shown, table.lines, SENSITIVITY_NOTE)
 
 

@@ -74,7 +74,7 @@ def tested(study: Study) -> Iterator[tuple[Participation, list[Answered]]]:
             is_empty = False
             yield participation, rows
     if is_empty:
-        raise NothingAnswered("Nobody has answered a test example yet: there is nothing to write.")
+        raise NothingAnswered("There are no answers to test examples yet.")
 
 
 def by_task(

@@ -128,7 +128,7 @@ def chunk(job: Job, number: int) -> dict[str, str]:
     """Run one of PARTS; the first returns {folder, state, at}, the others {}."""
     study = Study.objects.filter(pk=job.parameters["study"]).first()
     if study is None:
-        raise jobs.JobError("The study is not there any more.")
+        raise jobs.JobError("The study no longer exists.")
     try:
         return _data(study, job) if number == 0 else _further(PARTS[number], study, job)
     except release.ReleaseError as error:
@@ -158,7 +158,7 @@ def _further(part: str, study: Study, job: Job) -> dict[str, str]:
     if part == "zip" and _archive(job).exists():
         return {}  # made by a process that was stopped before it could report
     if not folder.is_dir():
-        raise jobs.JobError("The files made so far are not there any more. Prepare it again.")
+        raise jobs.JobError("The prepared files no longer exist. Prepare the bundle again.")
     if part == "print":
         release.print_report(folder, screenshots.browser())
         release.write_readme(folder)

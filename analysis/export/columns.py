@@ -29,7 +29,8 @@ SCENARIO = {
     "split": "number of the training split; empty at zero shots",
 }
 ARM = {
-    "arm": "of a cross-task study what came before the task: upstream, sham or direct; else empty"
+    "arm": "in a cross-task study, what preceded the task: upstream, sham or direct; otherwise"
+    " empty"
 }
 WORKER = {
     "annotator": "pseudonym of the participation",
@@ -63,9 +64,9 @@ OF_CELL = {
     "task_version": "version of the task",
 }
 CHANNELS = {
-    "shown_channel": "page or api: what the request came by that showed the example, of one that a"
-    " decision showed the channel of the turn before",
-    "channel": "page or api: what the answer came by; empty if there is none",
+    "shown_channel": "page or api: channel of the request that showed the example; if a decision"
+    " showed it, channel of the previous turn",
+    "channel": "page or api: channel of the answer; empty if there is no answer",
 }
 
 
@@ -90,8 +91,8 @@ ANSWERS = (
         "its version"),
     OfTurn("shots", SCENARIO["shots"], "participation__scenario__shots", "number of shots"),
     OfTurn("split", SCENARIO["split"], "participation__scenario__split_number", "split number"),
-    OfTurn("step", "training, screening (unrevealed, in place of the training step; for the"
-        " qualification alone), annotation or check (attention check; excluded from S1)",
+    OfTurn("step", "training, screening (unrevealed, replaces the training step; used only for"
+        " screening), annotation or check (attention check; excluded from S1)",
         "step", "upstream, training, screening, annotation or check"),
     OfTurn("position", "position in the order in which this annotator saw the step's examples, from"
         " 0; attention checks are numbered within the annotation step",
@@ -156,18 +157,18 @@ COLUMNS: dict[str, dict[str, str]] = {
         "example": "id of the example (unique within its file only)",
         "segments": "the context as a JSON list of texts",
         "question": "the question as published",
-        "question_selectable": "the question as displayed, if its text can be highlighted; else"
-        " empty",
-        "options": "what can be chosen for this example as a JSON list, in the order shown; empty"
-        " if the task is not answered by options of the example",
+        "question_selectable": "the question as displayed, if its text can be highlighted;"
+        " otherwise empty",
+        "options": "options of this example as a JSON list, in the order shown; empty if the task"
+        " is not answered by options",
         "gold": "gold texts as a JSON list; [] means that there is no answer",
         "gold_rule": "set: the gold texts form one answer; any_of: they are alternatives",
-        "explanation": "why the gold is right, as revealed with it in the training step; empty if"
-        " the file gives no reason",
-        "granularity": "word or char: by what answers are highlighted; empty if they are not",
+        "explanation": "explanation of the gold, as revealed in the training step; empty if the"
+        " file has none",
+        "granularity": "unit of highlighting: word or char; empty if answers are not highlighted",
         "hash": "SHA-256 of the JSON list [segments, question, gold], with any options at its end;"
         " identifies equal examples across files",
-        "reachable": "highest S1 attainable by highlighting, 0 to 1; 1 for answers of other kinds",
+        "reachable": "highest S1 attainable by highlighting, 0 to 1; 1 for other kinds of answer",
     },
     "answers.csv": STUDY | {column.name: column.meaning for column in ANSWERS if column.meaning},
     "spans.csv": STUDY
@@ -188,8 +189,8 @@ COLUMNS: dict[str, dict[str, str]] = {
     | ARM
     | WORKER
     | {
-        "arrival": "number of its allocation in allocations.csv",
-        "stage": "how far it came: arrived, consented, trained (finished the training or"
+        "arrival": "number of the allocation in allocations.csv",
+        "stage": "last stage reached: arrived, consented, trained (finished the training or"
         " screening step; without one: saw the first example) or qualified (admitted to the"
         " annotation step)",
         "mean_s1": "mean S1 over the answered test examples, 0 to 1",
@@ -197,20 +198,21 @@ COLUMNS: dict[str, dict[str, str]] = {
         "n": "number of answered test examples",
         "training_s1": "mean S1 over the answered training examples, 0 to 1",
         "training_n": "number of answered training examples",
-        "seconds": "sum of the seconds of all answers to the task (upstream steps are left out,"
-        " here and in what follows)",
+        "seconds": "sum of the seconds of all answers to the task (excluding upstream steps, as"
+        " in the columns below)",
         "active_seconds": "sum of the active seconds of all answers",
-        "worked_seconds": "time that is paid, from arrival to the last sign of work; empty until"
-        " its pay is settled",
-        "waited_seconds": "time waited for a researcher's decision, which is paid too",
-        "elapsed_seconds": "time from arrival to the end; empty until its pay is settled, and of a"
-        " returned or expired seat, whose end is not known",
-        "browser": "B1, B2, ...: equal labels share one random cookie; empty if there was none",
+        "worked_seconds": "paid time, from arrival to the last sign of work; empty until the pay"
+        " is settled",
+        "waited_seconds": "time spent waiting for a researcher's decision, which is also paid",
+        "elapsed_seconds": "time from arrival to the end; empty until the pay is settled, and for"
+        " returned or expired seats, whose end is unknown",
+        "browser": "B1, B2, ...: rows with the same label share a random cookie; empty without a"
+        " cookie",
         "too_fast": "number of answers given in under max(1 s, 0.3 of the annotator's median) or"
         " in under words / 12 s",
         "modal_share": "share of the most frequent answer in the annotation step",
         "longest_run": "longest run of identical answers in the annotation step",
-        "longest_absence": "longest time between two answers or on a single one, in seconds",
+        "longest_absence": "longest time between two answers or on one answer, in seconds",
         "blurs": "sum over all answers",
         "pastes": "sum over all answers",
         "checks": "number of attention checks answered",
@@ -240,8 +242,8 @@ COLUMNS: dict[str, dict[str, str]] = {
             )
         },
         "individuals": "mean over annotators of their mean S1, 0 to 1",
-        "majority": "S1 of the texts that more than half of the annotators chose, or of the"
-        " most frequent label or option (of two, none)",
+        "majority": "S1 of the texts that more than half of the annotators chose, or of the most"
+        " frequent label or option (a tie counts as no answer)",
     },
     "intervals.csv": STUDY | OF_CELL | {"shots": "shots of the group"} | INTERVALS,
     "contrasts.csv": STUDY | OF_CELL | CONTRASTS,
@@ -253,12 +255,12 @@ COLUMNS: dict[str, dict[str, str]] = {
     "items.csv": STUDY
     | OF_CELL
     | {
-        "shots": "empty: all annotators of the kind; else those with that number of shots, with"
-        " their mean alone",
+        "shots": "empty: all annotators of the kind; otherwise annotators with this number of"
+        " shots, with their mean only",
         "example": "id of the test example in its file",
         **meanings(difficulty.columns([])),
-        "unanimous": "1 if two or more annotators all gave one answer, else 0",
-        "against_gold": "1 if that one answer is not right, else 0: a doubtful gold",
+        "unanimous": "1 if two or more annotators all gave the same answer, else 0",
+        "against_gold": "1 if that answer is incorrect (a doubtful gold), else 0",
     },
     "sensitivity.csv": STUDY | OF_CELL | _without(meanings(sensitivity.COLUMNS), "task"),
     "flow.csv": STUDY
@@ -266,8 +268,8 @@ COLUMNS: dict[str, dict[str, str]] = {
     | ARM
     | {"kind": "person, simulated or model", "seats": "seats now, for that kind"}
     | {
-        "arrived": "took a seat, also those who then declined",
-        "declined": "did not consent; besides this number, their rows of allocations.csv are kept",
+        "arrived": "took a seat, including annotators who then declined",
+        "declined": "did not consent; their rows in allocations.csv are also stored",
         "consented": "agreed to take part",
         "trained": "finished the training or screening step (without one: saw the first example)",
         "qualified": "were admitted to the annotation step",
@@ -283,34 +285,34 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "refused_arrivals.csv": STUDY
     | {
-        "reason": "why people were refused on the landing page: "
+        "reason": "reason for refusals on the landing page: "
         + "; ".join(f"{why.value}: {why.label}" for why in Reason),
-        "number": "how many refusals, each reason once for each browser; no number of people",
+        "number": "number of refusals, each reason once per browser; not a number of people",
     },
     "allocations.csv": STUDY
     | {
-        "arrival": "number of the allocation within the study, from 1, over all kinds; no"
-        " annotator has it who declined",
+        "arrival": "number of the allocation within the study, from 1, over all kinds; arrivals"
+        " that declined have no row in annotators.csv",
         "kind": "person, simulated or model",
         "candidates": "scenarios open to this arrival, as a JSON list of [task, shots, seats"
-        " taken, seats]; where the design has several training splits, with the split's number"
-        " (null at zero shots) at the end; in a cross-task study with the split's number and the"
-        " arm",
+        " taken, seats]; if the design has several training splits, followed by the number of the"
+        " split (null at zero shots); in a cross-task study, followed by the number of the split"
+        " and the arm",
     }
     | SCENARIO
     | ARM
-    | {"at": "time of the allocation, UTC; empty for who withdrew"},
+    | {"at": "time of the allocation, UTC; empty for withdrawn participants"},
     "decisions.csv": STUDY
     | {
         "annotator": "pseudonym of the participation (decisions about those who withdrew are left"
         " out)",
         "about": "analysis (included or excluded), pay (paid or not), qualification (admitted to"
         " the annotation step or not), release (an unusually high amount approved for payment)",
-        "outcome": "1 for yes, 0 for no; by default everybody is included and paid",
+        "outcome": "1 for yes, 0 for no; by default, every annotator is included and paid",
         "reason": "the reason as entered; review before publication",
         "role": "researcher, or rule (automatic: by the design's rule or by the platform)",
-        "score_seen": "of a researcher's decision about the analysis: 1 if the annotator's score"
-        " could be seen before it, else 0; empty for any other decision",
+        "score_seen": "for a researcher's decision on the analysis: 1 if the annotator's score"
+        " could be seen before it, else 0; empty for other decisions",
         "at": "time of the decision, UTC",
     },
     "questionnaire.csv": STUDY
@@ -329,32 +331,32 @@ COLUMNS: dict[str, dict[str, str]] = {
         "question": "id of the question in the design (own_questions in manifest.json)",
         "answered_by": "choice, text or number",
         "wording": "the question as it was asked",
-        "answer": "as given; empty: left out; review before publication: demographics can tell who"
-        " somebody is",
+        "answer": "the answer as given; empty: skipped; review before publication, as"
+        " demographics can identify people",
     },
     # One row per participation of a model; if a run was not reported to its end, the cells from
     # `harness` on are empty.
     "model_annotators.csv": STUDY
     | {
         "annotator": "pseudonym of the participation",
-        "model": "name of the model, as its provider calls it",
+        "model": "the provider's name of the model",
         "revision": "revision of the model, if stated",
         "prompt_hash": "SHA-256 of the template",
         "replicate": "number of the run of this model and prompt on this training split",
         "harness": "program that ran it, and its version",
-        "examples": "answered: training examples are answered and then revealed, as by people;"
-        " shown: the model is not asked and finds them with their gold in its context",
-        "context": "each: a test example stands alone after the training step; all: after the test"
-        " examples before it as well",
+        "examples": "answered: the model answers training examples, which are then revealed, as"
+        " for people; shown: training examples and their gold are given in the context",
+        "context": "each: the context of a test example contains the training step; all: it also"
+        " contains the previous test examples",
         "retries": "number of retries allowed for an invalid output",
-        "temperature": "temperature of the run; empty: the provider's",
+        "temperature": "temperature of the run; empty: the provider's default",
         "seed": "seed of the run; empty: none",
-        "input_tokens": "tokens read, as the provider counts them",
-        "output_tokens": "tokens written, as the provider counts them",
-        "cost_usd": "cost in US dollars; empty: not known",
-        "answers": "answers that the model was asked for",
-        "invalid": "of these, outputs that stayed invalid, so that an empty answer was stored",
-        "refusals": "replies that the provider marks as refused",
+        "input_tokens": "input tokens, as counted by the provider",
+        "output_tokens": "output tokens, as counted by the provider",
+        "cost_usd": "cost in US dollars; empty: unknown",
+        "answers": "answers requested from the model",
+        "invalid": "of these, outputs that remained invalid and were stored as empty answers",
+        "refusals": "replies that the provider marked as refused",
         "seconds": "time until the model's replies",
         "template": "templates and declared options from which the conversation is built",
     },
@@ -362,11 +364,10 @@ COLUMNS: dict[str, dict[str, str]] = {
     | {
         "annotator": "pseudonym of the participation",
         "earning": "base, screen_out, top_up, partial, waiting or bonus",
-        "cents": "amount in hundredths of the currency; also where a decision leaves the work"
-        " unpaid (decisions.csv, about = pay)",
+        "cents": "amount in hundredths of the currency, even if a decision leaves the work unpaid"
+        " (decisions.csv, about = pay)",
         "currency": "three-letter currency code",
-        "by_platform": "1: a reward that the platform pays itself, once it approves the work;"
-        " else 0",
+        "by_platform": "1: a reward paid by the platform when the work is approved; else 0",
     },
     "pay_totals.csv": STUDY
     | {
@@ -374,7 +375,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "currency": "three-letter currency code",
         "entries": "number of entries of pay.csv",
         "cents": "sum of these entries, in hundredths of the currency",
-        "withdrawn_cents": "further amounts, of people who withdrew: their entries are left out",
+        "withdrawn_cents": "further amounts, earned by people who withdrew and whose entries are"
+        " omitted",
     },
     "wages.csv": STUDY
     | {
@@ -385,7 +387,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "median_active_seconds": "median of worked and waited_seconds together",
         "median_elapsed_seconds": "median of elapsed_seconds",
         "total_active_seconds": "sum of worked and waited_seconds",
-        "total_elapsed_seconds": "sum of elapsed_seconds, of those whose end is known",
+        "total_elapsed_seconds": "sum of elapsed_seconds of participations whose end is known",
     },
     "predictions.csv": STUDY
     | {"model": "name of the uploaded model"}
@@ -408,7 +410,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "example": "id of the example in its training file",
         "segments": "the context as a JSON list of texts",
         "question": "the question as published",
-        "options": "what can be chosen for this example as a JSON list; empty if nothing can",
+        "options": "options of this example as a JSON list; empty if there are none",
         "gold": "gold texts as a JSON list",
         "gold_rule": "set or any_of",
         "hash": "SHA-256 of the JSON list [segments, question, gold], with any options at its end",

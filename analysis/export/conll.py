@@ -16,8 +16,8 @@ from tasks.cards import Card
 from tasks.tokens import tokens
 
 ONLY_SPANS = (
-    "Tags are of highlighted texts: in this study nobody has answered a test example of a task that"
-    " is answered so. Choose another format."
+    "This format tags highlighted texts, and the study has no such answers to test examples."
+    " Choose another format."
 )
 
 
@@ -42,7 +42,7 @@ def write(study: Study, folder: Path) -> dict[str, int]:
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
         counts[name] = len(found)
         if number := sum(block.left_out for block in found):
-            left_out.append(f"{name}: {number} spans overlap others and have no tags\n")
+            left_out.append(f"{name}: {number} spans overlap other spans and have no tags\n")
     if not counts:
         raise NothingAnswered(ONLY_SPANS)
     if left_out:

@@ -44,36 +44,36 @@ README = """\
 Export of the study {name} from Handful.
 
 {manifest}
-The main table can be recomputed from these CSVs with Python alone, without Handful:
+Python alone, without Handful, recomputes the main table from these CSVs:
 
     python verify.py --design HASH --sums HASH --signers FILE
 
-verify.py recomputes the hash of every file and example, S1 of every answer, the spans, mean, SD and
-n of every annotator and, for tasks that are scored by S1, of every cell of human_performance.csv
-with its interval in intervals.csv, seats and orders from the seed, exclusions from the decisions,
-and the totals of pay. It names what it does not check.
+verify.py recomputes the hash of every file and example, S1 of every answer, the spans, and the
+mean, SD and n of every annotator. For tasks scored by S1, it also recomputes every cell of
+human_performance.csv with its interval in intervals.csv. It checks seats and orders against the
+seed, exclusions against the decisions, and the totals of pay. It lists what it does not check.
 
-Without options it shows that the folder agrees with itself. Other changes show only against what
-was published elsewhere. A changed design needs --design, the SHA-256 in the preregistration.
-Changed answers to which all scores were fitted, changed times, reasons and texts, deleted and
-invented rows that were made to fit, and a changed verify.py need --sums, the SHA-256 of SHA256SUMS
-in the report or the paper, or --signers, a list of allowed signers with the researcher's public key
-(ssh-keygen -Y). In these cases take verify.py from the source code of Handful, not from the folder.
-versions.json says what the numbers were computed with.
+Without options, verify.py only shows that the folder is consistent. To detect consistent changes,
+compare the folder with values published elsewhere. Use --design (the SHA-256 in the
+preregistration) to detect a changed design. Use --sums (the SHA-256 of SHA256SUMS in the report or
+the paper) or --signers (a list of allowed signers with the researcher's public key, see
+ssh-keygen -Y) to detect changed answers with matching scores, changed times, reasons and texts,
+deleted or invented rows, and a changed verify.py. In these cases, use the verify.py in the source
+code of Handful, not the one in the folder. versions.json lists the software versions used.
 
-The files are UTF-8 and follow RFC 4180. {reading} Scores, shares, and their SDs, intervals and
-differences are on the scale from 0 to 1, which pages and tables show x 100. Rows are ordered:
-examples by position; answers by the time they were displayed, those of an annotator by position;
-the spans of an answer together; arrivals and decisions chronologically.
-The columns, with their types in pandas (`Int64` takes whole numbers with empty cells among them):
+The files are encoded in UTF-8 and follow RFC 4180. {reading} Scores, shares, and their SDs,
+intervals and differences are on a scale from 0 to 1; pages and tables show them x 100. Rows are
+ordered: examples by position; answers by the time of display, those of an annotator by position;
+spans by answer; arrivals and decisions by time.
+Columns and their types in pandas (`Int64` is for whole numbers with missing values):
 
 {columns}"""
 # How to open the CSVs without altering a cell.
 READING = """\
 Texts are exported unaltered. Spreadsheet programs may read texts that begin with =, +, - or @ as
-formulas and ids as dates: do not open a file by double-clicking it; import it as UTF-8 with every
-column as text. An empty cell is a missing value, and the text "NA" is a text: in R use
-read.csv(file, na.strings = "", encoding = "UTF-8"), in pandas
+formulas, and ids as dates. Do not double-click a file; import it as UTF-8 with every column as
+text. An empty cell is a missing value; the text "NA" is a text. In R, use
+read.csv(file, na.strings = "", encoding = "UTF-8"); in pandas,
 read_csv(file, keep_default_na=False, na_values=[""])."""
 
 
@@ -96,7 +96,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     """
     folder = folder.absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileExistsError(f"{folder} is there already and not empty: name a new folder")
+        raise FileExistsError(f"{folder} already exists and is not empty. Name a new folder.")
     folder.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:

@@ -24,8 +24,8 @@ DATA = "data-00000-of-00001.arrow"
 OWN = {
     "annotator": "pseudonym of the participation",
     "segments": "the texts of the example",
-    "question": "the question as it was displayed",
-    "options": "what could be chosen: labels of the task, or options of the example",
+    "question": "the question as displayed",
+    "options": "choices: labels of the task, or options of the example",
     "gold": "gold texts; an empty list means that there is no answer",
     "answer": "the distinct texts of the answer; an empty list means “no answer”",
     "spans": "the highlighted spans: segment (-1 is the question), start and end in Unicode code"
@@ -35,12 +35,12 @@ OWN = {
 CARD = """\
 # {title}
 
-{count:,} answers, given in the study `{study}` of Handful (manifest {manifest}). Who answered
-stands in `kind`: **{kinds}**. Only participations with `in_analysis` belong to the study's tables.
-Annotators have pseudonyms; two participations of one person have different ones. Nothing is
-included of who withdrew.
+{count:,} answers from the study `{study}`, collected with Handful (manifest {manifest}). The column
+`kind` distinguishes annotators: **{kinds}**. The tables of the study include only participations
+with `in_analysis`. Annotators have pseudonyms, a different one for each participation of a person.
+Data of participants who withdrew are not included.
 
-Gold answers of the test are in this folder: keep it out of what models are trained on.
+This folder contains the gold answers of the test examples. Do not train models on it.
 
 ## Splits
 
@@ -48,7 +48,7 @@ Gold answers of the test are in this folder: keep it out of what models are trai
 |---|---|
 {splits}
 
-In the training step the gold was revealed after each answer; in the others it was not.
+In the training step, the gold was revealed after each answer; in the other steps, it was not.
 
 ## Columns
 
@@ -62,7 +62,7 @@ In the training step the gold was revealed after each answer; in the others it w
 |---|---|---|---|
 {tasks}
 
-The tables of the study, and how each is computed: `export_study` without `--as`.
+`export_study` without `--as` writes the tables of the study and the meaning of each column.
 """
 
 
@@ -88,7 +88,7 @@ def write(study: Study, folder: Path) -> dict[str, int]:
                 if participation.kind == Kind.PERSON:
                     programs += sum(row["channel"] == Channel.API for row in rows)
     if not counts:
-        raise NothingAnswered("Nobody has answered yet: there is nothing to write.")
+        raise NothingAnswered("There are no answers yet, so there is nothing to export.")
     for step in counts:
         _describe(study, folder / step, step)
     _json(folder / "dataset_dict.json", {"splits": list(counts)})
@@ -167,12 +167,12 @@ def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int
     cards = [task.card for task in study.tasks.order_by("name")]
     named = ", ".join(f"{kind}: {count:,} answers" for kind, count in sorted(kinds.items()))
     if programs:
-        named += f", {programs:,} of the answers of people given by a program (`channel` is api)"
+        named += f"; a program gave {programs:,} of the answers of people (`channel` is api)"
     meanings = COLUMNS["answers.csv"] | ARM | OWN
     text = CARD.format(
         title=_cell(study.title),
         study=study.name,
-        manifest=study.manifest_hash or "none: a draft",
+        manifest=study.manifest_hash or "none, as the study is a draft",
         count=counts.total(),
         kinds=named,
         splits=_table((step, f"{count:,}") for step, count in counts.items()),

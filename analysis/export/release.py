@@ -51,34 +51,33 @@ README = """
 
 | what | where |
 |---|---|
-| the report, to read and to print | `report.html`, `report.md`, `figures/`{printed} |
-| every table as printed: LaTeX, CSV, by kind of annotator | `tables/` |
-| checklists of venues, filled in, and the table of the sample: LaTeX, JSON | `checklists/` |
-| how to cite it; under which licence, where one was chosen | `CITATION.cff`, `LICENSE` |
-| columns and metadata for places of data sets: Croissant 1.0 | `croissant.json` |
-| the preregistration: the frozen design in words | `preregistration.html`, `preregistration.md` |
-| the same tables as Parquet | `parquet/` |
-| of each task: its card and the instructions, and the consent text | `materials/` |
-| what annotators saw: consent; of each task instructions, a question and a reveal | `seen/` |
-| what researchers did to the study and when, under numbers instead of names | `audit_log.csv` |
-| what `verify.py` printed when this bundle was made | `verify.txt` |
-| the SHA-256 of CSVs, design and `verify.py`; its own stands in the report | `SHA256SUMS` |
-| the SHA-256 of all other files, and of `SHA256SUMS` | `SHA256SUMS.bundle` |
-| a mixed model of each task, for R with lme4 and lmerTest | `analysis.R` |
+| report, to read and print | `report.html`, `report.md`, `figures/`{printed} |
+| all tables of the report and the pages, by kind of annotator: LaTeX, CSV | `tables/` |
+| completed checklists of venues, and the table of the sample: LaTeX, JSON | `checklists/` |
+| citation, and licence if one was chosen | `CITATION.cff`, `LICENSE` |
+| columns and metadata for data repositories: Croissant 1.0 | `croissant.json` |
+| preregistration: the frozen design in words | `preregistration.html`, `preregistration.md` |
+| the CSVs as Parquet | `parquet/` |
+| card and instructions of each task, and the consent text | `materials/` |
+| pages that annotators saw: consent; instructions, a question and a reveal per task | `seen/` |
+| changes to the study by researchers, with numbers instead of names | `audit_log.csv` |
+| output of `verify.py` when this bundle was created | `verify.txt` |
+| SHA-256 of CSVs, design and `verify.py`; the report states its own SHA-256 | `SHA256SUMS` |
+| SHA-256 of all other files and of `SHA256SUMS` | `SHA256SUMS.bundle` |
+| mixed model of each task, for R with lme4 and lmerTest | `analysis.R` |
 
-The pages in `seen/` are what was shown, with the real texts, and open offline, but without scripts:
-words cannot be highlighted, and an answer is typed, as by annotators whose browser runs none.
-{pictures} `audit_log.csv` leaves out downloads, work on the results and accounts, which change
-nothing of the study. Reasons in `decisions.csv` and the texts of `questionnaire.csv` and
-`own_answers.csv` are as people wrote them, with known ids of platforms replaced by [id]: read them
-before you publish.
+The pages in `seen/` show the real texts and open offline, but without scripts: words cannot be
+highlighted and answers are typed, as in a browser without JavaScript. {pictures}
+`audit_log.csv` omits downloads, work on the results, and accounts, which do not change the study.
+Reasons in `decisions.csv` and the texts of `questionnaire.csv` and `own_answers.csv` are as people
+wrote them, with known platform ids replaced by [id]. Read them before you publish.
 """
 PICTURED = """\
-Each has pictures as it was with scripts: on a desktop (`-desktop.png`, 1280 pixels wide) and on a
-phone (`-phone.png`, 390 pixels wide, two dots each)."""
+Screenshots show each page with scripts: on a desktop (`-desktop.png`, 1280 pixels wide) and on a
+phone (`-phone.png`, 390 CSS pixels wide, scale 2)."""
 NOT_PICTURED = """\
-There are no pictures of them here. To make some, open a page and take a picture of its window, or
-run `manage.py release_study` on a computer that has Playwright and Chromium or Chrome."""
+The bundle has no screenshots of them. To create some, take a screenshot of an open page, or run
+`manage.py release_study` on a computer that has Playwright and Chromium or Chrome."""
 
 
 class ReleaseError(Exception):
@@ -101,13 +100,13 @@ def write_release(
     difference and if signing fails, and FileExistsError if the target exists.
     """
     if study.is_draft:
-        raise ReleaseError("The study is a draft: there is nothing to release before it is opened.")
+        raise ReleaseError("The study is a draft. Open it before you release it.")
     target = target.absolute()
     if target.suffix != ".zip":
         with files.whole_folder(target) as building:
             return _write(study, building, browser, tell, key, round_times)
     if target.exists():
-        raise FileExistsError(f"{target} is there already: name a new file")
+        raise FileExistsError(f"{target} already exists. Name a new file.")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent) as parent:
         folder, archive = Path(parent) / study.name, Path(parent) / target.name
@@ -246,7 +245,7 @@ def _masked(study: Study) -> Callable[[str], str]:
     try:
         return identities.without_ids(study)
     except ValueError as error:
-        raise ReleaseError(f"{error} So nobody can tell whether an id is in a text.") from None
+        raise ReleaseError(f"{error} Texts can therefore not be checked for ids.") from None
 
 
 def _write_documents(

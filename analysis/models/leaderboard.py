@@ -390,9 +390,7 @@ COLUMNS = [
     Column(
         "high_95", meaning=f"high end; {INTERVAL}", unit=SCORE, get=_if_largest("high", math.nan)
     ),
-    Column(
-        "no_interval", meaning="reason for a missing interval", get=_if_largest("no_interval", "")
-    ),
+    Column("no_interval", meaning="why there is no interval", get=_if_largest("no_interval", "")),
     Column("external_labelled", meaning=LABELLED, get="entry.external_labelled"),
     Column("external_unlabelled", meaning=UNLABELLED, get="entry.external_unlabelled"),
     Column("link", meaning="paper or code of an uploaded model", get="entry.url"),

@@ -289,7 +289,7 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
     made_of, cells = job.parameters, job.parameters["cells"]
     study = Study.objects.filter(pk=made_of["study"]).first()
     if study is None:
-        raise jobs.JobError("The study is not there any more.")
+        raise jobs.JobError("The study no longer exists.")
     names: tuple[str, ...]
     if number < len(cells):
         names, chosen = OF_CELL, cells[number][2]

@@ -338,7 +338,7 @@ def test_missing_files_are_reported_and_a_bundle_can_be_rebuilt(ada, study, one_
     shutil.rmtree(var / "jobs")
     go_on(ada, study)
     page = shown(ada, study)
-    assert "not there any more. Prepare it again." in page
+    assert "no longer exist. Prepare the bundle again." in page
     assert reverse("release_prepare", args=[study.name]) in page
     assert finish(ada, study).is_done
 

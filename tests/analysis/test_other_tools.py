@@ -152,7 +152,7 @@ def test_questions_on_one_text_share_a_block(researcher, tmp_path):
     (block,) = blocks(task.card, rows)
     assert [line.split("\t")[-1] for line in lines(task.card, block)][:2] == ["B-cities", "O"]
     folder = export(study, tmp_path / "out", "conll")
-    assert "1 spans overlap others" in (folder / "LEFT_OUT.txt").read_text()
+    assert "1 spans overlap other spans" in (folder / "LEFT_OUT.txt").read_text()
 
 
 def test_a_study_without_spans_has_no_tags(researcher, tmp_path):
@@ -199,7 +199,7 @@ def test_the_hf_folder_has_a_split_for_each_step_and_a_card(study, tmp_path):
     assert study.manifest_hash in card
     assert "person: " in card
     assert "simulated: " in card
-    assert "Gold answers of the test are in this folder" in card
+    assert "This folder contains the gold answers of the test examples" in card
 
 
 @pytest.mark.parametrize("form", ["lm-eval", "hf", "label-studio", "conll"])
@@ -217,7 +217,7 @@ def test_no_secret_is_in_any_format(study, tmp_path, form):
 @pytest.mark.parametrize("form", ["lm-eval", "hf", "label-studio", "conll"])
 def test_nothing_is_written_before_the_first_answer(researcher, tmp_path, form):
     study = factories.make_study(researcher, factories.make_task())
-    with pytest.raises(CommandError, match="there is nothing to write"):
+    with pytest.raises(CommandError, match="There are no answers"):
         export(study, tmp_path / "out", form)
     assert list(tmp_path.iterdir()) == []
 

@@ -141,9 +141,11 @@ def test_a_picture_is_made_with_scripts_but_the_page_has_none(study, tmp_path, m
 def test_without_a_browser_the_bundle_says_how_to_make_pictures(study, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     bundle, errors = released(study, tmp_path / "out")
-    assert "there is no Chromium on the path" in errors
+    assert "Chromium is not on the path" in errors
     assert list((bundle / "seen").glob("*.png")) == []
-    assert "There are no pictures of them here. To make some, open a page" in readme(bundle)
+    assert "The bundle has no screenshots of them. To create some, take a screenshot" in readme(
+        bundle
+    )
 
 
 def test_pictures_can_be_left_out(study, tmp_path):
@@ -180,7 +182,9 @@ def test_without_playwright_the_bundle_says_how_to_make_pictures(study, tmp_path
     monkeypatch.setitem(sys.modules, "playwright.sync_api", None)  # as if it were not installed
     bundle, errors = released(study, tmp_path / "out", "--browser", "chromium")
     assert "Playwright is not installed" in errors
-    assert "There are no pictures of them here. To make some, open a page" in readme(bundle)
+    assert "The bundle has no screenshots of them. To create some, take a screenshot" in readme(
+        bundle
+    )
 
 
 # The pages ----------------------------------------------------------------------------------------

@@ -441,7 +441,7 @@ def test_the_command_writes_a_folder_or_zip_without_overwriting(study, tmp_path)
     assert f"{study.name}/parquet/answers.parquet" in names
     call_command("release_study", study.name, str(tmp_path / "two"), "--no-pictures", stdout=output)
     for target in ("one.zip", "two"):
-        with pytest.raises(CommandError, match="there already"):
+        with pytest.raises(CommandError, match="already exists"):
             call_command("release_study", study.name, str(tmp_path / target), stdout=output)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.zip", "two"]
 

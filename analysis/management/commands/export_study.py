@@ -22,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("folder", type=Path, help="a new or empty folder")
         parser.add_argument(
             "--as", dest="form", choices=other_tools.FORMATS,
-            help="the answers alone, in the format of another tool",
+            help="only the answers, in the format of another tool",
         )  # fmt: skip
 
     def handle(
@@ -43,4 +43,4 @@ class Command(BaseCommand):
             return
         self.stdout.write(f"Verify them: python {folder / 'verify.py'}")
         digest = hashlib.sha256((folder / SUMS).read_bytes()).hexdigest()
-        self.stdout.write(f"SHA-256 of {SUMS}, to be kept elsewhere: {digest}")
+        self.stdout.write(f"SHA-256 of {SUMS}, to be stored elsewhere: {digest}")

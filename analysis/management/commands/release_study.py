@@ -28,8 +28,8 @@ class Command(BaseCommand):
             "--round-times",
             choices=[publishing.HOUR, publishing.DAY],
             default="",
-            help="round all times of people down, so that they cannot be joined with a platform's"
-            " log; verify.py says what it then cannot recompute",
+            help="round all times of people down, so that they cannot be linked with a platform's"
+            " log; verify.py lists what it then cannot recompute",
         )
         parser.add_argument(
             "--sign", type=Path, metavar="KEY", help="sign the sums with this SSH key (ssh-keygen)"
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         if not options["no_pictures"]:
             browser = options["browser"] or screenshots.browser()
             if browser is None:
-                self.stderr.write("No pictures: there is no Chromium on the path (--browser PATH).")
+                self.stderr.write("No pictures: Chromium is not on the path (--browser PATH).")
         try:
             report = write_release(
                 study, target, browser, self.stderr.write, options["sign"], options["round_times"]
@@ -53,5 +53,5 @@ class Command(BaseCommand):
         except (ReleaseError, OSError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(report, ending="")
-        self.stdout.write(f"Written to {target}. Read decisions.csv and questionnaire.csv, which")
-        self.stdout.write("hold what people wrote, before you publish them.")
+        self.stdout.write(f"Written to {target}. Before you publish, read the texts of people")
+        self.stdout.write("in decisions.csv and questionnaire.csv.")

@@ -20,7 +20,7 @@ from tasks.models import Task
 class Command(BaseCommand):
     help = (
         "Imports tasks of one partition from DIR (NAME/NAME_K_SEED_{train,dev,test}.tsv), designs a"
-        " cross-task study, fills its seats with robots and prints their ARG."
+        " cross-task study, fills its seats with simulated annotators and prints their ARG."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -72,7 +72,7 @@ class Command(BaseCommand):
             raise CommandError(f"{offered.name} does not fit people: {offered.refused}.")
         folder: Path = options["path"]
         if not folder.is_dir():
-            raise CommandError(f"{folder} is no folder.")
+            raise CommandError(f"{folder} is not a folder.")
         there = {path.name for path in folder.iterdir() if path.is_dir()}
         unseen = sorted(there.intersection(offered.held_out))[: options["unseen"]]
         rest = sorted(there.intersection(offered.upstream))
