@@ -193,7 +193,7 @@ def test_no_answer_is_sent_as_the_empty_set(desk):
     one.page.locator("[name=no_answer]").check()
     one.reveal()
     assert one.stored == []
-    assert "There is no answer here" in one.page.locator("[data-state=reveal] form").inner_text()
+    assert "this example has no answer" in one.page.locator("[data-state=reveal] form").inner_text()
 
 
 # Keyboard ----------------------------------------------------------------------------------------

@@ -65,11 +65,11 @@ def test_a_wrong_kind_is_revealed_after_all_questions_on_a_text(client, names):
     seat = names(rows("train"), OTHER)
     first = answer(client, seat, ["Ann Lee", "Oslo"])
     assert 'data-finding="extra"' in first
-    assert "wrong kind" not in first
+    assert "of another kind" not in first
     factories.go_on(seat.token)
     last = answer(client, seat, ["Oslo", "Bo"])
     assert 'data-finding="other_kind"' in last
-    assert "They belong to people" in in_words(last)
+    assert "It belongs to people" in in_words(last)
 
 
 def test_a_reveal_does_not_use_the_gold_of_annotation_questions(client, names):
@@ -77,7 +77,7 @@ def test_a_reveal_does_not_use_the_gold_of_annotation_questions(client, names):
     seat = names(train, rows("test")[:1])
     reply = answer(client, seat, ["Oslo", "Bo"])
     assert 'data-finding="extra"' in reply
-    assert "wrong kind" not in reply
+    assert "of another kind" not in reply
 
 
 def test_the_annotation_step_names_no_kind(client, names):
