@@ -31,7 +31,7 @@ def look(page, *addresses: str) -> None:
 def test_the_first_account_page_is_accessible(page, db):
     look(page, "/first-owner/")
     page.get_by_label("Code").fill("no")
-    page.get_by_role("button", name="Create the account").click()
+    page.get_by_role("button", name="Create account").click()
     page.wait_for_selector("#problems")
     is_accessible(page, "the first account, refused")
     assert not User.objects.exists()
@@ -47,7 +47,7 @@ def test_pages_without_an_account_are_accessible(open_browser, researcher, setti
     look(page, "/sign-in/", "/password/reset/", "/sign-up/", "/password/reset/key/1-set-x/",
          f"/password/reset/key/{key}/", "/password/reset/done/", "/invitation/none/",
          f"/invitation/{token}/")  # fmt: skip
-    page.get_by_role("button", name="Create the account").click()
+    page.get_by_role("button", name="Create account").click()
     page.wait_for_selector("#problems")
     is_accessible(page, "an invitation, refused")
     settings.EMAIL_HOST = "mail.example.org"
@@ -71,7 +71,7 @@ def test_two_factor_pages_are_accessible(page, researcher):
     is_accessible(page, "two-factor, begun")
     secret = page.locator("code.secret").inner_text()
     page.get_by_role("textbox", name="Code").fill(code_of(secret))
-    page.get_by_role("button", name="Switch it on").click()
+    page.get_by_role("button", name="Turn on").click()
     page.wait_for_url("**/codes/")
     is_accessible(page, "recovery codes")
     look(page, "/account/two-factor/", "/account/two-factor/codes/new/",
@@ -148,8 +148,8 @@ def test_account_pages_are_accessible(page, busy):
     expect(page.get_by_label("Link of the invitation")).to_be_visible()
     is_accessible(page, "an invitation, made")
     # The page now has the address of the password form; its forms must still work.
-    page.get_by_role("button", name="Link to a new password for grace").click()
-    expect(page.get_by_label("Link to a new password", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Create a password link for grace").click()
+    expect(page.get_by_label("Password link", exact=True)).to_be_visible()
     is_accessible(page, "a link to a new password")
     page.goto("/studies/busy/people/")
     page.get_by_label("Reason").fill("careful")

@@ -39,7 +39,7 @@ def create_the_first_account(page: Page) -> None:
     page.get_by_label("E-mail").fill("ada@example.org")
     page.get_by_label("Password", exact=True).fill("right horse")
     page.get_by_label(re.compile("Repeat the password", re.I)).fill("right horse")
-    page.get_by_role("button", name="Create the account").click()
+    page.get_by_role("button", name="Create account").click()
     page.wait_for_url("**/studies/")
 
 

@@ -22,7 +22,7 @@ def fields(**changed) -> dict[str, str]:
 def test_an_empty_server_leads_to_the_first_account(client, db):
     reply = client.get(reverse("studies"), follow=True)
     assert reply.redirect_chain[-1][0] == ADDRESS
-    assert "Nobody has an account on this server yet." in reply.content.decode()
+    assert "This server has no accounts yet." in reply.content.decode()
 
 
 def test_the_code_makes_one_account_with_all_permissions(client, db):

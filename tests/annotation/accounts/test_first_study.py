@@ -50,9 +50,9 @@ def test_studies_of_others_do_not_count_as_a_first_study(ada, other_researcher):
 def test_the_steps_can_be_hidden_and_shown_again(ada):
     assert "Your first study" in ada.get(reverse("studies")).content.decode()
     assert "Your first study" not in press(ada, "skip").content.decode()
-    assert "Show them again" in ada.get(reverse("your_account")).content.decode()
+    assert "Show steps" in ada.get(reverse("your_account")).content.decode()
     assert "Your first study" in press(ada, "show").content.decode()
-    assert "Show them again" not in ada.get(reverse("your_account")).content.decode()
+    assert "Show steps" not in ada.get(reverse("your_account")).content.decode()
 
 
 def test_viewing_the_steps_creates_nothing(ada):

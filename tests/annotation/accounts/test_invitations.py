@@ -37,7 +37,7 @@ def invite(ada, role="analyst", email="") -> str:
 def test_an_invited_person_makes_an_account_and_joins_the_team(ada, study):
     link = invite(ada)
     bob = Client()
-    assert "as its analyst" in bob.get(link).content.decode()
+    assert "as analyst" in bob.get(link).content.decode()
     assert bob.post(link, NEW)["Location"] == reverse("study", args=["pilot"])
     assert bob.get(reverse("human_performance", args=["pilot"])).status_code == 200
     assert bob.get(reverse("team", args=["pilot"])).status_code == 403
