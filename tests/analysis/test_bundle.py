@@ -184,7 +184,7 @@ def test_each_poll_runs_a_part_and_shows_progress(ada, study, one_by_one):
     assert reply["HX-Refresh"] == "true"
     page = shown(ada, study)
     assert reverse("release_zip", args=[study.name]) in page
-    assert "Nothing has changed since." in page
+    assert "The study has not changed since then." in page
     assert "Prepare it with other times" in page
 
 
@@ -270,13 +270,13 @@ def test_a_changed_study_is_reported_and_its_bundle_rebuilt(ada, study, research
     before = downloaded(ada, study)[f"{study.name}/answers.csv"]
     answers(study, researcher)
     page = shown(ada, study)
-    assert "The study has changed since." in page
+    assert "The study has changed since then." in page
     assert reverse("release_prepare", args=[study.name]) in page
     assert downloaded(ada, study)[f"{study.name}/answers.csv"] == before
     finish(ada, study)
     (new,) = kept(var)
     assert new != old
-    assert "Nothing has changed since." in shown(ada, study)
+    assert "The study has not changed since then." in shown(ada, study)
     after = downloaded(ada, study)[f"{study.name}/answers.csv"]
     assert after.count(b"\r\n") > before.count(b"\r\n")
 
@@ -358,7 +358,7 @@ def test_no_bundle_is_offered_if_verify_fails(ada, study):
     finish(ada, study)
     page = shown(ada, study)
     assert "verify.py does not agree with the bundle" in page
-    assert "Prepare it again" in page
+    assert "Prepare again" in page
     assert ada.get(reverse("release_zip", args=[study.name])).status_code == 302
 
 

@@ -41,7 +41,7 @@ def test_a_comment_is_shown_escaped_with_author_and_time(ada, study, example):
     assert "<strong>ada</strong>" in shown
     assert f"{comment.at:%Y-%m-%d %H:%M} UTC" in shown
     other = study.tasks.get().test_split.examples.last()
-    assert "Nobody of the team" in page(ada, study, other)
+    assert "No comments yet" in page(ada, study, other)
 
 
 def test_a_comment_is_not_shown_in_another_study_of_the_task(ada, researcher, study, example):
@@ -89,7 +89,7 @@ def test_a_gold_marked_as_wrong_is_listed_until_marked_as_right(ada, study, exam
     assert reverse("example", args=[study.name, example.pk]) in audit
     shown = page(ada, study, example)
     assert "Marked as wrong by ada." in shown
-    assert "the gold is\n    <strong>wrong</strong>" in shown
+    assert "gold:\n    <strong>wrong</strong>" in shown
     every = listed(ada, study, "examples", kind="person")
     assert every.count("gold marked as wrong") == 1
     other = reverse("example", args=[study.name, study.tasks.get().test_split.examples.last().pk])

@@ -285,7 +285,7 @@ def test_an_annotator_still_working_is_not_counted(ada, researcher):
     factories.work_through(seat, limit=1)
     example = Answer.objects.get(turn__participation=seat).turn.example
     page = read(ada, study, example)
-    assert "No annotator in the analysis has answered it yet" in page.text_content()
+    assert "No annotator in the analysis has answered this example yet" in page.text_content()
     assert facts(page) == {}
     assert not any(number for _text, number, _gold in layers(page)[0])
     (gold, row) = table(page, "table-lanes")
@@ -355,7 +355,7 @@ def test_published_texts_stay_whole_in_layers(ada, researcher, clues):
 def test_an_example_without_answers_shows_a_notice(ada, researcher):
     study, example = one_example(researcher, TEXT, ["Rio"])
     page = read(ada, study, example)
-    assert "No annotator in the analysis has answered it yet" in page.text_content()
+    assert "No annotator in the analysis has answered this example yet" in page.text_content()
     assert ("Rio", 0, True) in layers(page)[0]
 
 

@@ -209,13 +209,13 @@ def test_unresampled_tables_are_shown_at_once_and_the_rest_later(client, researc
     assert [table.name for table in page.context["tables"] if table.is_waiting] == [
         "intervals", "contrasts",
     ]  # fmt: skip
-    assert "Resampling" in shown
+    assert "Computing bootstrap intervals" in shown
     assert "0 of 3 parts done" in shown
     assert "Pairwise S1" in shown
     assert not Job.objects.exists()
     finish(client, study)
     page = client.get(reverse("analysis", args=[study.name]))
-    assert "Resampling" not in page.content.decode()
+    assert "Computing bootstrap intervals" not in page.content.decode()
     assert "66.7" in page.content.decode()
     assert client.get(reverse("analysis", args=[study.name]), {"kind": "x"}).status_code == 404
 
@@ -410,8 +410,8 @@ def test_an_empty_study_says_what_is_missing(client, researcher):
     study = factories.make_study(researcher, factories.make_task())
     client.force_login(researcher)
     reply = client.get(reverse("analysis", args=[study.name]))
-    assert "nobody has completed it" in reply.content.decode()
-    assert "Resampling" not in reply.content.decode()
+    assert "No annotator has completed the study yet" in reply.content.decode()
+    assert "Computing bootstrap intervals" not in reply.content.decode()
     client.post(reverse("analysis_run", args=[study.name]))
     assert not Job.objects.exists()
     assert client.get(reverse("analysis_file", args=[study.name, "intervals"])).status_code == 200

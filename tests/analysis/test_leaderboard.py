@@ -150,4 +150,4 @@ def test_size_and_external_data_come_with_the_upload(ada, study):
         "large", "no", "yes",
     )  # fmt: skip
     page = ada.get(reverse("model", args=["new"])).content.decode()
-    assert "Unlabelled data from outside</dt><dd>yes" in page
+    assert "External unlabelled data</dt><dd>yes" in page

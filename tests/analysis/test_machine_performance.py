@@ -349,7 +349,7 @@ def test_a_study_without_models_or_answers_says_what_is_missing(ada, researcher)
     empty = factories.make_study(researcher, factories.make_task())
     assert ada.get(reverse("study_models", args=[empty.name])).status_code == 200
     page = ada.get(reverse("study_differences", args=[empty.name])).content.decode()
-    assert "Nothing to compare yet" in page
+    assert "A comparison needs annotators who completed a task" in page
     assert table_of(ada, empty, "differences") == []
     assert table_of(ada, empty, "scores") == []
     assert ada.get(reverse("study_models_file", args=[empty.name, "examples"])).status_code == 404

@@ -201,7 +201,7 @@ def _addresses(study):
 
 def test_pages_files_and_api_show_every_metric_of_both_kinds(study, ada):
     page = ada.get(reverse("study_models", args=[study.name])).content.decode()
-    assert "Every metric" in page
+    assert "All metrics" in page
     assert page.count("Rouge-L") >= 4  # people and the model, at 0 and 2 shots
     text = ada.get(reverse("study_models_file", args=[study.name, "metrics"])).content.decode()
     rows = list(csv.DictReader(io.StringIO(text)))
@@ -324,7 +324,7 @@ def test_a_study_of_s1_alone_shows_no_table_of_metrics(ada, researcher):
     factories.work_through(factories.seat(study.scenarios.get()))
     assert metrics.page_rows(study, Kind.PERSON) == []
     page = ada.get(reverse("study_models", args=[study.name])).content.decode()
-    assert "Every metric" not in page
+    assert "All metrics" not in page
     (row,) = metrics.rows(study)
     frame = frames.annotators(study)
     assert (row.metric, row.score.mean) == ("S1", 100 * frame["mean_s1"].mean())

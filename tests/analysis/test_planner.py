@@ -243,7 +243,7 @@ def test_a_mean_above_100_is_not_planned():
 def test_the_page_starts_with_a_plan_and_refuses_post(ada):
     reply = ada.get(reverse("planner"))
     page = reply.content.decode()
-    assert "From: CLUES, Table 4, as published." in page
+    assert "Source: CLUES, Table 4, as published." in page
     assert page.split('id="arg"')[0].count('<tr><th scope="row"') == 24
     assert "You can select a study here once an annotator has completed it" in page
     assert ada.post(reverse("planner")).status_code == 405
@@ -262,7 +262,7 @@ def test_my_study_is_a_source_for_the_planner(ada, study):
     assert f'value="person:{study.name}"' in page
     wanted = WANTED | {"source": f"person:{study.name}"}
     page = ada.get(reverse("planner"), wanted).content.decode()
-    assert "From: A pilot: people." in page
+    assert "Source: A pilot: people." in page
     # Means of 100, 100 and 0.
     cells = '<td class="list-number">3</td><td class="list-number">66.7</td>'
     assert f'{cells}<td class="list-number">57.7</td>' in re.sub(r"<td\s+", "<td ", page)

@@ -434,7 +434,7 @@ def test_an_analyst_reads_it_and_is_asked_nothing(client, researcher, other_rese
 def test_a_draft_has_nothing_to_report(ada, researcher):
     draft = factories.make_study(researcher, factories.make_task(), status="draft")
     page = ada.get(reverse("report", args=[draft.name])).content.decode()
-    assert "nothing to report" in page
+    assert "After you open it, the report is created" in page
     assert ada.get(reverse("report_file", args=[draft.name])).status_code == 404
     assert ada.post(reverse("report", args=[draft.name]), {}).status_code == 404
 

@@ -52,7 +52,7 @@ def test_the_bundle_page_lists_what_is_not_stated(ada, study):
         return " ".join(page.partition('id="missing"')[2].partition("</div>")[0].split())
 
     assert "Not stated: authors, licence, ethics board." in said()
-    assert f"{len(short_form.FIELDS)} questions of the checklists without an answer" in said()
+    assert f"{len(short_form.FIELDS)} unanswered questions of the checklists" in said()
     address = reverse("report", args=[study.name])
     assert ada.post(address, ITEMS | {"versions": "{}"}).status_code == 302
     assert "Not stated" not in said()

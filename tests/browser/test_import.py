@@ -103,7 +103,7 @@ def test_the_analysis_page_resamples_automatically(ada, researcher, monkeypatch)
     ada.goto(f"/studies/{study.name}/analysis/")
     expect(ada.get_by_text("Pairwise S1").first).to_be_visible()
     expect(ada.locator("[aria-labelledby=intervals] table")).to_be_visible()
-    expect(ada.get_by_text("Resampling")).to_have_count(0)
+    expect(ada.get_by_text("Computing bootstrap intervals")).to_have_count(0)
     assert Job.objects.get().is_done
 
 
@@ -136,7 +136,7 @@ def test_a_release_bundle_is_prepared_and_downloaded(ada, researcher, monkeypatc
     expect(bar).to_have_attribute("value", re.compile(r"[1-9]"), timeout=30_000)
     link = ada.get_by_role("link", name="Download the bundle")
     expect(link).to_be_visible(timeout=60_000)
-    expect(ada.get_by_text("Nothing has changed since.")).to_be_visible()
+    expect(ada.get_by_text("The study has not changed since then.")).to_be_visible()
     assert violations(ada) == []
     with ada.expect_download() as download:
         link.click()
@@ -146,6 +146,6 @@ def test_a_release_bundle_is_prepared_and_downloaded(ada, researcher, monkeypatc
         assert f"{study.name}/verify.txt" in archive.namelist()
     factories.work_through(factories.seat(study.scenarios.get()))
     ada.reload()
-    expect(ada.get_by_text("The study has changed since.")).to_be_visible()
-    ada.get_by_role("button", name="Prepare it again").click()
-    expect(ada.get_by_text("Nothing has changed since.")).to_be_visible(timeout=60_000)
+    expect(ada.get_by_text("The study has changed since then.")).to_be_visible()
+    ada.get_by_role("button", name="Prepare again").click()
+    expect(ada.get_by_text("The study has not changed since then.")).to_be_visible(timeout=60_000)

@@ -35,7 +35,7 @@ def test_it_is_filled_in_by_keyboard_and_errors_link_to_fields(page, report):
     expect(wrong).to_have_attribute("aria-invalid", "true")
     wrong.fill("data: https://example.org/data")
     page.get_by_label("Age", exact=True).press("Space")
-    page.get_by_role("button", name="Save the answers").press("Enter")
+    page.get_by_role("button", name="Save answers").press("Enter")
     expect(page.get_by_text("Saved: 3 answers changed.")).to_be_visible()
     expect(page.get_by_text("1.9 Ethics review: Yes")).to_be_visible()
     expect(page.get_by_text("2.1.1 Characteristics of that population: Age")).to_be_visible()
@@ -54,5 +54,5 @@ def test_it_works_on_a_phone_and_without_javascript(open_browser, report):
     )  # fmt: skip
     plain.goto(report)
     plain.get_by_label("Was there a pilot study?").fill("No")
-    plain.get_by_role("button", name="Save the answers").click()
+    plain.get_by_role("button", name="Save answers").click()
     assert ReportAnswer.objects.get().text == "No"

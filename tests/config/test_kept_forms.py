@@ -104,7 +104,7 @@ def test_a_button_after_session_expiry_is_offered_again(ada, study):
     forget(ada)
     reply = ada.post(reverse("study_status", args=["pilot"]), {"action": "pause"})
     assert reply.status_code == 401
-    assert "nothing is lost" in reply.content.decode()
+    assert "not lost" in reply.content.decode()
     reply = sign_in(ada, reply)
     assert reply.status_code == 200
     study.refresh_from_db()
@@ -192,7 +192,7 @@ def test_files_are_named_and_not_stored(ada, study):
     address = reverse("task_checks", args=["toy-places", 1])
     reply = ada.post(address, {"checks": SimpleUploadedFile("secret.jsonl", b"the gold")})
     page = sign_in(ada, reply).content.decode()
-    assert "Files are not kept (secret.jsonl)" in page
+    assert "Files were not stored: secret.jsonl." in page
     assert 'href="/tasks/toy-places/1/"' in page
     assert "the gold" not in page
 
@@ -246,7 +246,7 @@ def test_a_form_with_an_old_token_is_shown_again(strict, study):
     address = reverse("study_status", args=["pilot"])
     reply = strict.post(address, {"action": "pause"} | OLD, headers=ORIGIN)
     assert reply.status_code == 403
-    assert "nothing is lost" in reply.content.decode()
+    assert "not lost" in reply.content.decode()
     study.refresh_from_db()
     assert study.status == "open"
     again, sent = form_of(reply, "Send")

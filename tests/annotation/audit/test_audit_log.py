@@ -419,7 +419,7 @@ def test_the_page_filters_and_exports_and_hides_pay_from_others(
     shown = ada.get(address, {"topic": "team", "who": "ada", "words": "grace"}).content.decode()
     assert "grace joined the team as analyst" in shown
     assert ">paused<" not in shown
-    assert "No entry fits" in ada.get(address, {"until": "2001-01-01"}).content.decode()
+    assert "No entries match" in ada.get(address, {"until": "2001-01-01"}).content.decode()
     wrong = ada.get(address, {"since": "soon"}).content.decode()
     assert "Enter a valid date." in wrong
     rows = list(csv.DictReader(io.StringIO(ada.get(address, {"format": "csv"}).content.decode())))

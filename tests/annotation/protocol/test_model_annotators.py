@@ -292,7 +292,7 @@ def test_a_seated_model_is_compared_with_people_by_example(study, compared, ada)
 
 def test_examples_of_a_seated_model_are_listed_with_peoples(study, compared, ada):
     page = ada.get(reverse("study_differences", args=[study.name])).content.decode()
-    assert "differ most after 2 shots" in page
+    assert "largest differences between humans and" in page
     (row,) = differences(ada, study)
     address = reverse("study_models_file", args=[study.name, "examples"])
     reply = ada.get(address, {"pair": f"toy-places/2/{row['model']}"}).content.decode()
@@ -334,7 +334,7 @@ def test_the_page_shows_each_model_over_its_splits_with_people(study, runs, ada)
     page = ada.get(reverse("study_models", args=[study.name])).content.decode()
     assert "openai/toy r1, prompt" in page
     assert "(model in the annotator&#x27;s seat)" in page
-    assert "What an answer took" in page
+    assert "Time and cost per answer" in page
     reply = Client().get(
         f"/api/v1/studies/{study.name}/models/", headers=factories.bearer(study.owner)
     ).json()[0]  # fmt: skip

@@ -44,7 +44,7 @@ def test_a_new_study_can_start_from_another_design(ada, task, study):
 
 
 def test_an_archived_task_of_the_copied_design_is_named(ada, task, study):
-    assert "Filled in from real; nothing" in page(ada, "study_new", query="?like=real")
+    assert "Filled in from real. Not saved yet." in page(ada, "study_new", query="?like=real")
     teams.set_archived(task, True)
     shown = page(ada, "study_new", query="?like=real")
     assert f"Filled in from real, without {task} (archived). Not saved yet." in shown

@@ -90,8 +90,8 @@ def test_simulated_annotators_are_started_from_the_page(ada, study):
     done = Participation.objects.filter(study=rehearsal, kind=Kind.SIMULATED, status="completed")
     assert done.count() == 3
     shown = page(ada, "robots", rehearsal.name)
-    assert "3 robots of the policy gold, seed 5: done." in shown
-    assert "1 seat for robots is free." in shown
+    assert "Policy gold, seed 5: 3 simulated annotators finished." in shown
+    assert "Free seats for simulated annotators: 1." in shown
     assert "100.0" in page(ada, "human_performance", rehearsal.name)  # a rehearsal hides nothing
 
 
@@ -114,16 +114,16 @@ def test_admitted_simulated_annotators_continue_on_next_click(ada, researcher):
     work_all(ada, study)
     waiting = study.participations.filter(kind=Kind.SIMULATED, status="waiting")
     assert waiting.count() == 3
-    assert "3 robots wait for" in page(ada, "robots", study.name)
+    assert "your decision</a>: 3." in page(ada, "robots", study.name)
     first, second, _third = names = list(waiting.values_list("pseudonym", flat=True))
     for name, outcome in ((first, "yes"), (second, "no")):
         sent = {"annotators": [name], "outcome": outcome, "reason": "seen"}
         ada.post(reverse("people_decide", args=[study.name]), sent)
     shown = page(ada, "robots", study.name)
-    assert "1 was admitted and" in shown
+    assert "Admitted and ready to continue: 1." in shown
     assert 'value="gold"' in shown  # the policy of before is offered
     assert post(ada, "robots", study, policy="gold", number="0").status_code == 302
-    assert "admitted and" not in page(ada, "robots", study.name)  # they are at it
+    assert "Admitted and" not in page(ada, "robots", study.name)  # they are at it
     work_all(ada, study)
     ends = dict(study.participations.values_list("pseudonym", "status"))
     assert [ends[name] for name in names] == ["completed", "screened_out", "waiting"]

@@ -410,7 +410,7 @@ def test_an_analyst_reads_the_report_without_a_form(client, world):
     for person, writes in (("alice", True), ("bob", False)):
         client.force_login(world.people[person])
         shown = client.get(reverse("report", args=["story"])).content.decode()
-        assert ("Save the answers" in shown) is writes
+        assert ("Save answers" in shown) is writes
 
 
 # The team ----------------------------------------------------------------------------------------
