@@ -91,7 +91,7 @@ class Events(RowsView):
         "at": serializers.DateTimeField,
         **dict.fromkeys(("before", "after"), serializers.JSONField),
     }
-    summary = "The audit log of a study: what anybody did, newest last"
+    summary = "The audit log of a study, newest last"
     filters: ClassVar = {"topic": ("topic", Topic.values), "by": ("by__username", None)}
     streams = True
 

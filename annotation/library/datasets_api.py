@@ -46,9 +46,9 @@ def mapping_of(request: Request, name: str) -> dict[str, Any]:
         data = json.loads(text if isinstance(text, str) else text.read())
         json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError, UnicodeError):
-        raise Unprocessable({name: ["Write JSON: an object of options."]}) from None
+        raise Unprocessable({name: ["Expected JSON: an object of options."]}) from None
     if not isinstance(data, dict) or "\\u0000" in json.dumps(data):
-        raise Unprocessable({name: ["Write JSON: an object of options."]})
+        raise Unprocessable({name: ["Expected JSON: an object of options."]})
     return data
 
 
@@ -156,7 +156,7 @@ def _with_card(wanted: Wanted, mapping: dict[str, Any]) -> Wanted:
         right = isinstance(value, kind) and not isinstance(value, bool)
         if not right or (choices is not None and value not in choices):
             words = f"one of {', '.join(choices)}" if choices else f"a {kind.__name__}"
-            raise Unprocessable({key: [f"Write {words}."]})
+            raise Unprocessable({key: [f"Expected {words}."]})
         said[key] = [str(item) for item in value] if kind is list else value
     return dataclasses.replace(wanted, said={**wanted.said, **said})
 
@@ -168,8 +168,8 @@ class GymBody(serializers.Serializer):
     files = serializers.ListField(child=serializers.FileField(), required=False)
     options = serializers.CharField(
         required=False,
-        help_text='JSON: {"partition": ..., "tasks": {"glue-sst2": "label"}, "test": 50, "seed": 7}'
-        "; without tasks all that can be imported, as inferred",
+        help_text='JSON: {"partition": ..., "tasks": {"glue-sst2": "label"}, "test": 50,'
+        ' "seed": 7}; without tasks, all that can be imported, as inferred',
     )
 
 
@@ -194,7 +194,7 @@ class Gym(ApiView):
             raise Unprocessable({"partition": [str(e) for e in form.errors["partition"]]})
         sent = list(files_in(request, "archive", "files"))
         if not sent:
-            raise Unprocessable({"archive": ["Send a ZIP, or files."]})
+            raise Unprocessable({"archive": ["Send a ZIP or files."]})
         uploads.drop_old()
         try:
             upload = gym_uploads.begin(sent, request.user, options.get("partition") or "")
@@ -211,7 +211,7 @@ class Gym(ApiView):
         inferred = {t["name"]: t["kind"] for t in seen if t["kind"] in t["possible"]}
         wanted = options.get("tasks", inferred)
         if not isinstance(wanted, dict):
-            raise Unprocessable({"tasks": ["Write an object: task -> how it is answered."]})
+            raise Unprocessable({"tasks": ["Expected an object: task -> kind of answer."]})
         check_known(wanted, {task["name"] for task in seen})
         fields: dict[str, Any] = {f"take-{name}": True for name in wanted}
         fields |= {f"kind-{name}": kind or inferred.get(name) for name, kind in wanted.items()}

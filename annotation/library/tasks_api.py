@@ -33,9 +33,9 @@ COLUMNS = [
     Column("name", meaning="of the task"),
     Column("version", meaning="changed content is a new version"),
     Column("title", meaning="shown to annotators", get=lambda task: task.card.title),
-    Column("answer", meaning="how it is answered", get=lambda task: task.card.answered_by),
+    Column("answer", meaning="kind of answer", get=lambda task: task.card.answered_by),
     Column("metric", meaning="of its card", get=lambda task: task.card.metric),
-    Column("training_sizes", meaning="numbers of shots that it has training files for"),
+    Column("training_sizes", meaning="numbers of shots with training files"),
     Column("content_hash", meaning="SHA-256 of card and examples"),
     Column("imported_at", meaning="UTC"),
 ]
@@ -53,7 +53,7 @@ class ImportedShape(serializers.Serializer):
 
     name = serializers.CharField()
     version = serializers.IntegerField()
-    created = serializers.BooleanField(help_text="false where identical content was there")
+    created = serializers.BooleanField(help_text="false if identical content already existed")
 
 
 class JobBegun(serializers.Serializer):
@@ -69,9 +69,11 @@ class ImportBody(serializers.Serializer):
     files = serializers.ListField(child=serializers.FileField(), required=False)
     archive = serializers.FileField(required=False, help_text="a ZIP")
     shipped_card = serializers.CharField(
-        required=False, help_text="name of a task of CLUES whose card comes with Handful"
+        required=False, help_text="name of a CLUES task whose card is included in Handful"
     )
-    rechain = serializers.BooleanField(required=False, help_text="renumber so that splits nest")
+    rechain = serializers.BooleanField(
+        required=False, help_text="renumber training files so that they nest"
+    )
 
 
 class SplitShape(serializers.Serializer):
@@ -112,8 +114,8 @@ class Tasks(RowsView):
 
     @extend_schema(
         summary="Import a task from files",
-        description="All of it or nothing: 201 with the task, 422 with each fault of the files, or"
-        " 202 with a job where they are large.",
+        description="Imports all files or none: 201 with the task, 422 with each error, or 202"
+        " with a job if the files are large.",
         request={"multipart/form-data": ImportBody},
         responses={201: ImportedShape, 200: ImportedShape, 202: JobBegun},
     )
@@ -141,7 +143,7 @@ def _taken(request: Request, upload: TaskUpload) -> Response:
     sent = [card] if card is not None else []
     sent += [*request.FILES.getlist("files"), *request.FILES.getlist("archive")]
     if not sent:
-        raise Unprocessable({"files": ["Send the files of a task, or a ZIP of them as archive."]})
+        raise Unprocessable({"files": ["Send the files of a task, or a ZIP in the field archive."]})
     uploads.add(upload, sent)
     faults = [*upload.refused, *upload_jobs.problems(upload)]
     if faults:
@@ -155,7 +157,7 @@ def imported(upload: TaskUpload) -> Response:
     """Return the task of a small upload and delete the upload; the job of a large one."""
     job = upload.job
     if job is None:
-        raise Conflict("The files were changed meanwhile. Send them again.")
+        raise Conflict("The files changed in the meantime. Send them again.")
     if uploads.size(upload) <= upload_jobs.SMALL:
         while not (job.is_done or job.has_failed) and all_jobs.run_chunk(job):
             pass
@@ -215,7 +217,7 @@ class TaskTwin(Twin):
 
 class TaskTeam(TaskTwin):
     page, form_class = "task_team", TaskMemberForm
-    summary = "Add somebody to the team of a task"
+    summary = "Add a user to the team of a task"
     faults: ClassVar = {teams.TeamError: "username"}
 
     def form(self, about: Task, sent: dict[str, Any]) -> TaskMemberForm:
@@ -223,7 +225,7 @@ class TaskTeam(TaskTwin):
 
     def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
         team.add_to_task(about.name, sent["username"], request.user)
-        return {"done": f"{sent['username']} is in the team of {about.name}."}
+        return {"done": f"{sent['username']} is now in the team of {about.name}."}
 
 
 class TaskArchive(TaskTwin):
@@ -231,7 +233,7 @@ class TaskArchive(TaskTwin):
 
     page = "task_archive"
     is_archived = True
-    summary = "Archive a version of a task, or take it back: out of the page's list, nothing else"
+    summary = "Archive a version of a task, or restore it; only the list of tasks changes"
 
     def form(self, about: Task, sent: dict[str, Any]) -> None:
         return None
@@ -254,7 +256,7 @@ class TaskChecks(TaskTwin):
     def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
         file = sent["checks"]
         attention_checks.import_upload(about, file.name, file.read(), request.user)
-        return {"done": f"{about} has attention checks now."}
+        return {"done": f"{about} now has attention checks."}
 
 
 def files_in(request: Request, *names: str) -> Iterable[Any]:

@@ -47,7 +47,7 @@ def write(path: Path, recipient: str = "") -> dict[str, Any]:
     path must be new; it appears only when the backup is complete.
     """
     if path.exists():
-        raise CommandError(f"{path} is there already: a backup never replaces another.")
+        raise CommandError(f"{path} already exists; a backup never overwrites another.")
     age = _age() if recipient else None
     with tempfile.TemporaryDirectory(prefix=".backup-", dir=path.parent) as folder:
         database = Path(folder) / DATABASES[connection.vendor]
@@ -142,7 +142,7 @@ def _run(program: str, *options: str) -> None:
             command, env=os.environ | secret, capture_output=True, text=True, check=False
         )
     except FileNotFoundError:
-        raise CommandError(f"{program} is not installed: it comes with PostgreSQL.") from None
+        raise CommandError(f"{program} is not installed. It is part of PostgreSQL.") from None
     if ran.returncode:
         raise CommandError(f"{program} failed: {ran.stderr.strip()[:2000]}")
 
@@ -175,11 +175,11 @@ def _require_empty() -> None:
     taken = [name for name in (*FOLDERS, installation.FILE) if (root / name).exists()]
     if connection.introspection.table_names():
         raise CommandError(
-            "The database is not empty: nothing is restored over what is there. Name an empty one"
+            "The database is not empty, and existing data are not overwritten. Set an empty one"
             " (DATABASE_URL, or HANDFUL_VAR for SQLite)."
         )
     if taken:
-        raise CommandError(f"{root} holds {', '.join(taken)} of another installation already.")
+        raise CommandError(f"{root} already contains {', '.join(taken)} of another installation.")
 
 
 @contextlib.contextmanager
@@ -192,7 +192,7 @@ def _opened(path: Path, identity: Path | None, folder: Path) -> Iterator[IO[byte
             yield file
             return
         if identity is None:
-            raise CommandError(f"{path} is encrypted: name the file of your age identity.")
+            raise CommandError(f"{path} is encrypted: set --identity to your age identity.")
         age = _age()
         plain = folder / "archive"
         with plain.open("w+b") as out:
@@ -221,13 +221,15 @@ def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
                 target = (folder / member.name).resolve()
                 source = tar.extractfile(member) if member.isreg() else None
                 if source is None or not target.is_relative_to(folder.resolve()):
-                    raise CommandError(f"{path} is no backup of Handful: it holds {member.name}.")
+                    raise CommandError(
+                        f"{path} is not a backup of Handful: it contains {member.name}."
+                    )
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with target.open("wb") as out:
                     shutil.copyfileobj(source, out)
                 target.chmod(member.mode & 0o755)
     except (tarfile.TarError, EOFError) as error:
-        raise CommandError(f"{path} is no whole backup: {error}") from None
+        raise CommandError(f"{path} is not a complete backup: {error}") from None
 
 
 def _checked(folder: Path, path: Path) -> dict[str, Any]:
@@ -236,22 +238,24 @@ def _checked(folder: Path, path: Path) -> dict[str, Any]:
         told = json.loads((folder / LAST).read_text())
         sums, keys, engine = told["sha256"], told["keys"], told["database"]
     except (OSError, ValueError, KeyError, TypeError):
-        raise CommandError(f"{path} is no whole backup: {LAST}, its end, is missing.") from None
+        raise CommandError(
+            f"{path} is not a complete backup: its last part, {LAST}, is missing."
+        ) from None
     if told.get("format") != FORMAT:
         raise CommandError(f"{path} has the format {told.get('format')!r}, not {FORMAT}.")
     if engine != connection.vendor:
         raise CommandError(
-            f"{path} is of {engine}, and this database is {connection.vendor}: data cannot be"
-            " moved from one to the other."
+            f"{path} was made with {engine}, but this database is {connection.vendor}. Data cannot"
+            " be moved between them."
         )
     for name, expected in sums.items():
         if not (folder / name).is_file() or _sha256(folder / name) != expected:
-            raise CommandError(f"{path}: {name} is not what was backed up.")
+            raise CommandError(f"{path}: {name} differs from the file that was backed up.")
     others = [name for name in KEYS if keys.get(name) != _of_key(name)]
     if others:
         raise CommandError(
-            f"{' and '.join(others)} here: not the key that the backup was made with. Restore the"
-            " keys first (variables, or files in var/)."
+            f"{' and '.join(others)}: not the key that the backup was made with. Restore the keys"
+            " first (variables, or files in var/)."
         )
     return told
 

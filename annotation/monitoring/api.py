@@ -35,10 +35,14 @@ SCENARIOS = [
         meaning="number of the training split; null at zero shots",
         get=lambda row: row.scenario.split_number,
     ),
-    Column("arm", meaning="of a cross-task study, else empty", get=lambda row: row.scenario.arm),
+    Column(
+        "arm",
+        meaning="of a cross-task study; else empty",
+        get=lambda row: row.scenario.arm,
+    ),
     Column("seats", meaning="seats of people"),
     Column("completed", meaning="seats of people who completed and are in the analysis"),
-    Column("working", meaning="seats of people who have begun and not ended"),
+    Column("working", meaning="seats of people who have started and not ended"),
     Column("free", meaning="seats that a person can take"),
     Column("simulated", meaning="seats taken by simulated annotators"),
 ]
@@ -46,18 +50,18 @@ SCENARIOS = [
 COLUMNS = [
     Column("pseudonym", meaning="of the annotator in this study"),
     Column("kind", meaning="person, simulated or model"),
-    Column("status", meaning="how far it is"),
+    Column("status", meaning="progress"),
     Column("task", meaning="name of the task", get=lambda p: p.scenario.task.name),
     Column("shots", meaning="number of shots", get=lambda p: p.scenario.shots),
     Column("split", meaning="training split", get=lambda p: p.scenario.split_number),
     Column("scenario", meaning="number of the scenario", get=lambda p: p.scenario_id),
-    Column("in_analysis", meaning="false where it was excluded"),
-    Column("is_paid", meaning="false where pay was refused"),
-    Column("qualified", meaning="by the rule; null: not judged"),
+    Column("in_analysis", meaning="false if it was excluded"),
+    Column("is_paid", meaning="false if pay was refused"),
+    Column("qualified", meaning="decision of the rule; null: not judged"),
     Column("arrived_at", meaning="UTC"),
     Column("consented_at", meaning="UTC"),
     Column("finished_at", meaning="UTC"),
-    Column("worked_seconds", meaning="active time of who has ended"),
+    Column("worked_seconds", meaning="active time, once the participation has ended"),
 ]
 KINDS: dict[str, type[serializers.Field]] = {
     "shots": serializers.IntegerField,
@@ -77,7 +81,7 @@ DECISIONS = [
     Column("outcome", meaning="yes or no"),
     Column("reason", meaning="as entered"),
     Column("by", meaning="user name; null: by a rule", get=lambda r: r.by and r.by.get_username()),
-    Column("score_seen", meaning="could the score be seen before it"),
+    Column("score_seen", meaning="true if the score was visible before the decision"),
     Column("at", meaning="UTC"),
 ]
 
@@ -105,7 +109,7 @@ class Decisions(RowsView):
         "score_seen": serializers.BooleanField,
         "at": serializers.DateTimeField,
     }
-    summary = "What was decided about annotators, and why"
+    summary = "Decisions about annotators, with their reasons"
     filters: ClassVar = {"about": ("about", Decision.About.values)}
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Decision]:
@@ -116,7 +120,7 @@ class Decisions(RowsView):
             if _has(request, study, right):
                 seen |= which
         if seen == Q(pk=None):
-            raise PermissionDenied("Decisions are for who may read results or pay.")
+            raise PermissionDenied("You need access to results or pay to see decisions.")
         decided = Decision.objects.filter(seen, participation__study=study)
         return decided.select_related("participation", "by")
 
@@ -137,7 +141,7 @@ class AnnotatorShape(serializers.Serializer):
         made = {c.name: KINDS.get(c.name, serializers.CharField)(allow_null=True) for c in COLUMNS}
         return made | {
             "score_hidden": serializers.BooleanField(
-                help_text="until a decision on the analysis; POST show-score shows it"
+                help_text="true until a decision on the analysis; POST show-score reveals the score"
             ),
             "mean_s1": serializers.FloatField(
                 allow_null=True, help_text="S1, 0 to 1, over the annotation step; null while hidden"
@@ -175,7 +179,7 @@ class Decide(PostTwin):
 
     def form(self, about: Participation, sent: dict[str, Any]) -> Any:
         if str(sent.get("about")) not in decisions.DECIDE:
-            raise Unprocessable({"about": [f"Write one of {', '.join(decisions.DECIDE)}."]})
+            raise Unprocessable({"about": [f"Expected one of {', '.join(decisions.DECIDE)}."]})
         return super().form(about, sent)
 
 
@@ -195,7 +199,7 @@ class Behaviour(ApiView):
         flags = serializers.ListField(child=serializers.CharField())
 
     @extend_schema(
-        responses=FlagsShape(many=True), summary="Annotators with quality flags, most first"
+        responses=FlagsShape(many=True), summary="Annotators with quality flags, most flags first"
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "read")
@@ -234,9 +238,9 @@ class Progress(ApiView):
         status = serializers.CharField()
         seats = serializers.IntegerField(help_text="of people, all scenarios")
         completed = serializers.IntegerField()
-        time_left = serializers.CharField(help_text="work left, in words")
+        time_left = serializers.CharField(help_text="remaining work, in words")
 
-    @extend_schema(responses=ProgressShape, summary="How far a study is")
+    @extend_schema(responses=ProgressShape, summary="Progress of a study")
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "see")
         now = progress.for_study(study)

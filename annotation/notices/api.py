@@ -19,13 +19,13 @@ from annotation.web.views import ApiView
 from tasks.columns import Column
 
 DELIVERIES = [
-    Column("id", meaning="the same in each attempt: take it once", get=lambda d: str(d.key)),
+    Column("id", meaning="the same in each attempt; process it once", get=lambda d: str(d.key)),
     Column("event", meaning="what happened"),
-    Column("subject", meaning="what it is about"),
+    Column("subject", meaning="object of the event"),
     Column("state", meaning="waiting, delivered or failed"),
-    Column("attempts", meaning="how often it was sent"),
-    Column("last_status", meaning="of the last reply; null: none"),
-    Column("last_error", meaning="why it did not arrive"),
+    Column("attempts", meaning="number of attempts"),
+    Column("last_status", meaning="of the last response; null: none"),
+    Column("last_error", meaning="reason of the failure"),
     Column("created_at", meaning="UTC"),
     Column("next_at", meaning="of the next attempt, UTC"),
     Column("delivered_at", meaning="UTC"),
@@ -42,7 +42,7 @@ class WebhookShape(serializers.Serializer):
 
 
 class NewWebhookShape(WebhookShape):
-    secret = serializers.CharField(help_text="whsec_..., as Standard Webhooks has it")
+    secret = serializers.CharField(help_text="whsec_..., as in Standard Webhooks")
 
 
 class WebhookBody(serializers.Serializer):
@@ -72,7 +72,9 @@ class Webhooks(ApiView):
         study = study_of(request, name, "own")
         return small_list(map(as_record, study.webhooks.all()))
 
-    @extend_schema(summary="Make a webhook", request=WebhookBody, responses={201: NewWebhookShape})
+    @extend_schema(
+        summary="Create a webhook", request=WebhookBody, responses={201: NewWebhookShape}
+    )
     def post(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "own")
         sent = as_object(request.data)
@@ -106,7 +108,7 @@ class Deliveries(RowsView):
         "next_at": serializers.DateTimeField,
         "delivered_at": serializers.DateTimeField,
     }
-    summary = "What a webhook was sent, and what came of it"
+    summary = "Deliveries of a webhook, with their results"
     filters: ClassVar = {"state": ("state", Delivery.State.values)}
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Delivery]:

@@ -80,9 +80,11 @@ class Pay(StudyTwin):
     """Pay a study; `{"dry_run": true}` returns what is due without changes."""
 
     page = "pay"
-    summary = "What is due (dry_run), or prepare, pay, mark, cancel, release"
+    summary = "Show what is due (dry_run), or prepare, pay, mark, cancel, release"
     more_fields: ClassVar = {
-        "dry_run": serializers.BooleanField(required=False, help_text="alone: nothing is done"),
+        "dry_run": serializers.BooleanField(
+            required=False, help_text="show only, without other fields"
+        ),
         "action": serializers.ChoiceField(
             ["prepare", "pay", "mark", "cancel", "release"], required=False
         ),
@@ -93,16 +95,16 @@ class Pay(StudyTwin):
     reply = PayShape
     conflicts = (batches.PaymentError, ProlificError, budget.BudgetError)
 
-    @extend_schema(responses=PayShape, summary="What is due, and the batches")
+    @extend_schema(responses=PayShape, summary="Amounts due, and the batches")
     def get(self, request: Request, name: str) -> Response:
         return Response(as_record(study_of(request, name, "pay")))
 
     def form(self, about: Study, sent: dict[str, Any]) -> Any:
         is_dry, action = sent.get("dry_run", False), sent.get("action", "")
         if not isinstance(is_dry, bool):
-            raise Unprocessable({"dry_run": ["Write true or false."]})
+            raise Unprocessable({"dry_run": ["Expected true or false."]})
         if is_dry == bool(action):
-            raise Unprocessable({"action": ["Say what to do, or dry_run: true alone."]})
+            raise Unprocessable({"action": ["Send an action, or only dry_run: true."]})
         self.action = action
         fields = {k: v for k, v in sent.items() if k not in ("dry_run", "action")}
         if is_dry or action == "prepare":
@@ -113,7 +115,7 @@ class Pay(StudyTwin):
             form_bodies.check_known(fields, ReleaseForm.base_fields)
             return ReleaseForm(data)
         if action not in ("pay", "mark", "cancel"):
-            raise Unprocessable({"action": ["Write prepare, pay, mark, cancel or release."]})
+            raise Unprocessable({"action": ["Expected prepare, pay, mark, cancel or release."]})
         form_bodies.check_known(fields, BatchForm.base_fields)
         return BatchForm(about, data)
 
@@ -140,7 +142,7 @@ class Pay(StudyTwin):
     def _release(self, about: Study, sent: dict[str, Any], request: Request) -> str:
         annotator = about.participations.filter(pseudonym=sent["annotator"]).first()
         if annotator is None:
-            raise Unprocessable({"annotator": ["There is nobody of this pseudonym."]})
+            raise Unprocessable({"annotator": ["No annotator has this pseudonym."]})
         holds.release(annotator, sent["reason"], request.user)
         return f"What {annotator} earned can be paid."
 

@@ -15,7 +15,7 @@ from annotation.prolific.errors import ProlificError
 from annotation.recruitment import identities
 from tasks.clock import database_now
 
-FINISH_THERE = "Finish the studies on Prolific itself"
+FINISH_THERE = "Finish the studies on Prolific"
 
 
 def client_of(there: ProlificStudy | None, patient: bool = False) -> Client:
@@ -92,16 +92,16 @@ def _access(account: ProlificAccount) -> Access:
         raise ProlificError(f"{gone} with the account of its owner. {FINISH_THERE}.")
     if not owner.is_active:
         raise ProlificError(
-            f"{gone}, as the account {owner} was closed. {FINISH_THERE}, or ask an administrator to"
-            " open the account, so that its owner can set the token again."
+            f"{gone} because the account {owner} was closed. {FINISH_THERE}, or ask an"
+            " administrator to open the account, so that its owner can set the token again."
         )
     if not account.token:
-        raise ProlificError(f"{gone}. {owner} can set it again, on the page Prolific token.")
+        raise ProlificError(f"{gone}. {owner} can set it again on the page Prolific token.")
     try:
         token = identities.decrypt(account.token)
     except identities.LostKey:
         raise ProlificError(
             "The API token of these studies on Prolific cannot be decrypted: IDENTITY_KEY was"
-            f" lost. {owner} can set it again, on the page Prolific token."
+            f" lost. {owner} can set it again on the page Prolific token."
         ) from None
     return Access(token, account.workspace, account.project)

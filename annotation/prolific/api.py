@@ -69,11 +69,11 @@ class ThereShape(serializers.Serializer):
 class CostShape(serializers.Serializer):
     """Amounts in the study's currency; Prolific's fees are extra."""
 
-    choice = serializers.CharField(help_text="shortest, longest, or drafted: as it is stored")
+    choice = serializers.CharField(help_text="shortest, longest, or drafted (the stored value)")
     what = serializers.CharField(help_text="the choice in words")
     reward = serializers.CharField(help_text="of one participant, of all parts together")
     rewards = serializers.CharField(help_text="of all seats")
-    bonuses = serializers.CharField(help_text="if all seats are filled in the time announced")
+    bonuses = serializers.CharField(help_text="if all seats are filled in the announced time")
     total = serializers.CharField()
 
 
@@ -81,7 +81,7 @@ class AskedShape(serializers.Serializer):
     """What Prolific returns for a draft."""
 
     id = serializers.IntegerField(help_text="of the draft")
-    eligible = serializers.IntegerField(help_text="people who fit; 0: fewer than 25")
+    eligible = serializers.IntegerField(help_text="eligible people; 0: fewer than 25")
     cost = serializers.CharField(help_text="of its places, with fees and VAT")
 
 
@@ -92,10 +92,10 @@ class ProlificCosts(ApiView):
 
     class Costs(serializers.Serializer):
         costs = CostShape(many=True)
-        asked = AskedShape(many=True, help_text="with ?ask=prolific: what Prolific itself says")
+        asked = AskedShape(many=True, help_text="with ?ask=prolific: Prolific's own figures")
 
     @extend_schema(
-        summary="What the studies on Prolific cost, by either choice of the reward",
+        summary="Cost of the Prolific studies, for both choices of the reward",
         parameters=[OpenApiParameter("ask", str, enum=["prolific"])],
         responses={200: Costs, 409: OpenApiTypes.OBJECT},
     )
@@ -160,7 +160,7 @@ class OneProlificStudy(StudyTwin):
         "signed": serializers.BooleanField(required=False),
     }
     operation_id = "prolific_study_change"
-    summary = "Change a draft, publish it on Prolific, or start it again there"
+    summary = "Change a draft, publish it on Prolific, or restart it there"
     reply = ThereShape
     conflicts = (budget.BudgetError, ProlificError)
 
@@ -173,7 +173,7 @@ class OneProlificStudy(StudyTwin):
             before = {name: blank.initial[name] for name in blank.fields}
             return DraftForm(self.draft, form_bodies.as_form_data(before | fields))
         if self.action not in ("publish", "start"):
-            raise Unprocessable({"action": ["Write change, publish or start."]})
+            raise Unprocessable({"action": ["Expected change, publish or start."]})
         form_bodies.check_known(fields, ())
         return None
 

@@ -83,8 +83,8 @@ def _add_quota(sent: dict[str, Json], found: Json, shares: dict[str, float]) -> 
     selected = condition.get("selected_values")
     if selected is not None and set(selected) != set(weights):
         raise PlanError(
-            f"The audience, quotas: “{found.get('title')}” needs a share for each choice that the"
-            " audience names, and for no other."
+            f"The audience, quotas: “{found.get('title')}” needs a share for each choice in the"
+            " audience, and no others."
         )
     condition |= {"selected_values": list(weights), "weightings": weights}
 
@@ -95,7 +95,7 @@ def _same(title: Any, name: str) -> bool:
 
 def _near(name: str, known: list[str]) -> str:
     near = get_close_matches(name, known, n=3) or sorted(known)[:5]
-    return f" Is it one of these: {', '.join(near)}?" if near else ""
+    return f" Similar: {', '.join(near)}." if near else ""
 
 
 def warning(study: Study) -> Json:

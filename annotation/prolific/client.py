@@ -105,7 +105,7 @@ class Client:
         self, method: str, path: str, json: Any = None, parameters: Json | None = None
     ) -> requests.Response:
         if not _TURN.acquire(timeout=sum(self.timeout)):
-            raise ProlificError("Prolific is slow at the moment: try again.", unreachable=True)
+            raise ProlificError("Prolific is slow at the moment. Try again.", unreachable=True)
         acts = method != "GET" and path not in READ_ONLY
         root = settings.PROLIFIC_URL if path.startswith(".well-known/") else self.root
         try:

@@ -85,11 +85,11 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
     was created yet. Creates nothing on Prolific. Raises PlanError.
     """
     if study.status != StudyStatus.OPEN:
-        raise PlanError(f"Open the study first: it is {study.status}.")
+        raise PlanError(f"The study is {study.status}. Open it first.")
     if study.currency not in LEAST_HOURLY:
         raise PlanError(
-            f"Prolific pays in {' or '.join(LEAST_HOURLY)}, this study in {study.currency}: design"
-            " a new one in the currency of your workspace."
+            f"Prolific pays in {' or '.join(LEAST_HOURLY)}, but this study pays in"
+            f" {study.currency}. Design a new study in the currency of your workspace."
         )
     account = account_of(by)
     # Without a token or a reply, currencies are compared when the study is created.
@@ -117,8 +117,9 @@ def check_currency(study: Study, currency: str) -> None:
     """Raise PlanError if the account pays in another currency than the study promises."""
     if study.currency != currency:
         raise PlanError(
-            f"Your workspace on Prolific pays in {currency}, this study in {study.currency}: choose"
-            f" a workspace of that currency with the token, or design a new study in {currency}."
+            f"Your workspace on Prolific pays in {currency}, but this study pays in"
+            f" {study.currency}. Choose a workspace with that currency, or design a new study in"
+            f" {currency}."
         )
 
 
@@ -135,7 +136,7 @@ def planned(
     if not 0 <= annotation_parts <= MAX_PARTS:
         raise PlanError(f"The annotation step can have 1 to {MAX_PARTS} parts.")
     if annotation_parts and study.is_cross_task and 0 in study.shots:
-        raise PlanError("A cross-task study at zero shots is drafted in one sitting.")
+        raise PlanError("A cross-task study at zero shots must be drafted in one session.")
     scenarios = list(study.scenarios.select_related("task", "study"))
     if study.participants_choose_scenario:
         groups = [(f"{study.title}: {scenario}"[:100], [scenario]) for scenario in scenarios]
@@ -178,9 +179,8 @@ def _drafts(
         longest = max(each)
         if longest > LONGEST_ESTIMATE:
             raise PlanError(
-                f"{name} would take {longest} minutes, and Prolific allows less than a day for one"
-                f" sitting, including a margin: {LONGEST_ESTIMATE} minutes. Draft it in (more)"
-                " parts."
+                f"{name} would take {longest} minutes. Prolific allows less than a day for one"
+                f" session, with a margin {LONGEST_ESTIMATE} minutes. Draft it in more parts."
             )
         cents_there, screen_out = _reward(study, each, reward), 0
         if not annotation_parts:
@@ -269,7 +269,7 @@ def _cost(
 def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
     """Change the values of a draft. Raises PlanError; a study on Prolific stays as it is."""
     if draft.external_id:
-        raise PlanError("It already exists on Prolific: change it there.")
+        raise PlanError("The study already exists on Prolific. Change it there.")
     before = {name: getattr(draft, name) for name in fields}
     for name, value in fields.items():
         setattr(draft, name, value)
@@ -278,13 +278,13 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
         raise PlanError("Minutes and reward must be above zero.", field)
     if draft.minutes > LONGEST_ESTIMATE:
         raise PlanError(
-            f"At most {LONGEST_ESTIMATE} minutes: Prolific allows less than a day for one sitting.",
+            f"At most {LONGEST_ESTIMATE} minutes: Prolific allows less than a day for one session.",
             "minutes",
         )
     least = shortest_maximum(draft.minutes)
     if not least <= draft.max_minutes <= LONGEST_SITTING:
         raise PlanError(
-            f"The longest time for {draft.minutes} minutes is {least} to {LONGEST_SITTING}"
+            f"For {draft.minutes} minutes, the maximum time must be {least} to {LONGEST_SITTING}"
             " minutes.",
             "max_minutes",
         )
@@ -303,8 +303,8 @@ def check_pay(draft: ProlificStudy, hourly: int) -> None:
     least = least_reward(hourly, draft.minutes)
     if draft.reward_cents < least:
         raise PlanError(
-            f"{draft.name}: Prolific asks for at least {in_currency(hourly)} {currency} an hour,"
-            f" so {in_currency(least)} for {draft.minutes} minutes; the reward is"
+            f"{draft.name}: Prolific requires at least {in_currency(hourly)} {currency} an hour,"
+            f" that is {in_currency(least)} for {draft.minutes} minutes; the reward is"
             f" {in_currency(draft.reward_cents)}.",
             "reward",
         )
@@ -314,6 +314,6 @@ def check_pay(draft: ProlificStudy, hourly: int) -> None:
     if 0 < draft.screen_out_cents < least:
         raise PlanError(
             f"The screen-out reward must be at least {in_currency(least)} {currency} on Prolific,"
-            " or 0: it is then paid as a bonus.",
+            " or 0 to pay it as a bonus.",
             "screen_out",
         )

@@ -14,19 +14,18 @@ logger = logging.getLogger(__name__)
 # Prolific's documented refusals. After anything else the action may have been done.
 REFUSALS = {400, 402, 403, 404, 422}
 NOT_REACHED = (
-    "Prolific could not be reached: nothing was published, nothing was paid. Try again in a few"
-    " minutes."
+    "Prolific could not be reached. Nothing was published or paid. Try again in a few minutes."
 )
 REPLY_LOST = (
-    "Prolific could not be reached, or its reply was lost: it may have done a part of what was"
-    " requested. Try again in a few minutes: nothing is published or paid twice."
+    "Prolific could not be reached, or its response was lost. Part of the request may have been"
+    " carried out. Try again in a few minutes; nothing is published or paid twice."
 )
 NO_TOKEN = (
-    "There is no API token for Prolific: set yours on the page Prolific token, then draft the"
+    "No API token for Prolific is set. Set yours on the page Prolific token, then draft the"
     " studies. An administrator can set one for the server (PROLIFIC_TOKEN)."
 )
 UNKNOWN_TOKEN = (
-    "Prolific does not accept the API token: it was deleted there, or it was copied incompletely."
+    "Prolific does not accept the API token. It was deleted there, or copied incompletely."
 )
 
 
@@ -75,7 +74,7 @@ def complaint(reply: requests.Response) -> ProlificError:
     if status == 429:
         sentence = "Prolific received too many requests. Try again in a minute."
     elif status >= 500:
-        sentence = f"Prolific has a fault (status {status}). Try again in a few minutes."
+        sentence = f"Prolific has an error (status {status}). Try again in a few minutes."
     else:
-        sentence = f"Prolific answered with status {status} and no reason."
+        sentence = f"Prolific answered with status {status} without a reason."
     return ProlificError(sentence, status)

@@ -57,7 +57,7 @@ def ask_to_return(participation: Participation, reason: str, client: Client | No
     """
     submission = _one(participation)
     if not reason.strip():
-        raise ReviewError("Give the reason: Prolific shows it to the participant.")
+        raise ReviewError("Enter a reason. Prolific shows it to the participant.")
     client, reference = client or client_of(submission.prolific_study), _reference(submission)
     client.ask_to_return(reference, reason.strip())
     participation.study.events.record(
@@ -91,11 +91,11 @@ def reject(
         raise ReviewError(refused)
     if len(message) < SHORTEST_MESSAGE:
         raise ReviewError(
-            f"Prolific asks for a message of at least {SHORTEST_MESSAGE} characters; this has"
-            f" {len(message)}."
+            f"Prolific requires a message of at least {SHORTEST_MESSAGE} characters; this message"
+            f" has {len(message)}."
         )
     if participation.ledger.filter(payment__isnull=False).exists():
-        raise ReviewError("It is being paid or has already been paid.")
+        raise ReviewError("This submission is being paid or has already been paid.")
     client, reference = client or client_of(submission.prolific_study), _reference(submission)
     client.reject(reference, message, category)
     participation.study.events.create(
@@ -121,7 +121,7 @@ def _no_ground(participation: Participation, submission: Submission, category: s
         return _not_too_fast(participation)
     answers = Answer.objects.filter(turn__participation=participation)
     if category == "NO_DATA" and answers.exists():
-        return "They have given answers."
+        return "The participant has given answers."
     return ""
 
 
@@ -136,7 +136,7 @@ def _not_too_fast(participation: Participation) -> str:
     times = theirs.exclude(pk=participation.pk).values_list("worked_seconds", flat=True)
     others = [seconds for seconds in times if seconds is not None]
     if participation.status != Status.COMPLETED:
-        return "They have not completed: there is no time to compare."
+        return "The participant has not completed the study, so the time cannot be compared."
     if len(others) < OTHERS_NEEDED:
         return (
             f"{len(others)} others have completed this scenario; {OTHERS_NEEDED} are needed to"
@@ -148,17 +148,16 @@ def _not_too_fast(participation: Participation) -> str:
     if own is not None and own < limit:
         return ""
     return (
-        f"{own or 0:.0f} s of work; the others took {mean:.0f} s ± {spread:.0f} s, and Prolific"
-        f" regards as exceptionally fast what is below {limit:.0f} s ({SDS_TOO_FAST} standard"
-        " deviations"
-        " below the mean)."
+        f"{own or 0:.0f} s of work; the others took {mean:.0f} s ± {spread:.0f} s. Prolific"
+        f" regards times below {limit:.0f} s as exceptionally fast ({SDS_TOO_FAST} standard"
+        " deviations below the mean)."
     )
 
 
 def _one(participation: Participation) -> Submission:
     submission = reviewable(participation)
     if submission is None:
-        raise ReviewError("There is no submission on Prolific that is still open.")
+        raise ReviewError("This participant has no open submission on Prolific.")
     return submission
 
 
@@ -167,4 +166,4 @@ def _reference(submission: Submission) -> str:
     try:
         return identities.decrypt(submission.reference)
     except identities.LostKey as error:
-        raise ReviewError(f"{error} Look for it on Prolific itself.") from None
+        raise ReviewError(f"{error} Check the submission on Prolific.") from None

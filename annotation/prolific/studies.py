@@ -60,8 +60,8 @@ def create(draft: ProlificStudy, root: str, client: Client | None = None) -> Non
         known = {name: getattr(draft, name) for name in ("external_id", "status", "signing_keys")}
         if not _release(draft, creation, **known):
             raise PlanError(
-                f"It took too long, and somebody else has created it meanwhile: delete the study"
-                f" {draft.external_id} on Prolific, which is one too many."
+                "Creating the study took too long, and another request has created it in the"
+                f" meantime. Delete the duplicate study {draft.external_id} on Prolific."
             )
     if draft.status == "UNPUBLISHED":
         published = client.transition(draft.external_id, "PUBLISH")
@@ -120,7 +120,7 @@ def _claim(draft: ProlificStudy) -> str:
     free = ProlificStudy.objects.filter(free_to_create(now), pk=draft.pk, external_id=None)
     claimed = free.update(status=CREATING, creation=creation, creation_until=now + LONGEST_CREATION)
     if not claimed:
-        raise PlanError("Somebody is creating it at the moment: check again in two minutes.")
+        raise PlanError("The study is already being created. Check again in two minutes.")
     return creation
 
 
@@ -143,7 +143,9 @@ def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
         family.filter(part__gte=1).update(qualified_group=group)
         draft.qualified_group = group
     if draft.part > 1 and not draft.qualified_group:
-        raise ProlificError("Create part 1 first: its group determines who may enter this part.")
+        raise ProlificError(
+            "Create part 1 first: its group determines the participants of this part."
+        )
     if draft.part <= 1 and not draft.blocklist_id:
         known = draft.study.prolific_studies.exclude(blocklist_id="").first()
         group = known.blocklist_id if known else ""
@@ -250,7 +252,7 @@ def _screening(draft: ProlificStudy) -> list[str]:
     if draft.part > 1 or not screens or not (draft.part or draft.screen_out_cents):
         return []
     return [
-        "Not everybody continues after the first part; those who do not are paid for that part."
+        "Not all participants continue after the first part; the others are paid for that part."
     ]
 
 
@@ -295,11 +297,11 @@ def check_agreed(draft: ProlificStudy, agreed: str) -> None:
     """Raise PlanError unless the user agreed to these rewards (`sum_in_words`)."""
     now = sum_in_words(draft)
     if not agreed:
-        raise PlanError(f"Not published: confirm the rewards first, {now}.")
+        raise PlanError(f"Not published. Confirm the rewards first: {now}.")
     if agreed != now:
         raise PlanError(
-            f"Not published: the draft has changed since you looked at it. You agreed to {agreed}"
-            f" in rewards; it is now {now}."
+            "Not published, because the draft changed after you opened the page. You agreed to"
+            f" {agreed} in rewards; it is now {now}."
         )
 
 

@@ -269,7 +269,7 @@ def _settle(submission: Submission, is_confirmed: bool) -> None:
         if participation is None:
             return
         if is_confirmed:
-            _pay_again(participation, "Prolific has now confirmed who it is")
+            _pay_again(participation, "Prolific has now confirmed the participant")
         else:
             ledger.decide(participation, False, NOT_CONFIRMED, None)
 

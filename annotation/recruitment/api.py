@@ -29,7 +29,7 @@ RULES = [
         meaning="user name",
         get=lambda rule: rule.made_by and rule.made_by.get_username(),
     ),
-    Column("ended_at", meaning="UTC; null while it holds"),
+    Column("ended_at", meaning="UTC; null while it is in force"),
 ]
 
 
@@ -38,7 +38,7 @@ class Lists(PostTwin):
 
     step = lists.Lists
     more_fields: ClassVar = {
-        "end": serializers.IntegerField(required=False, help_text="the entry to end, alone"),
+        "end": serializers.IntegerField(required=False, help_text="the entry to end, only"),
     }
 
     @extend_schema(
@@ -78,7 +78,7 @@ class Links(PostTwin):
     reply = LinkRow(many=True)
 
     @extend_schema(
-        summary="The personal links of a study, for who may see identities",
+        summary="The personal links of a study; requires access to identities",
         operation_id="links_list",
         responses=page_of("Links", LinkRow().get_fields()),
     )
@@ -90,9 +90,9 @@ class Links(PostTwin):
         names = sent.get("names")
         if isinstance(names, list):
             if not all(isinstance(name, str) and name.strip() for name in names):
-                raise Unprocessable({"names": ["Write a list of names, none of them empty."]})
+                raise Unprocessable({"names": ["Expected a list of non-empty names."]})
             if any(len(name.splitlines()) > 1 for name in names):
-                raise Unprocessable({"names": ["A name is one line."]})
+                raise Unprocessable({"names": ["A name must be a single line."]})
             return sent | {"names": "\n".join(names)}
         return sent
 
@@ -113,7 +113,7 @@ class Switches(PostTwin):
     step = lists.Switches
 
     def adapted(self, about: Study, sent: dict[str, Any]) -> dict[str, Any]:
-        wrong = {k: ["Write true or false."] for k, v in sent.items() if not isinstance(v, bool)}
+        wrong = {k: ["Expected true or false."] for k, v in sent.items() if not isinstance(v, bool)}
         if wrong:
             raise Unprocessable(wrong)
         return {name: getattr(about, name) for name in lifecycle.SWITCHES} | sent

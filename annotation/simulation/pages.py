@@ -95,7 +95,7 @@ class Simulate(ApiView):
             required=False,
             min_value=0,
             max_value=1000,
-            help_text="all free seats if left out; those who were admitted go on besides",
+            help_text="default: all free seats; admitted annotators continue as well",
         )
         seed = serializers.IntegerField(
             required=False, default=0, min_value=0, max_value=2**53, help_text="0"
@@ -104,7 +104,7 @@ class Simulate(ApiView):
     @extend_schema(
         request=SimulateBody,
         responses={202: jobs.JobShape},
-        summary="Send simulated annotators into a rehearsal, as a job",
+        summary="Start a job with simulated annotators in a rehearsal",
     )
     def post(self, request: Request, name: str) -> Response:
         study = study_of(request, name, right_to("robots"))

@@ -33,13 +33,13 @@ COLUMNS = [
     Column("name", meaning="its name in addresses and files"),
     Column("title", meaning="shown to annotators"),
     Column("status", meaning="draft, open, paused or closed"),
-    Column("role", meaning="yours: owner, analyst or payer"),
-    Column("rehearsal", meaning="true where simulated annotators may be sent in"),
+    Column("role", meaning="your role: owner, analyst or payer"),
+    Column("rehearsal", meaning="true if simulated annotators are allowed"),
     Column("tasks", meaning="names of its tasks", get=lambda study: _tasks(study)),
     Column("shots", meaning="numbers of shots"),
     Column("splits", meaning="training splits"),
-    Column("annotators", meaning="seats of each scenario by the design"),
-    Column("manifest_hash", meaning="SHA-256 of the frozen design; empty of a draft"),
+    Column("annotators", meaning="seats of each scenario in the design"),
+    Column("manifest_hash", meaning="SHA-256 of the frozen design; empty for drafts"),
     Column("created_at", meaning="UTC"),
     Column("opened_at", meaning="UTC"),
     Column("archived_at", meaning="UTC; null: not archived"),
@@ -95,8 +95,8 @@ class Problems(serializers.Serializer):
 
     valid = serializers.BooleanField()
     problems = serializers.DictField(child=Texts())
-    missing = Texts(help_text="what must be set before it can be opened")
-    doubts = Texts(help_text="what is implausible about the promised minutes")
+    missing = Texts(help_text="settings that are missing before it can be opened")
+    doubts = Texts(help_text="doubts about the promised minutes")
 
 
 def as_record(study: Study, request: Request) -> dict[str, Any]:
@@ -116,12 +116,12 @@ class StudyShape(serializers.Serializer):
 
     def get_fields(self) -> dict[str, Any]:
         made = {c.name: KINDS.get(c.name, serializers.CharField)(allow_null=True) for c in COLUMNS}
-        design_of = DesignShape(required=False, help_text="for who may read designs")
+        design_of = DesignShape(required=False, help_text="for members who may read designs")
         return made | {
             "design": design_of,
             "link": serializers.CharField(help_text="address for annotators"),
-            "actions": Texts(help_text="what /open/, /pause/ and the like allow now"),
-            "missing": Texts(help_text="what a draft lacks to be opened"),
+            "actions": Texts(help_text="status changes that are possible now"),
+            "missing": Texts(help_text="missing settings of a draft"),
         }
 
 
@@ -129,7 +129,7 @@ class Studies(RowsView):
     """List the researcher's studies, or create one."""
 
     columns, kinds = COLUMNS, KINDS
-    summary = "The researcher's studies"
+    summary = "Your studies"
     filters: ClassVar = {"status": ("status", StudyStatus.values)}
     parser_classes: ClassVar = [StrictJSONParser, TomlParser]
 
@@ -142,9 +142,9 @@ class Studies(RowsView):
         super().initial(request, *args, **kwargs)
 
     @extend_schema(
-        summary="Make a draft from a design",
-        description="The body is the design in JSON or TOML. `?validate=true` stores nothing and"
-        " answers 200 with what is wrong.",
+        summary="Create a draft from a design",
+        description="The body is the design in JSON or TOML. With `?validate=true`, nothing is"
+        " stored, and the response is 200 with the errors.",
         parameters=[OpenApiParameter("validate", str, enum=["true", "false"])],
         request={"application/json": DesignShape, "application/toml": str},
         responses={201: StudyShape, 200: Problems},
@@ -153,7 +153,7 @@ class Studies(RowsView):
         may_run(request)
         only = request.query_params.get("validate", "false")
         if only not in ("true", "false"):
-            raise Unprocessable({"validate": ["Write true or false."]})
+            raise Unprocessable({"validate": ["Expected true or false."]})
         sent = as_object(request.data)
         if only == "true":
             return Response(validated(sent, request.user))
@@ -201,7 +201,7 @@ def refusals() -> Iterator[None]:
     except design.DesignError as error:
         raise Conflict(str(error)) from None
     except IntegrityError:
-        raise Conflict("Somebody else took this name at the same moment.") from None
+        raise Conflict("Another study took this name at the same moment.") from None
 
 
 def by_key(error: ValidationError) -> dict[str, list[str]]:
@@ -238,13 +238,13 @@ class OneStudy(ApiView):
         request=DesignShape,
         responses={200: StudyShape},
         summary="Change a draft",
-        description="Keys that are left out stay as they are. With the ETag of the study in"
-        " If-Match nothing that somebody else has changed meanwhile is overwritten: 409.",
+        description="Omitted keys remain unchanged. With the ETag of the study in If-Match, the"
+        " response is 409 if the draft has changed in the meantime.",
     )
     def patch(self, request: Request, name: str) -> Response:
         study = study_of(request, name, right_to("study_edit"))
         if not study.is_draft:
-            raise Conflict(f"The study is {study.status}: its design is frozen.")
+            raise Conflict(f"The study is {study.status}, so its design is frozen.")
         version = design.version(study)
         known = request.headers.get("If-Match")
         if known not in (None, "*", etag(as_record(study, request))):
@@ -262,7 +262,7 @@ class OneStudy(ApiView):
         )
         return Response(as_record(_own(request, study.name), request))
 
-    @extend_schema(responses={204: None}, summary="Delete a draft in which nobody has taken part")
+    @extend_schema(responses={204: None}, summary="Delete a draft without participants")
     def delete(self, request: Request, name: str) -> Response:
         study = study_of(request, name, right_to("study_delete"))
         try:
@@ -291,7 +291,7 @@ class Archive(StudyTwin):
 
     page = "study_archive"
     is_archived = True
-    summary = "Archive a study, or take it back: out of the page's list, and nothing else"
+    summary = "Archive a study, or restore it; only the list of studies changes"
     reply = StudyShape
 
     def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
@@ -310,8 +310,8 @@ class Clone(ApiView):
     @extend_schema(
         request=CloneBody,
         responses={201: StudyShape},
-        summary="A draft with the design of this study",
-        description='`{"rehearsal": true}` makes it a rehearsal, where simulated annotators live.',
+        summary="Create a draft with the design of this study",
+        description='`{"rehearsal": true}` creates a rehearsal for simulated annotators.',
     )
     def post(self, request: Request, name: str) -> Response:
         may_run(request)
@@ -322,7 +322,7 @@ class Clone(ApiView):
         if not body.is_valid():
             raise Unprocessable(body.errors)
         if not isinstance(sent["name"], str):
-            raise Unprocessable({"name": ["Write a text."]})
+            raise Unprocessable({"name": ["Expected a text."]})
         with refusals():
             study = lifecycle.clone(source, request.user, dict(body.validated_data))
         return Response(as_record(_own(request, study.name), request), status=201)
@@ -360,7 +360,7 @@ class Team(StudyTwin):
     def form(self, about: Study, sent: dict[str, Any]) -> PageForm:
         action, username = sent.get("action"), sent.get("username")
         if not isinstance(action, str) or action not in ACTIONS:
-            raise Unprocessable({"action": [f"Write one of {', '.join(ACTIONS)}."]})
+            raise Unprocessable({"action": [f"Expected one of {', '.join(ACTIONS)}."]})
         if action == "add":
             fields = {k: v for k, v in sent.items() if k != "action"}
             return MemberForm(form_bodies.as_form_data(fields))

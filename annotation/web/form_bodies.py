@@ -84,7 +84,7 @@ def _plain(name: str, value: Any) -> str | bool:
         return value
     if isinstance(value, int | float | Decimal):
         return str(value)
-    raise Unprocessable({name: ["Write a text, a number, or true or false."]})
+    raise Unprocessable({name: ["Expected a text, a number, true or false."]})
 
 
 def check(form: forms.BaseForm) -> None:
@@ -92,7 +92,7 @@ def check(form: forms.BaseForm) -> None:
     several = (forms.SelectMultiple, forms.CheckboxSelectMultiple, forms.MultipleHiddenInput)
     for name, field in form.fields.items():
         if isinstance(form.data.get(name), list) and not isinstance(field.widget, several):
-            raise Unprocessable({name: ["Write a text, a number, or true or false."]})
+            raise Unprocessable({name: ["Expected a text, a number, true or false."]})
     if not form.is_valid():
         raise Unprocessable(
             {

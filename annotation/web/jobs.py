@@ -36,9 +36,9 @@ class JobShape(serializers.Serializer):
     done = serializers.IntegerField(help_text="chunks")
     total = serializers.IntegerField(help_text="chunks")
     queue_is_away = serializers.BooleanField(
-        help_text="its chunks could not be sent to a worker just now; it waits, and is sent again"
+        help_text="its chunks could not be sent to a worker; it waits and is sent again"
     )
-    error = serializers.CharField(allow_blank=True, help_text="why it failed, a sentence")
+    error = serializers.CharField(allow_blank=True, help_text="reason of a failure, as a sentence")
     result = serializers.DictField(allow_null=True)
 
 
@@ -57,7 +57,7 @@ def as_record(job: Job) -> dict[str, Any]:
 
 
 class OneJob(ApiView):
-    @extend_schema(responses=JobShape, summary="How far a job is")
+    @extend_schema(responses=JobShape, summary="Progress of a job")
     def get(self, request: Request, pk: int) -> Response:
         return tagged(request, as_record(job_of(request, pk)))
 
@@ -67,15 +67,15 @@ class RunJob(ApiView):
         request=None,
         responses=JobShape,
         summary="Run a part of a job",
-        description="About a second of work, unless another process is at it; a job that failed"
-        " goes on with the part that failed. A client that waits calls this again and again.",
+        description="Does about a second of work, unless another process is running the job. A"
+        " failed job resumes with the part that failed. Call it repeatedly while you wait.",
     )
     def post(self, request: Request, pk: int) -> Response:
         job = job_of(request, pk)
         token = token_of(request)
         needed = "read" if job.kind in READERS else "own"
         if token and not token.allows(needed):
-            raise PermissionDenied("This token's scope does not allow it to run this job.")
+            raise PermissionDenied("The scope of this token does not allow this job.")
         if job.has_failed:
             jobs.retry(job)
         jobs.advance(job)

@@ -108,7 +108,7 @@ class RowsView(ApiView):
     def _documented(cls) -> list[OpenApiParameter]:
         shown = [
             OpenApiParameter("cursor", str, description="of `next` or `previous`"),
-            OpenApiParameter("page_size", int, description="1 to 1000; 100 where it is left out"),
+            OpenApiParameter("page_size", int, description="1 to 1000; default 100"),
         ]
         if cls.streams:
             words = "csv and jsonl give all rows at once, streamed; json gives pages"
@@ -123,7 +123,7 @@ class RowsView(ApiView):
         wanted = request.query_params.get("format", "json")
         known = [renderer.format for renderer in self.renderer_classes]
         if not force and self.streams and wanted not in known:
-            raise ValidationError({"format": [f"Write one of {', '.join(known)}."]})
+            raise ValidationError({"format": [f"Expected one of {', '.join(known)}."]})
         return super().perform_content_negotiation(request, force)
 
     def listed(self, request: Request, **names: Any) -> Any:
@@ -142,11 +142,11 @@ class RowsView(ApiView):
             if wanted is None:
                 continue
             if choices is not None and wanted not in choices:
-                raise ValidationError({name: [f"Write one of {', '.join(choices)}."]})
+                raise ValidationError({name: [f"Expected one of {', '.join(choices)}."]})
             try:
                 rows = rows.filter(**{lookup: wanted})
             except ValueError:
-                raise ValidationError({name: ["Write a whole number."]}) from None
+                raise ValidationError({name: ["Expected a whole number."]}) from None
         return rows
 
     def _stream(
@@ -177,7 +177,7 @@ def _check_page_size(request: Request) -> None:
     if not (
         wanted.isascii() and wanted.isdecimal() and len(wanted) < 6 and 1 <= int(wanted) <= 1000
     ):
-        raise ValidationError({"page_size": ["Write a whole number from 1 to 1000."]})
+        raise ValidationError({"page_size": ["Expected a whole number from 1 to 1000."]})
 
 
 def documented(
@@ -194,7 +194,7 @@ def documented(
 
 def page_of(name: str, fields: dict[str, Any]) -> serializers.Serializer:
     """Return the documented shape of a page of such rows."""
-    link = {"allow_null": True, "help_text": "address of that page, null where there is none"}
+    link = {"allow_null": True, "help_text": "address of that page; null if there is none"}
     return form_bodies.shape(
         f"{name}Page",
         {

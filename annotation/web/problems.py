@@ -22,21 +22,21 @@ MEDIA_TYPE = "application/problem+json"
 # Errors that all operations may return, for the OpenAPI document.
 DOCUMENTED = {
     "400": "An unknown or invalid parameter, or a body that cannot be read",
-    "401": "No token, or one that is unknown, revoked or expired",
+    "401": "No token, or an unknown, revoked or expired one",
     "403": "The token's scope or the role of its owner does not allow this",
-    "404": "Not there, or not visible to the owner of the token",
-    "405": "This address does not know that method",
+    "404": "Does not exist, or not visible to the owner of the token",
+    "405": "This address does not support that method",
     "500": "The server has a problem; `request` is its id in the server's log",
-    "503": "The database is away, read-only or full (`database_away`), or the server is busy; the"
-    " header Retry-After says when to go on",
-    "429": "More than 100 requests in a minute; the header Retry-After says when to go on",
+    "503": "The database is unavailable, read-only or full (`database_away`), or the server is"
+    " busy; wait as the header Retry-After says",
+    "429": "More than 100 requests in a minute; wait as the header Retry-After says",
 }
 # Further errors of operations that change something.
 DOCUMENTED_OF_CHANGES = {
-    "409": "The state of the study, the job or the like does not allow it now",
-    "413": "The body is larger than this address takes",
-    "415": "The body is of a type that this address does not read",
-    "422": "A field is missing, unknown or does not fit; `fields` says which and why",
+    "409": "The state of the study, job or other object does not allow it now",
+    "413": "The body is larger than this address accepts",
+    "415": "This address does not support the type of the body",
+    "422": "A field is missing, unknown or invalid; `fields` says which and why",
     "507": "The server's disk is full",
 }
 SHAPE = {
@@ -46,16 +46,16 @@ SHAPE = {
         "type": {"type": "string"},
         "title": {"type": "string", "description": "the name of the status"},
         "status": {"type": "integer"},
-        "code": {"type": "string", "description": "what is wrong, for programs"},
-        "detail": {"type": "string", "description": "what is wrong and what to do"},
+        "code": {"type": "string", "description": "error code, for programs"},
+        "detail": {"type": "string", "description": "description of the error and what to do"},
         "fields": {
             "type": "object",
             "additionalProperties": {"type": "array", "items": {"type": "string"}},
-            "description": "what is wrong with which field or parameter",
+            "description": "errors by field or parameter",
         },
         "request": {
             "type": "string",
-            "description": "of a 500 or 503: the id of the request in the server's log",
+            "description": "for 500 and 503: the id of the request in the server's log",
         },
     },
 }
@@ -138,8 +138,8 @@ def _sign_in_page(request: Request, refused: Response) -> HttpResponse:
     """Return a 401 page with links to sign in."""
     back = urlencode({"next": request.get_full_path()})
     sentence = format_html(
-        'To open this address in a browser, <a href="{}?{}">sign in</a>. A program sends a token,'
-        ' which a signed-in researcher makes on the page <a href="{}">API tokens</a>.',
+        'To open this address in a browser, <a href="{}?{}">sign in</a>. Programs send a token;'
+        ' create one on the page <a href="{}">API tokens</a>.',
         reverse("login"),
         back,
         reverse("tokens"),
@@ -157,16 +157,16 @@ def reply(status: int, sentence: str) -> JsonResponse:
 
 # The sentence for a researcher's address without token or session.
 HOW_TO_ENTER = (
-    "Send a token, as in Authorization: Bearer handful_...; a signed-in researcher makes one on the"
-    " page API tokens (/tokens/)."
+    "Send a token, as in Authorization: Bearer handful_...; create one on the page API tokens"
+    " (/tokens/)."
 )
 # Status -> code and sentence for failures of the server.
 FAILED = {
-    500: ("failed", "The server has a problem. If you report it, name the request."),
+    500: ("failed", "The server has a problem. If you report it, include the request id."),
     503: (
         "database_away",
-        "The database is away, read-only or full. Try again in a moment; whether this request"
-        " changed anything is not known.",
+        "The database is unavailable, read-only or full. Try again in a moment. This request may"
+        " or may not have changed data.",
     ),
 }
 

@@ -47,7 +47,10 @@ class ApiView(APIView):
         if unknown:
             known = ", ".join(sorted(self.parameters)) or "none"
             raise ValidationError(
-                {name: [f"{name!r} is no parameter here; known: {known}."] for name in unknown}
+                {
+                    name: [(f"{name!r} is not a parameter here. Parameters: {known}.")]
+                    for name in unknown
+                }
             )
 
 
@@ -77,9 +80,9 @@ def may_run(request: Request) -> None:
         return
     if not token.allows("own"):
         scopes = " and ".join(token.scopes)
-        raise PermissionDenied(f"This token may {scopes} only: this needs run.")
+        raise PermissionDenied(f"This token has the scopes {scopes}; this requires run.")
     if token.study_id:
-        raise PermissionDenied("This token is of one study alone: this is about no study.")
+        raise PermissionDenied("This token is limited to one study; this address is of no study.")
 
 
 class Twin(ApiView):
@@ -158,7 +161,7 @@ class Twin(ApiView):
         raise NotImplementedError
 
 
-DONE = {"done": serializers.CharField(help_text="what was done, a sentence")}
+DONE = {"done": serializers.CharField(help_text="result, as a sentence")}
 
 
 class StudyTwin(Twin):
@@ -212,6 +215,6 @@ class Unknown(APIView):
     parser_classes = ApiView.parser_classes
 
     def get(self, request: Request, path: str) -> Response:
-        raise Http404("There is no such address; /api/v1/docs/ lists all.")
+        raise Http404("This address does not exist. See /api/v1/docs/ for all addresses.")
 
     post = put = patch = delete = get

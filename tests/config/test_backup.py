@@ -170,14 +170,14 @@ def test_a_restore_never_overwrites(running, tmp_path):
     before = look(running)
     assert "The database is not empty" in refused(running, "restore", path)
     assert look(running) == before
-    assert "is there already" in refused(running, "backup", path)
+    assert "already exists" in refused(running, "backup", path)
 
 
 def test_other_keys_are_reported_before_a_restore(running, empty, tmp_path):
     path = tmp_path / "handful.backup"
     done(running, "backup", path)
     other = empty | {"IDENTITY_KEY": "another one, as long as a key has to be"}
-    assert "IDENTITY_KEY here: not the key" in refused(other, "restore", path)
+    assert "IDENTITY_KEY: not the key" in refused(other, "restore", path)
     done(empty, "restore", path)  # the place is still empty
 
 
@@ -186,12 +186,14 @@ def test_a_truncated_or_altered_backup_is_refused(running, empty, tmp_path):
     done(running, "backup", path)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    assert "is no whole backup" in refused(empty, "restore", path)
+    assert "is not a complete backup" in refused(empty, "restore", path)
     place = content.index(b"name = 'x'")
     path.write_bytes(content[:place] + b"name = 'y'" + content[place + 10 :])
-    assert "var/uploads/one/task.toml is not what was backed up" in refused(empty, "restore", path)
+    assert ("var/uploads/one/task.toml differs from the file that was backed up") in refused(
+        empty, "restore", path
+    )
     path.write_bytes(b"handful")
-    assert "is no whole backup" in refused(empty, "restore", path)
+    assert "is not a complete backup" in refused(empty, "restore", path)
     path.write_bytes(content)
     done(empty, "restore", path)
 
@@ -203,7 +205,7 @@ def test_an_encrypted_backup_needs_its_identity(running, empty, tmp_path):
     path = tmp_path / "handful.backup"
     done(running, "backup", path, "--recipient", own.to_public())
     assert b"backup.json" not in path.read_bytes()
-    assert "is encrypted: name the file" in refused(empty, "restore", path)
+    assert "is encrypted: set --identity" in refused(empty, "restore", path)
     assert "cannot be decrypted" in refused(
         empty, "restore", path, "--identity", tmp_path / "other"
     )
@@ -225,6 +227,6 @@ def test_a_backup_with_a_file_outside_its_folder_is_refused(kind, tmp_path):
         tar.addfile(member)
     folder = tmp_path / "folder"
     folder.mkdir()
-    with path.open("rb") as file, pytest.raises(CommandError, match="no backup of Handful"):
+    with path.open("rb") as file, pytest.raises(CommandError, match="not a backup of Handful"):
         backups.unpack(file, folder, path)
     assert not (tmp_path / "outside").exists()

@@ -8,15 +8,15 @@ from django.core.management.base import BaseCommand
 from annotation import key_check
 
 MEANS = """\
-With another WORKER_KEY nobody who came before is known any more: they can take their tasks again.
-With another IDENTITY_KEY the ids that are stored cannot be read. Whoever is not paid yet can get an
-approval on Prolific, where their submission is found by its hash if WORKER_KEY is as before, and
-anything else by hand alone, if you know who they are.
-Call this again with --yes if that is what you want."""
+With a new WORKER_KEY, earlier annotators are not recognised: they can do their tasks again.
+With a new IDENTITY_KEY, stored ids cannot be read. Annotators who are not yet paid can still get
+approval on Prolific if WORKER_KEY is unchanged, because their submission is found by its hash. All
+other payments must be made manually, if you know the annotators.
+To accept the new keys, run this command again with --yes."""
 
 
 class Command(BaseCommand):
-    help = "Accept the current keys, after the previous ones were lost."
+    help = "Accept the current keys after the previous ones were lost."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -25,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         sentence = key_check.wrong()
         if not sentence:
-            self.stdout.write("The keys match the data: there is nothing to accept.")
+            self.stdout.write("The keys match the data. Nothing needs to be accepted.")
         elif not options["yes"]:
             self.stdout.write(f"{sentence}\n{MEANS}")
         else:

@@ -10,7 +10,7 @@ from annotation.management import backups
 
 
 class Command(BaseCommand):
-    help = "Write the database and the files of var/ to FILE while people work. Keys are not in it."
+    help = "Write the database and files of var/ to FILE while people work. Keys are not included."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         told = backups.write(file, recipient)
         size = file.stat().st_size / 1e6
         self.stdout.write(
-            f"{file}: {size:.1f} MB, {len(told['sha256'])} files. Keys to keep apart:"
+            f"{file}: {size:.1f} MB, {len(told['sha256'])} files. Back up these keys separately:"
         )
         for name, mark in told["keys"].items():
             self.stdout.write(f"  {name} (fingerprint {mark})")

@@ -43,17 +43,19 @@ class Command(BaseCommand):
         parser.add_argument(
             "--design",
             type=Path,
-            help="a TOML file of the whole design, with the keys of the manifest; flags go before"
+            help="a TOML file with the whole design, with the keys of the manifest; flags override"
             " it",
         )
         parser.add_argument("--owner", help="user name of the researcher (the only one)")
         parser.add_argument("--tasks", nargs="+", help="names, or NAME@VERSION")
-        parser.add_argument("--upstream-tasks", nargs="+", help="of a cross-task study, as above")
+        parser.add_argument(
+            "--upstream-tasks", nargs="+", help="of a cross-task study, in the same form"
+        )
         parser.add_argument("--sham-task", help="the neutral task of the sham arm")
         for name in FLAGS:
             field = Study._meta.get_field(name)
             parser.add_argument(f"--{name.replace('_', '-')}", **_option(field))
-        parser.add_argument("--open", action="store_true", help="open it at once")
+        parser.add_argument("--open", action="store_true", help="open the study immediately")
 
     def handle(self, *args: Any, **options: Any) -> None:
         read = self._design_file(options["design"])
@@ -61,7 +63,7 @@ class Command(BaseCommand):
         names = options["tasks"] or (read.tasks if read else [])
         for field, flag in (("name", "NAME"), ("shots", "--shots")):
             if field not in fields:
-                raise CommandError(f"Give {flag}, or write {field} in a file for --design.")
+                raise CommandError(f"Set {flag}, or {field} in the file of --design.")
         study = Study(owner=self._owner(options["owner"]), **{"title": fields["name"], **fields})
         tasks = [self._task(name) for name in names]
         upstream = options["upstream_tasks"] or (read.upstream if read else [])
@@ -72,7 +74,9 @@ class Command(BaseCommand):
             try:
                 lifecycle.change_status(study, "open")
             except design.DesignError as error:
-                raise CommandError(f"{study.name} was drafted, not opened. {error}") from None
+                raise CommandError(
+                    f"{study.name} was created as a draft, but not opened. {error}"
+                ) from None
         for doubt in minutes.doubts(study, tasks):
             self.stderr.write(self.style.WARNING(f"Warning: {doubt}"))
         self.stdout.write(
@@ -115,13 +119,13 @@ class Command(BaseCommand):
         if name:
             owner = users.filter(username=name).first()
             if owner is None:
-                raise CommandError(f"There is no researcher {name!r}.")
+                raise CommandError(f"The researcher {name!r} does not exist.")
             return owner
         if users.count() != 1:
             raise CommandError(
-                "Name the owner of the study: --owner USERNAME"
+                "Set the owner of the study: --owner USERNAME"
                 if users.exists()
-                else "There is no researcher yet: python manage.py createsuperuser"
+                else "No researcher exists yet. Run python manage.py createsuperuser"
             )
         return users.get()
 

@@ -17,19 +17,19 @@ from annotation.prolific.sync import sync
 
 class Command(BaseCommand):
     help = (
-        "Settle earnings, approve submissions and pay bonuses. Safe to run again: nobody is"
-        " paid twice."
+        "Settle earnings, approve submissions and pay bonuses. Safe to run again: payments are"
+        " never made twice."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study")
-        parser.add_argument("--dry-run", action="store_true", help="show what is due, pay nothing")
+        parser.add_argument("--dry-run", action="store_true", help="only show what is due")
 
     def handle(self, *args: Any, **options: Any) -> None:
         key_check.require_for_command()
         study = Study.objects.filter(name=options["study"]).first()
         if study is None:
-            raise CommandError(f"There is no study {options['study']}.")
+            raise CommandError(f"The study {options['study']} does not exist.")
         if options["dry_run"]:
             self._dry_run(study)
             return
@@ -48,9 +48,9 @@ class Command(BaseCommand):
         by_hand = study.payment_batches.filter(method="hand", state="prepared")
         for batch in by_hand:
             amount = ledger.in_currency(batches.total(batch))
-            self.stdout.write(f"batch {batch.pk}: {amount} {study.currency} to be paid by hand")
+            self.stdout.write(f"batch {batch.pk}: {amount} {study.currency} to be paid manually")
         if any("NOT PAID" in sentence for sentence in sentences):
-            raise CommandError("Not everything was paid; run it again.")
+            raise CommandError("Not everything was paid. Run the command again.")
 
     def _dry_run(self, study: Study) -> None:
         """Print ledger entries without a batch; those of people who may return are missing."""

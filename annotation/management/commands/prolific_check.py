@@ -24,8 +24,8 @@ ESTIMATE = 3  # minutes: Prolific's documented minimum for the maximum time is 1
 
 class Command(BaseCommand):
     help = (
-        "Check Prolific's behaviour where its documentation is silent: reads, creates one draft"
-        " that is never published, and deletes it. Costs nothing."
+        "Check undocumented behaviour of Prolific. Reads, creates one draft that is never"
+        " published, and deletes it. Free of charge."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -34,9 +34,9 @@ class Command(BaseCommand):
             help="an address with prolific_token, copied from the browser of a test participant",
         )
         parser.add_argument(
-            "--study", help="id of a study there, to see the outcome of return requests"
+            "--study", help="id of a study on Prolific, to see the outcome of return requests"
         )
-        parser.add_argument("--read-only", action="store_true", help="create no draft; only read")
+        parser.add_argument("--read-only", action="store_true", help="only read; create no draft")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -51,9 +51,9 @@ class Command(BaseCommand):
         except ProlificError as error:
             raise CommandError(str(error)) from None
         if not options["address"]:
-            self._say("audience of a token", "not looked at (--address)")
+            self._say("audience of a token", "not checked (--address)")
         if not options["study"]:
-            self._say("what REQUEST_RETURN does", "not looked at (--study)")
+            self._say("what REQUEST_RETURN does", "not checked (--study)")
 
     def _say(self, what: str, finding: object) -> None:
         self.stdout.write(f"{what}: {finding}")
@@ -68,10 +68,10 @@ class Command(BaseCommand):
         self._say("currency", currency)
         try:
             least = client.minimum_hourly(workspace, currency)
-            self._say("least hourly reward in cents", least or "not said")
+            self._say("least hourly reward in cents", least or "not stated")
         except ProlificError as error:
             self._say("least hourly reward in cents", error)
-        self._say("webhook secret", "there is one" if client.secret(workspace) else "none yet")
+        self._say("webhook secret", "exists" if client.secret(workspace) else "none yet")
         return project
 
     def _token(self, client: Client, address: str) -> None:
@@ -81,7 +81,7 @@ class Command(BaseCommand):
             header = jwt.get_unverified_header(token)
             claims = jwt.decode(token, options={"verify_signature": False})
         except jwt.PyJWTError as error:
-            raise CommandError(f"The address has no token that can be read: {error}") from None
+            raise CommandError(f"The address contains no readable token: {error}") from None
         keys = [key.get("kid") for key in client.signing_keys().get("keys", [])]
         own = urlsplit(address)
         audience = claims.get("aud")
@@ -94,7 +94,7 @@ class Command(BaseCommand):
         self._say("audience of a token", ", ".join(sorted(kinds)) or f"another: {audience}")
         self._say("key of the token is published", header.get("kid") in keys)
         self._say("issuer", claims.get("iss"))
-        self._say("life in seconds", int(claims.get("exp", 0)) - int(claims.get("iat", 0)))
+        self._say("lifetime in seconds", int(claims.get("exp", 0)) - int(claims.get("iat", 0)))
         self._say("names in the claim", ", ".join(sorted(claims.get("prolific") or {})))
         session = parse_qs(own.query).get("SESSION_ID", [""])[0]
         self._say("subject is the submission", claims.get("sub") == session)
@@ -107,7 +107,7 @@ class Command(BaseCommand):
             if row.return_requested_at is not None:
                 outcomes[row.status] = outcomes.get(row.status, 0) + 1
         self._say(
-            "what REQUEST_RETURN does", json.dumps(outcomes) if outcomes else "nobody was asked"
+            "what REQUEST_RETURN does", json.dumps(outcomes) if outcomes else "no requests found"
         )
 
     def _draft(self, client: Client, project: str) -> None:
@@ -152,7 +152,7 @@ def _study(project: str) -> dict[str, Any]:
     return {
         "project": project,
         "name": "Handful's check (a draft, deleted at once)",
-        "description": "A draft that a program makes and deletes; nobody ever sees it.",
+        "description": "A draft that a program creates and deletes. Participants never see it.",
         "external_study_url": "https://example.org/?PROLIFIC_PID={{%PROLIFIC_PID%}}"
         "&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
         "prolific_id_option": "url_parameters",

@@ -12,27 +12,27 @@ from annotation.recruitment import identities
 
 
 class Command(BaseCommand):
-    help = "Delete the ids of a study's annotators. The keyed hash that excludes them is kept."
+    help = "Delete the ids of a study's annotators. The keyed hashes that exclude them remain."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", nargs="?", help="name of the study")
         parser.add_argument(
             "--due",
             action="store_true",
-            help="of every study whose day is over; and every study that is to be deleted by now",
+            help="of every study past its date of deletion; also deletes studies that are due",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         key_check.require_for_command()
         if options["due"] == bool(options["study"]):
-            raise CommandError("Name a study, or --due.")
+            raise CommandError("Set a study or --due.")
         if options["due"]:
             for name, what in erasure.delete_due():
                 self.stdout.write(f"{name}: {what}")
             return
         study = Study.objects.filter(name=options["study"]).first()
         if study is None:
-            raise CommandError(f"There is no study {options['study']}.")
+            raise CommandError(f"The study {options['study']} does not exist.")
         try:
             count = identities.purge(study)
         except identities.PurgeError as error:

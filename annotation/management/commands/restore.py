@@ -12,18 +12,20 @@ from annotation.management import backups
 
 
 class Command(BaseCommand):
-    help = "Restore FILE, a backup, into an empty database and var/. The keys have to be there."
+    help = "Restore the backup FILE into an empty database and var/. Restore the keys first."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--identity", type=Path, help="file of the age identity")
+        parser.add_argument("--identity", type=Path, help="file with the age identity")
 
     def handle(self, *args: Any, file: Path, identity: Path | None, **options: Any) -> None:
         if not file.is_file():
-            raise CommandError(f"{file} is not there.")
+            raise CommandError(f"{file} does not exist.")
         told = backups.restore(file, identity)
-        self.stdout.write(f"Restored what Handful {told['handful']} held on {told['made_at']}.")
+        self.stdout.write(
+            f"Restored the backup of Handful {told['handful']} from {told['made_at']}."
+        )
         missing = guards.missing(connection)
         if missing:
             self.stdout.write(f"Missing guards: {', '.join(missing)}. Run manage.py migrate.")

@@ -16,27 +16,27 @@ from annotation.simulation.robots import POLICIES, InProcess, Knowledge, OverHTT
 
 
 class Command(BaseCommand):
-    help = "Simulated annotators use the same pages and forms as people, on seats of their own."
+    help = "Run simulated annotators through the same pages and forms as people, on separate seats."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="name of an open study")
         parser.add_argument("--policy", default="noisy:0.8", help=" | ".join(POLICIES))
         parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--url", help="work over HTTP, such as http://127.0.0.1:8000")
+        parser.add_argument("--url", help="server to use over HTTP, such as http://127.0.0.1:8000")
         parser.add_argument("--number", type=int, help="how many annotators (all free seats)")
         parser.add_argument("--processes", type=int, default=2)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(name=options["study"]).first()
         if study is None:
-            raise CommandError(f"There is no study {options['study']!r}.")
+            raise CommandError(f"The study {options['study']!r} does not exist.")
         if not study.rehearsal:
             raise CommandError(
-                f"{study} is no rehearsal: simulated annotators live in rehearsals alone."
-                " Clone it as one, on its page Design."
+                f"{study} is not a rehearsal. Simulated annotators can be used in rehearsals only."
+                " Clone it as a rehearsal on its page Design."
             )
         if study.status != StudyStatus.OPEN:
-            raise CommandError(f"{study} is {study.status}: open it first.")
+            raise CommandError(f"{study} is {study.status}. Open it first.")
         try:
             policy_of(options["policy"], Knowledge(study), random.Random(0))
         except ValueError as error:

@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--replace-secret",
             action="store_true",
-            help="create a new secret: other programs of the workspace then receive no valid"
+            help="create a new secret; other programs of the workspace then receive no valid"
             " events",
         )
 
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             else:
                 secret = client.replace_secret(workspace)
             if client.is_subscribed(workspace, EVENT, target):
-                self.stderr.write(f"Events are sent to {target} already.")
+                self.stderr.write(f"Events are already sent to {target}.")
             else:
                 client.subscribe(workspace, EVENT, target)
         except ProlificError as error:

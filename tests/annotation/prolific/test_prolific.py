@@ -55,7 +55,7 @@ def test_a_study_is_drafted_once_and_only_when_open(study, published, researcher
     with pytest.raises(drafts.PlanError, match="already been drafted"):
         drafts.plan(study, 0, researcher)
     other = factories.make_study(researcher, factories.make_task(name="t2"), status="draft")
-    with pytest.raises(drafts.PlanError, match="Open the study first"):
+    with pytest.raises(drafts.PlanError, match="Open it first"):
         drafts.plan(other, 0, researcher)
 
 
@@ -112,7 +112,7 @@ def test_a_slow_creation_is_reported_as_one_too_many(fake, study, researcher, mo
             studies.create(study.prolific_studies.get(), HOST)
             return super().create_study(asked)
 
-    with pytest.raises(drafts.PlanError, match="one too many"):
+    with pytest.raises(drafts.PlanError, match="Delete the duplicate study"):
         studies.create(draft, HOST, Overtaken())
     stored = study.prolific_studies.get()
     assert (stored.status, stored.creation) == ("ACTIVE", "")
@@ -157,7 +157,7 @@ def test_without_a_token_publishing_is_refused(payer, fake, study, settings, res
     form = reverse("prolific_study", args=[study.name, draft.pk])
     reply = payer.post(form, factories.publishing(draft))
     assert reply.status_code == 409
-    assert "There is no API token for Prolific" in reply.content.decode()
+    assert "No API token for Prolific is set" in reply.content.decode()
 
 
 # Statuses ----------------------------------------------------------------------------------------

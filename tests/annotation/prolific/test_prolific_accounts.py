@@ -77,7 +77,7 @@ def colleague(study, other_researcher):
 
 
 def test_a_study_uses_its_drafters_token_for_all_its_owners(own, payer, study, colleague):
-    assert "There is no API token for Prolific" in platforms_page(payer, study)
+    assert "No API token for Prolific is set" in platforms_page(payer, study)
     assert set_token(payer).status_code == 302
     page = payer.get(PAGE).content.decode()
     assert "<code>1234</code>" in page
@@ -228,7 +228,7 @@ def test_a_draft_without_a_token_can_be_drafted_again_with_one(own, payer, study
 @pytest.mark.parametrize(
     ("how", "why"),
     [
-        (accounts.close, ", as the account ada was closed"),
+        (accounts.close, " because the account ada was closed"),
         (accounts.erase, " with the account of its owner"),
     ],
 )
@@ -242,7 +242,7 @@ def test_a_closed_account_leaves_no_token(own, payer, study, colleague, research
     assert (account.token, account.last_characters) == ("", "")
     assert bool(account.external_id) == (how is accounts.close)
     page = platforms_page(colleague, study)
-    assert f"{REMOVED}{why}. Finish the studies on Prolific itself" in page
+    assert f"{REMOVED}{why}. Finish the studies on Prolific" in page
     assert ("ask an administrator" in page) == (how is accounts.close)
     assert sync(colleague, study).status_code == 409
     assert AuditEntry.objects.filter(what="removed Prolific token ending 1234").count() == 1

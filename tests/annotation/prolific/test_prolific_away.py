@@ -29,7 +29,7 @@ def test_an_unreachable_prolific_is_reported_on_page_and_api(
     assert (page.status_code, asked.status_code, program.status_code) == (409, 200, 409)
     for reply in (page, asked, program):
         told = reply.content.decode()
-        assert "Prolific could not be reached: nothing was published, nothing was paid." in told
+        assert "Prolific could not be reached. Nothing was published or paid." in told
         assert "127.0.0.1:9" not in told
         assert "HTTPConnectionPool" not in told
 
@@ -49,7 +49,7 @@ def test_after_a_lost_reply_the_outcome_is_called_unknown(fake, settings):
             prolific_client.Client().transition("s", "PUBLISH")
         thread.join()
     assert lost.value.unreachable
-    assert "it may have done a part" in str(lost.value)
+    assert "Part of the request may have been" in str(lost.value)
 
 
 def test_an_unexpected_reply_is_logged_and_not_shown(fake, settings, caplog):
@@ -61,5 +61,5 @@ def test_an_unexpected_reply_is_logged_and_not_shown(fake, settings, caplog):
         settings.PROLIFIC_URL = server.url
         with pytest.raises(ProlificError) as fault:
             prolific_client.Client().me()
-    assert str(fault.value) == "Prolific has a fault (status 502). Try again in a few minutes."
+    assert str(fault.value) == "Prolific has an error (status 502). Try again in a few minutes."
     assert "maintenance" in caplog.text

@@ -21,7 +21,7 @@ def test_it_reports_the_platforms_behaviour_and_leaves_no_draft(fake, capsys):
     assert findings["longest time of 10 minutes (too short)"].startswith("refused")
     assert findings["signed addresses"].startswith("Prolific answered 400")
     assert findings["paid screen-out"] == "accepted"
-    assert findings["what REQUEST_RETURN does"] == "not looked at (--study)"
+    assert findings["what REQUEST_RETURN does"] == "not checked (--study)"
     assert fake.studies() == []
 
 
@@ -37,7 +37,7 @@ def test_it_reports_a_token_and_the_outcome_of_return_requests(fake, signed, cap
     )
     assert findings["audience of a token"] == "whole address"
     assert findings["key of the token is published"] == "True"
-    assert findings["life in seconds"] == "120"
+    assert findings["lifetime in seconds"] == "120"
     assert findings["subject is the submission"] == "True"
     assert "PROLIFIC_PID" in findings["names in the claim"]
     assert json.loads(findings["what REQUEST_RETURN does"]) == {"AWAITING_REVIEW": 1}

@@ -60,7 +60,7 @@ def test_a_maximum_time_out_of_bounds_is_refused(fake, study, researcher):
 def test_a_reward_below_the_minimum_is_neither_saved_nor_created(fake, researcher):
     study = make_study(researcher, hourly_rate=1, estimated_minutes=60)
     (draft,) = drafts.plan(study, 0, researcher)
-    with pytest.raises(drafts.PlanError, match=r"at least 6.00 GBP an hour, so 6.00"):
+    with pytest.raises(drafts.PlanError, match=r"at least 6.00 GBP an hour, that is 6.00"):
         studies.create(draft, HOST)
     assert fake.studies() == []
     assert studies.ProlificStudy.objects.get().status == "not created"
@@ -94,14 +94,14 @@ def test_a_study_in_another_currency_is_not_drafted(fake, researcher, ada):
     study = make_study(researcher, currency="USD")
     reply = ada.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
     assert reply.status_code == 409
-    assert "pays in GBP, this study in USD" in reply.content.decode()
+    assert "pays in GBP, but this study pays in USD" in reply.content.decode()
     assert not study.prolific_studies.exists()
 
 
 def test_the_currency_is_compared_again_on_creation(fake, study, researcher):
     (draft,) = drafts.plan(study, 0, researcher)
     fake.mode(currency="USD")
-    with pytest.raises(drafts.PlanError, match="pays in USD, this study in GBP"):
+    with pytest.raises(drafts.PlanError, match="pays in USD, but this study pays in GBP"):
         studies.create(draft, HOST)
     assert fake.studies() == []
 
@@ -179,7 +179,7 @@ def test_without_signed_addresses_the_error_names_the_checkbox(fake, study, rese
 
 
 def test_the_description_says_that_not_all_continue(fake, published):
-    assert "Not everybody continues" in fake.study(published.external_id)["description"]
+    assert "Not all participants continue" in fake.study(published.external_id)["description"]
 
 
 # Webhooks of the workspace -----------------------------------------------------------------------
@@ -303,7 +303,7 @@ def test_a_rejection_category_that_prolific_lacks_is_refused(fake, published, ad
 def test_a_submission_with_answers_is_not_rejected_for_no_data(fake, published, ada):
     seat = complete(fake, published)
     reply = reject(ada, seat, "NO_DATA")
-    assert "They have given answers" in reply.content.decode()
+    assert "The participant has given answers" in reply.content.decode()
 
 
 def test_a_screened_out_participant_cannot_be_rejected(fake, researcher, ada):

@@ -285,7 +285,9 @@ def test_gold_is_matched_only_by_the_declared_name_of_an_option(tmp_path, db):
     )
     rows[4]["g"] = 3
     path = files.write_jsonl(tmp_path / "y.jsonl", rows)
-    assert "y.jsonl, line 5, column g: '3' names none" in refusal(path, **given, gold_is="index")
+    assert ("y.jsonl, line 5, column g: '3' does not identify any") in refusal(
+        path, **given, gold_is="index"
+    )
     rows[4] |= {"g": 0, "o": ["one"]}
     path = files.write_jsonl(tmp_path / "z.jsonl", rows)
     assert "z.jsonl, line 5, column o: expected at least two different options" in refusal(

@@ -65,9 +65,9 @@ BAD = {
     "too many fields": ("x.csv", b"a,b\n1,2,3\n", "x.csv, line 2: has 3 fields"),
     "open quotation": ("x.csv", b'a,b\n1,2\n3,"4\n', "x.csv, line 3: cannot be read"),
     "text behind a quotation": ("x.csv", b'a,b\n1,"2"3\n', "x.csv, line 2: cannot be read"),
-    "same name twice": ("x.csv", b"a,b,a\n1,2,3\n", "column 3: is called 'a' as column 1 is"),
+    "same name twice": ("x.csv", b"a,b,a\n1,2,3\n", "column 3: has the same name 'a' as column 1"),
     "no name": ("x.csv", b",b\n1,2\n", "line 1, column 1: has no name"),
-    "other separator": ("x.csv", b"a;b\n1;2\n", "(--delimiter) to semicolon"),
+    "other separator": ("x.csv", b"a;b\n1;2\n", "set --delimiter to semicolon"),
     "not utf-8": ("x.csv", b"a,b\n1,2\n\xe4,4\n", "x.csv, line 3: not valid UTF-8"),
     "nul": ("x.csv", b"a,b\n1,\0\n", "x.csv, line 2: contains U+0000"),
     "half of utf-16": ("x.csv", b"\xff\xfea\0,", "not valid UTF-16"),
@@ -252,7 +252,7 @@ def test_a_folder_cannot_refer_to_files_outside(tmp_path):
         (path / "state.json").write_text(json.dumps(state))
         assert "expected names of files in the same folder" in refusal(path)
     (path / "state.json").unlink()
-    assert "no state.json in it" in refusal(path)
+    assert "contains no state.json" in refusal(path)
     (tmp_path / "x.csv").write_text("a\n1\n")
     assert "expected a folder" in refusal(tmp_path / "x.csv", format="datasets")
     assert "expected a file" in refusal(path, format="csv")
@@ -368,7 +368,7 @@ def test_spans_are_read_in_every_format_and_checked():
         assert tagged.spans_of(one, one.rows[0], "label", gold, text) == [(2, 6, "LOC")]
     for gold, sentence in (
         ([[2, 99, "LOC"]], "span 1: 2 to 99 is outside the text"),
-        ([[6, 2, "LOC"]], "lies outside"),
+        ([[6, 2, "LOC"]], "is outside"),
         ([["2", 6, "LOC"]], "expected \\[start, end, label\\]"),
         ([{"start": 2, "end": 6, "label": "LOC", "text": "Rome"}], "is not 'Rome'"),
     ):
