@@ -33,7 +33,7 @@ class TableLatex(KindOfTable):
         parameters=[KIND, OpenApiParameter("table", str, "path", enum=list(paper_tables.TABLES))],
         responses={(200, "application/x-tex"): str},
         summary="A table of the study in LaTeX",
-        description="Of the first kind of annotators that has results, or of `kind`.",
+        description="For `kind`, or for the first kind of annotators with results.",
     )
     def get(self, request: Request, name: str, table: str) -> HttpResponse:
         study = scores_of(request, name)
@@ -58,7 +58,7 @@ class ReportText(ApiView):
 
 def _markdown(document: Any, name: str, what: str) -> HttpResponse:
     if document is None:
-        raise Http404("A draft has none: opening the study makes it.")
+        raise Http404("A draft has none. It is created when you open the study.")
     return download(blocks.as_markdown(document), f"{name}-{what}.md", MARKDOWN)
 
 
@@ -79,8 +79,8 @@ class Report(StudyTwin):
 
     def form(self, about: Study, sent: dict[str, Any]) -> None:
         if about.is_draft:
-            raise Conflict("The study is a draft: a report is made when it is open.")
-        if wrong := {k: ["Write a text."] for k, v in sent.items() if not isinstance(v, str)}:
+            raise Conflict("The study is a draft. Open it to get a report.")
+        if wrong := {k: ["Enter a text."] for k, v in sent.items() if not isinstance(v, str)}:
             raise Unprocessable(wrong)
         too_long = f"Keep the answer under {documents_pages.MAX_ANSWER} characters."
         if wrong := {k: [too_long] for k, v in sent.items() if len(v) > documents_pages.MAX_ANSWER}:

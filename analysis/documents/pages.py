@@ -119,7 +119,7 @@ class SampleForm(PageForm):
     demographics = forms.FileField(
         label="Demographic export of Prolific (CSV)",
         widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
-        help_text="It is read once and not stored: only the table of counts is kept.",
+        help_text="The file is read once and not stored. Only the table of counts is stored.",
     )
 
     def clean_demographics(self) -> str:
@@ -130,8 +130,8 @@ class SampleForm(PageForm):
             text: str = file.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise ValidationError(
-                f"Byte {error.start + 1} of the file is no UTF-8. Choose the CSV as Prolific"
-                " exports it."
+                f"The file is not UTF-8 (byte {error.start + 1}). Choose the CSV exported by"
+                " Prolific."
             ) from None
         return text
 

@@ -28,7 +28,7 @@ class Examples(KindOfTable):
     parameters = frozenset({"kind", "task"})
 
     @extend_schema(
-        parameters=[KIND, OpenApiParameter("task", str, description="name; the first if left out")],
+        parameters=[KIND, OpenApiParameter("task", str, description="name; default: the first")],
         responses=OBJECT,
         summary="The test examples of one task, hardest first",
     )
@@ -37,7 +37,7 @@ class Examples(KindOfTable):
         tasks = {task.name: task for task in study.tasks.order_by("name")}
         wanted = request.query_params.get("task", next(iter(tasks), ""))
         if wanted not in tasks:
-            raise ValidationError({"task": [f"Write one of {', '.join(tasks)}."]})
+            raise ValidationError({"task": [f"Choose one of {', '.join(tasks)}."]})
         shown = difficulty.file_columns(sorted(study.shots))
         rows = self.rows(
             request, study, shown, lambda s, kind: difficulty.hardest(s, tasks[wanted], kind)
@@ -49,7 +49,7 @@ class GoldAudit(KindOfTable):
     @extend_schema(
         parameters=[KIND],
         responses=OBJECT,
-        summary="Test examples on which all annotators of a kind agree against the gold",
+        summary="Test examples on which all annotators of a kind give the same incorrect answer",
     )
     def get(self, request: Request, name: str) -> Response:
         study = scores_of(request, name)

@@ -30,7 +30,7 @@ from tasks.spans import GivenAnswer as Given
 
 MEANINGS = {
     "nominal": "0 for two equal sets of texts, else 1.",
-    "Jaccard": "1 minus the share of common texts among all texts of the two sets.",
+    "Jaccard": "1 minus the share of texts in both sets among all texts of the two sets.",
     "MASI": "As Jaccard, with a larger distance if neither set contains the other.",
     "1 - S1": "1 minus the S1 of one answer against the other.",
 }
@@ -353,19 +353,20 @@ class ExamplePage:
             Fact(
                 "Pairwise S1",
                 NOTHING if agreed is None else points(100 * agreed),
-                f"Mean S1 x 100 of one answer against another, over the {pairs} pairs of {self.n}"
-                " annotators, regardless of gold.",
+                f"Mean S1 x 100 of one answer against another over the {pairs} pairs of {self.n}"
+                f" annotators, independent of the gold.",
             ),
             Fact(
                 "Most frequent answer",
                 most_said if tied == 1 else f"{most_said}, each of {tied} answers",
-                f"How many of the {self.n} annotators gave the most frequent answer (the same set"
-                " of texts).",
+                f"Number of the {self.n} annotators who gave the most frequent answer (the same"
+                f" set of texts).",
             ),
             Fact(
                 "Distinct answers",
                 str(sum(count > 0 for count in counts)),
-                f"How many different sets of texts {self.n} annotators gave; “no answer” is one.",
+                f"Number of different sets of texts given by {self.n} annotators; “no answer”"
+                f" counts as one.",
             ),
             *self._disagreements(unit, pairs),
         ]

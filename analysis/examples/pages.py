@@ -41,13 +41,13 @@ class CommentForm(PageForm):
         label="Comment",
         max_length=LONGEST_COMMENT,
         widget=forms.Textarea({"rows": 3}),
-        error_messages={"required": "Write something."},
+        error_messages={"required": "Enter a comment."},
     )
     gold = forms.ChoiceField(
         label="The gold is",
-        choices=[("", "not what this is about"), *GoldOpinion.choices],
+        choices=[("", "not the subject of this comment"), *GoldOpinion.choices],
         required=False,
-        help_text="An example marked as wrong stands on Gold audit; no score changes.",
+        help_text="Gold audit lists examples that are marked as wrong. No score changes.",
     )
 
 

@@ -92,7 +92,7 @@ class Release(StudyTwin):
     def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Study:
         study = scores_of(request, names["name"], right_to(self.page))
         if study.is_draft:
-            raise Conflict("The study is a draft: there is nothing to release.")
+            raise Conflict("The study is a draft. Open it before you release it.")
         return study
 
     def do(self, about: Study, sent: dict[str, Any], request: Request) -> Response:
@@ -106,7 +106,7 @@ class ReleaseZip(ApiView):
         study = scores_of(request, name)
         archive = bundle_job.archive_of(bundle_job.job_of(study))
         if archive is None:
-            raise Http404("There is no bundle: POST release/ makes it.")
+            raise Http404("There is no bundle yet. POST release/ creates it.")
         return FileResponse(
             archive.open("rb"), as_attachment=True, filename=f"{study.name}-release.zip"
         )

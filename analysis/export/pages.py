@@ -29,8 +29,8 @@ class BundleForm(PageForm):
         label="Times of people",
         choices=[(unit, words.capitalize()) for unit, words in publishing.UNITS.items()],
         required=False,
-        help_text="Rounded times cannot be joined with the log of a platform. Durations and pay"
-        " are not changed.",
+        help_text="Rounded times cannot be linked with the log of a platform. Durations and pay"
+        " do not change.",
     )
 
 

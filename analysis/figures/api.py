@@ -30,7 +30,7 @@ class FigureData(ApiView):
         """
 
         kind = serializers.ChoiceField(Kind.choices)
-        why_not = serializers.CharField(help_text="why there is no such figure; empty if there is")
+        why_not = serializers.CharField(help_text="reason for a missing figure, or empty")
         numbers = Rows()
         data = Rows()
 
@@ -71,7 +71,7 @@ class SeveralStudies(ApiView):
             OpenApiParameter("study", str, many=True, required=True, description="repeat it"),
         ],
         responses=OBJECT,
-        summary="Scores of several studies, and what differs between their designs",
+        summary="Scores of several studies, and the differences between their designs",
     )
     def get(self, request: Request) -> Response:
         comparison = figures.asked_for(request)

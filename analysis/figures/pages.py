@@ -106,7 +106,7 @@ def asked_for(request: HttpRequest) -> Comparison | None:
     if kind not in Kind.values:
         raise Http404
     if len(names) > MAX_STUDIES:
-        raise Http404(f"At most {MAX_STUDIES} studies fit into one figure.")
+        raise Http404(f"A figure can show at most {MAX_STUDIES} studies.")
     studies = [scores_of(request, name) for name in names]
     return several_studies.compare(studies, kind) if studies else None
 

@@ -137,9 +137,7 @@ class OneModel(ApiView):
         model = get_object_or_404(LanguageModel.objects.select_related("uploaded_by"), name=name)
         return tagged(request, as_record(model))
 
-    @extend_schema(
-        responses={204: None}, summary="Delete one's own model, which has no file any more"
-    )
+    @extend_schema(responses={204: None}, summary="Delete your own model, which must have no files")
     def delete(self, request: Request, name: str) -> Response:
         may_run(request)
         model = own_model(request, name)
@@ -155,7 +153,7 @@ class ArchiveModel(ApiView):
     @extend_schema(
         request=None,
         responses={200: ModelShape},
-        summary="Archive one's own model, or take it back: out of the page's list, nothing else",
+        summary="Archive or restore your own model; this only changes whether the page lists it",
     )
     def post(self, request: Request, name: str) -> Response:
         may_run(request)
@@ -166,7 +164,7 @@ class ArchiveModel(ApiView):
 
 class OnePredictionFile(ApiView):
     @extend_schema(
-        responses={204: None}, summary="Delete one's own file, so that another takes its place"
+        responses={204: None}, summary="Delete your own file, so that you can upload another"
     )
     def delete(self, request: Request, name: str, pk: int) -> Response:
         may_run(request)
@@ -187,7 +185,7 @@ PREDICTIONS = [
     Column("split", meaning="training split", get="file.split_number"),
     Column("example", meaning="id in the test file", get="example.source_id"),
     Column("hash", meaning="of the example", get="example.content_hash"),
-    Column("predicted", meaning="texts; [] is no answer"),
+    Column("predicted", meaning="texts; [] means no answer"),
     Column("s1", meaning="0 to 1"),
 ]
 
@@ -226,14 +224,14 @@ class HumansAndModels(ApiView):
         """Rows as in the CSVs of the page; scores under the card's metric, scale 0 to 1."""
 
         kind = serializers.ChoiceField(Kind.choices)
-        scores = Rows(help_text="by task; sd_over says what the SD is over, n and of count these")
+        scores = Rows(help_text="by task; sd_over is the unit of the SD, which n and of count")
         aggregates = Rows(help_text="means over the study's tasks")
         differences = Rows(help_text="humans minus model on the same examples")
         metrics = Rows(
             help_text="annotators of that kind and models under every metric of the design"
         )
         effort = Rows(
-            help_text="minutes and cost per answer, of people and of models in their seat"
+            help_text="minutes and cost per answer, for people and models in the annotator's seat"
         )
 
     @extend_schema(
@@ -270,7 +268,7 @@ class Leaderboard(ApiView):
         kind = serializers.ChoiceField(Kind.choices)
         entries = Rows()
         left_out = serializers.ListField(
-            child=serializers.CharField(), help_text="models that lack splits, and which"
+            child=serializers.CharField(), help_text="models with missing splits, and these splits"
         )
 
     @extend_schema(responses=BoardsOfKind(many=True), summary="The leaderboard, all kinds")

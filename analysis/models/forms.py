@@ -40,7 +40,7 @@ class UploadForm(forms.Form):
     name = forms.CharField(
         label="Name of the model",
         max_length=60,
-        help_text="A new model or one of yours. Letters, digits, dots, hyphens and underscores.",
+        help_text="A new model or one of yours: letters, digits, dots, hyphens, underscores.",
     )
     title = forms.CharField(
         label="Description", max_length=200, required=False, help_text="Optional: one line of text."
@@ -58,24 +58,24 @@ class UploadForm(forms.Form):
         required=False,
         help_text="Optional, such as 770000000.",
     )
-    size_class = _stated("Size class", SizeClass, "Leaderboards rank base and large models apart.")
+    size_class = _stated("Size class", SizeClass, "Base and large models are ranked separately.")
     external_labelled = _stated(
-        "Labelled data from outside",
+        "External labelled data",
         ExternalData,
-        "Beside the training split, for this task or another.",
+        "In addition to the training split, for this or another task.",
     )
     external_unlabelled = _stated(
-        "Unlabelled data from outside",
+        "External unlabelled data",
         ExternalData,
-        "Of the task's domain, beside what the model was pretrained on.",
+        "From the domain of the task, in addition to the pretraining data.",
     )
     numbering = _stated(
-        "Numbers of its training splits",
+        "Numbering of training splits",
         Numbering,
-        "Which training file a number means. Published SQuADv2 and ReCoRD do not nest.",
+        "The training file of each number. Published SQuADv2 and ReCoRD splits are not nested.",
     )
     seen_test = _stated(
-        "May it have seen the test set?", Seen, "In its training data or its prompt."
+        "Could the model have seen the test set?", Seen, "In its training data or its prompt."
     )
     predicted_on = forms.DateField(
         label="Date of the run", required=False, help_text="Such as 2026-05-31."
@@ -87,14 +87,14 @@ class UploadForm(forms.Form):
         help_text="Of the model or its weights: a version, a commit, a date of the service.",
     )
     files = _FilesField(  # type: ignore[assignment]  # forms take their fields away
-        label="Files of predictions", help_text=f"Several files at once if they are named {NAMED}."
+        label="Files of predictions", help_text=f"Select several files if they are named {NAMED}."
     )
     task = forms.ModelChoiceField(
         Task.objects.none(),
         label="Task",
         required=False,
         empty_label="From the file names",
-        help_text="Choose a task only for a single file with another name.",
+        help_text="Choose a task only for a single file with a different name.",
     )
     shots = WholeNumberField(label="Shots", min_value=0, max_value=99999, required=False)
     split_number = WholeNumberField(
@@ -109,7 +109,7 @@ class UploadForm(forms.Form):
     def clean_files(self) -> list[Any]:
         files = self.cleaned_data["files"]
         problems = [
-            f"{file.name}: the file is larger than {LARGEST_FILE:,} bytes"
+            f"{file.name} is larger than {LARGEST_FILE:,} bytes"
             for file in files
             if file.size > LARGEST_FILE
         ]
@@ -141,7 +141,7 @@ class UploadForm(forms.Form):
         elif shots and number is None:
             self.add_error("split_number", "Enter the number of the training split.")
         elif not shots and number is not None:
-            self.add_error("split_number", "Zero shots have no training split: leave it empty.")
+            self.add_error("split_number", "Leave this empty: zero shots have no training split.")
         else:
             (file,) = cleaned["files"]
             cleaned["uploads"] = [PredictionUpload(file.name, file.read(), task, shots, number)]

@@ -77,8 +77,8 @@ class PlannerForm(forms.Form):
         initial=1,
         min_value=1,
         max_value=1000,
-        help_text="How many are tested together; each is then tested at .05 over this number, as"
-        " Holm's first step.",
+        help_text="Number of comparisons tested together. Each is tested at .05 divided by this"
+        " number (first step of Holm's correction).",
     )
 
     def __init__(self, asked: QueryDict, *, sources: Sequence[tuple[str, str]]):
@@ -97,21 +97,21 @@ class StatedGainForm(forms.Form):
         initial=70.0,
         min_value=0,
         max_value=100,
-        help_text="Score x 100 of people without the upstream tasks.",
+        help_text="Mean score x 100 of participants without the upstream tasks.",
     )
     sd = forms.FloatField(
-        label="SD between people: points",
+        label="SD between participants: points",
         initial=6.0,
         min_value=0.1,
         max_value=50,
-        help_text="Of people's mean scores, in either arm.",
+        help_text="SD of participants' mean scores, in either arm.",
     )
     targets = WholeNumberField(
         label="Unseen tasks",
         initial=1,
         min_value=1,
         max_value=160,
-        help_text="Other people in each task.",
+        help_text="Each task has different participants.",
     )
     gain = forms.FloatField(
         label="Expected gain: %",
@@ -127,11 +127,11 @@ class StatedGainForm(forms.Form):
         help_text="Half-width of its 95 % interval, in percent of the base.",
     )
     people = WholeNumberField(
-        label="People an arm at hand",
+        label="Available participants per arm",
         initial=10,
         min_value=2,
         max_value=100_000,
-        help_text="In each arm of each task: what they would give stands beside.",
+        help_text="In each arm of each task. The table shows the resulting interval.",
     )
 
     def __init__(self, asked: QueryDict):
@@ -142,8 +142,8 @@ class StatedGainForm(forms.Form):
         base: float = self.cleaned_data["base"]
         if why := arg.why_no_divisor(base / 100):
             raise forms.ValidationError(
-                f"{why[0].upper()}{why[1:]} (as a score from 0 to 1): nothing is divided by it."
-                " Plan the difference instead, or write the mean x 100."
+                f"{why[0].upper()}{why[1:]} (as a score from 0 to 1), so a relative gain cannot"
+                " be computed. Plan the difference instead, or enter the mean x 100."
             )
         return base
 
@@ -154,9 +154,9 @@ class StatedGainForm(forms.Form):
             if new > 100:
                 self.add_error(
                     "gain",
-                    f"A base of {cleaned['base']:g} with this gain would be {new:g}, above 100:"
-                    f" at most {math.floor(1000 * (100 / cleaned['base'] - 1)) / 10:g} % can be"
-                    " gained.",
+                    f"With this gain, a base of {cleaned['base']:g} would become {new:g}, above"
+                    f" 100: {math.floor(1000 * (100 / cleaned['base'] - 1)) / 10:g} % is the"
+                    " highest possible gain.",
                 )
         return cleaned
 
@@ -172,7 +172,7 @@ class Planner(ApiView):
             for name, field in PlannerForm.base_fields.items()
         ],
         responses=OBJECT,
-        summary="How many annotators and examples a wanted interval needs",
+        summary="Annotators and examples required for a target interval",
     )
     def get(self, request: Request) -> Response:
         sources = planner.sources(request.user)

@@ -50,9 +50,9 @@ class Contrast:
         return self.sds * self.sd
 
     def __str__(self) -> str:
-        told = f"{self.task}, {self.fewer} against {self.more} shots, {self.n} people each: "
+        told = f"{self.task}, {self.fewer} against {self.more} shots, {self.n} annotators each: "
         if not math.isfinite(self.sds):
-            return f"{told}too few for any test of a difference."
+            return f"{told}too few to test a difference."
         told += f"{POWER:.0%} of such studies find a difference of {self.sds:.2f} SDs"
         if math.isnan(self.sd):
             return f"{told} between annotators. No SD for this task is known yet."
@@ -111,7 +111,7 @@ def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float,
     """
     own = _own(study, task) if task.card.metric == S1 else {}
     if own:
-        return *max(own.values(), key=itemgetter(1)), "people of yours"
+        return *max(own.values(), key=itemgetter(1)), "annotators of yours"
     printed = [human_table4().get((name_of(task), number)) for number in shots]
     cells = [(cell.mean / 100, cell.spread / 100) for cell in printed if cell is not None]
     if not cells:
@@ -151,7 +151,7 @@ FORMULA = (
     "Half the interval of the ARG is q · √(T · (v(new) + v(base)) / n) / T with v(new) ="
     " (SD / base)², v(base) = (new · SD / base²)² and new = base · (1 + gain): the delta method on"
     " the means of the T tasks, n people in each arm of each. q is the t quantile with"
-    " Satterthwaite's degrees of freedom, as the interval of a study has it, or the normal 1.96."
+    " Satterthwaite's degrees of freedom, as in the interval of a study, or the normal 1.96."
 )
 
 
@@ -191,21 +191,19 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
     """The columns of the plan; their meanings include the wanted numbers."""
     width, people = f"{wanted['width']:g}", wanted["people"]
     return [
-        Column(
-            "quantile", "By", "t, as the interval of a study has it; normal, as in power tables"
-        ),
+        Column("quantile", "By", "t, as in the interval of a study; normal, as in power tables"),
         Column(
             "people",
             f"People per arm for ± {width} %",
-            f"the fewest people in each arm of each task whose interval is ± {width} % or less in"
-            " about half of such studies",
+            f"fewest participants in each arm of each task for an interval of ± {width} % or less"
+            " in about half of such studies",
             show=count,
         ),
-        Column("people_in_all", "In all", "in two arms of all these tasks", show=count),
+        Column("people_in_all", "Total", "participants in two arms of all tasks", show=count),
         Column(
             "width",
             f"± with {people}",
-            f"half the 95 % interval that {people} people in each arm of each task would give",
+            f"half-width of the 95 % interval with {people} participants per arm and task",
             "%",
             points,
         ),

@@ -261,22 +261,23 @@ def sentences(wanted: dict[str, Any]) -> list[str]:
         else "would have to be more than 50 SDs between annotators apart"
     )
     sentences = [
-        f"Two groups of {n} annotators can give no exact permutation p below {floor:.2g}"
-        f" (two-sided), however far apart they are; p below {level:.2g}{among} takes groups of"
-        f" {enough} or more.",
-        f"Two numbers of shots with {n} annotators each {shown} for {POWER:.0%} of such studies to"
-        f" show it by the primary test at p below {level:.2g}{among}, if both have that SD.",
-        "Scores near 0 or 100 spread less than those in the middle, so a group with another mean"
-        " has another SD: differences are planned for a group below the mean of the cell, and for"
-        " one above it. A planned width is that of about half of such studies, as their SDs vary.",
-        "An SD is itself an estimate: the true one lies between {:.2f} and {:.2f} times an SD from"
-        " three annotators, and between {:.2f} and {:.2f} times one from ten (95 %). The averaged"
+        f"With two groups of {n} annotators, the exact permutation p (two-sided) is at least"
+        f" {floor:.2g} for any difference; p below {level:.2g}{among} requires groups of {enough}"
+        f" or more.",
+        f"Two numbers of shots with {n} annotators each {shown} for {POWER:.0%} power of the"
+        f" primary test at p below {level:.2g}{among}, if both have that SD.",
+        "Scores near 0 or 100 vary less than those in the middle, so a group with another mean has"
+        " another SD. Differences are therefore planned for a group below the mean of the cell and"
+        " for one above it. About half of such studies reach a planned width, as their SDs vary.",
+        "An SD is an estimate: the true SD is between {:.2f} and {:.2f} times an SD from three"
+        " annotators, and between {:.2f} and {:.2f} times an SD from ten (95 %). The averaged"
         " power takes this into account.".format(*power.sd_range(1, 3), *power.sd_range(1, 10)),
     ]
     if wanted["source"] == PUBLISHED:
         sentences.append(
-            "The paper prints no variance components: its widths and powers leave out the examples,"
-            " and are too favourable where annotators differ by less than their examples' noise."
+            "The paper does not state variance components. Widths and powers from its values"
+            " ignore variation between examples and are too favourable where annotators differ by"
+            " less than the noise of their examples."
         )
     return sentences
 
@@ -284,19 +285,19 @@ def sentences(wanted: dict[str, Any]) -> list[str]:
 KNOWN_COLUMNS = [
     Column("task", "Task"),
     Column("shots", "Shots"),
-    Column("n", "n", "annotators that these numbers come from", show=count),
-    Column("mean", "Mean", "mean over them of their mean S1, x 100", "S1 x 100"),
+    Column("n", "n", "number of annotators behind these values", show=count),
+    Column("mean", "Mean", "mean over annotators of their mean S1, x 100", "S1 x 100"),
     Column(
         "sd",
         "SD",
-        "SD over them of their mean S1, in points (ddof 1; of the paper as printed, which does not"
-        " say which spread its ± is)",
+        "SD over annotators of their mean S1, in points (ddof 1; for the paper as printed, which"
+        " does not define the ±)",
         "points",
     ),
     Column(
         "",
         "SD, 95 %",
-        "where the true SD lies, as far as the SD from n annotators says (chi squared)",
+        "95 % confidence interval of the SD from n annotators (chi-squared)",
         "points",
         between,
         attrgetter("sd_low", "sd_high"),
@@ -322,21 +323,21 @@ def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
         Column(
             "annotators_needed",
             f"Annotators for ± {width}",
-            f"the fewest annotators whose t interval of the mean is ± {width} points or less in"
-            f" about half of such studies, for {two_way.PEOPLE}",
+            f"fewest annotators for a t interval of the mean of ± {width} points or less in about"
+            f" half of such studies; {two_way.PEOPLE}",
             show=count,
         ),
         Column(
             "half_width",
             f"± with {people}",
-            f"half the t interval that {people} annotators would give, for {two_way.PEOPLE}",
+            f"half-width of the t interval with {people} annotators; {two_way.PEOPLE}",
             "points",
         ),
         Column(
             "half_width_both",
             f"± {people} x {examples}",
-            f"half the interval of 95 % for {two_way.BOTH}, {people} annotators on {examples}"
-            " examples, from the variance components; only a study of yours has them",
+            f"half-width of the 95 % interval with {people} annotators on {examples} examples,"
+            f" from the variance components of your study; {two_way.BOTH}",
             "points",
         ),
     ]
@@ -349,15 +350,15 @@ def _example_columns(wanted: dict[str, Any]) -> list[Column]:
         Column(
             "examples_needed",
             f"Examples for ± {width}",
-            f"the fewest examples on which one annotator's own mean is known to ± {width} points;"
-            " for scores of 0 or 1, with partly right answers fewer do",
+            f"fewest examples for one annotator's mean to be known to ± {width} points; for"
+            " scores of 0 or 1 (fewer suffice with partly right answers)",
             show=count,
         ),
         Column(
             "",
             f"One on {examples}",
-            "Wilson's interval of 95 % for one annotator whose accuracy is the mean, on"
-            f" {examples} examples; for label tasks, where each answer is right or wrong",
+            f"Wilson's 95 % interval for one annotator with this mean accuracy on {examples}"
+            " examples; for label tasks, where each answer is right or wrong",
             "S1 x 100",
             between,
             attrgetter("wilson_low", "wilson_high"),
@@ -369,35 +370,35 @@ def _group_columns(wanted: dict[str, Any]) -> list[Column]:
     """The detectable difference between two groups, and what the wanted difference needs."""
     difference, people = f"{wanted['difference']:g}", wanted["annotators"]
     level = f"{LEVEL / wanted['comparisons']:.2g}"
-    both = "of a group below the mean of this cell, and of one above it, whose SDs follow its mean"
+    both = "for a group below the mean of this cell and for one above it, with SDs that depend on"
+    " the mean"
     return [
         Column(
             "detectable",
             "Detectable",
-            f"the smallest differences in points that {POWER:.0%} of studies with {people}"
-            f" annotators on both sides would show by the primary test at p below {level}: {both}",
+            f"smallest differences in points detected with {POWER:.0%} power by the primary test"
+            f" at p below {level}, with {people} annotators per group; {both}",
             "points",
             partial(_in_both, form=points),
         ),
         Column(
             "power",
             f"Power for {difference}",
-            f"the share of such studies that would show {difference} points, if the SD is the true"
-            f" one: {both}",
+            f"power to detect {difference} points if the SD is the true SD; {both}",
             show=partial(_in_both, form=percent),
         ),
         Column(
             "power_averaged",
             "Averaged power",
-            f"the share of such studies that would show {difference} points, averaged over the SDs"
-            f" that an SD from n annotators leaves open: {both}",
+            f"power to detect {difference} points, averaged over the uncertainty of an SD from n"
+            f" annotators; {both}",
             show=partial(_in_both, form=percent),
         ),
         Column(
             "group_needed",
-            f"Annotators a side for {difference}",
-            f"the fewest annotators on each side for {POWER:.0%} of studies to show {difference}"
-            f" points: {both}",
+            f"Annotators per group for {difference}",
+            f"fewest annotators per group for {POWER:.0%} power to detect {difference} points;"
+            f" {both}",
             show=partial(_in_both, form=count),
         ),
     ]

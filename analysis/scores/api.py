@@ -47,7 +47,7 @@ class KindOfTable(ApiView):
         if kind is None:
             return every
         if kind not in every:
-            raise ValidationError({"kind": [f"Write one of {', '.join(every)}."]})
+            raise ValidationError({"kind": [f"Choose one of {', '.join(every)}."]})
         return [kind]
 
     def rows(
@@ -125,7 +125,7 @@ class Findings(ApiView):
 
         kind = serializers.ChoiceField(Kind.choices)
         marks = serializers.ListField(
-            child=serializers.CharField(), help_text="what every table of the study says of itself"
+            child=serializers.CharField(), help_text="remarks on every table of the study"
         )
         pending = Pending(allow_null=True, help_text="null when nothing is waited for")
         intervals = Rows(allow_null=True)
@@ -134,7 +134,7 @@ class Findings(ApiView):
         ceiling = Rows()
         contrasts = Rows(allow_null=True)
         attrition = Rows()
-        admission = Rows(help_text="how many each arm judged and admitted")
+        admission = Rows(help_text="annotators judged and admitted in each arm")
 
     @extend_schema(
         responses=Tables(many=True),
@@ -162,7 +162,7 @@ class Findings(ApiView):
     @extend_schema(
         request=AnalysisBody,
         responses={202: JobShape, 200: JobShape},
-        summary="Begin the job of the intervals and contrasts",
+        summary="Start the job for intervals and contrasts",
     )
     def post(self, request: Request, name: str) -> Response:
         study = scores_of(request, name, right_to("analysis_run"))
@@ -170,10 +170,10 @@ class Findings(ApiView):
         check_known(sent, {"kind"})
         kind = sent.get("kind", Kind.PERSON.value)
         if kind not in performance.kinds(study):
-            raise Unprocessable({"kind": [f"Write one of {', '.join(performance.kinds(study))}."]})
+            raise Unprocessable({"kind": [f"Choose one of {', '.join(performance.kinds(study))}."]})
         job = findings.job_of(study, kind, owner=request.user)
         if job is None:
-            raise Conflict("Nobody has completed the study: there is nothing to analyse.")
+            raise Conflict("No annotator has completed the study, so there is nothing to analyse.")
         return Response(as_record(job), status=200 if job.is_done else 202)
 
 

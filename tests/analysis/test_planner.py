@@ -47,8 +47,8 @@ def published(task: str, shots: int) -> planner.Known:
 
 def test_the_planner_explains_what_three_annotators_can_show():
     floor, apart, follows, rough, unknown = planner.sentences(WANTED)
-    assert "no exact permutation p below 0.1 " in floor
-    assert "takes groups of 4 or more" in floor
+    assert "exact permutation p (two-sided) is at least 0.1 " in floor
+    assert "requires groups of 4 or more" in floor
     assert "3.51 SDs" in apart
     assert "by the primary test" in apart
     assert "has another SD" in follows
@@ -60,7 +60,7 @@ def test_the_planner_explains_what_three_annotators_can_show():
 
 def test_six_comparisons_need_larger_groups():
     floor, apart, *_rest = planner.sentences(WANTED | {"comparisons": 6})
-    assert "p below 0.0083 among 6 comparisons takes groups of 5 or more" in floor
+    assert "p below 0.0083 among 6 comparisons requires groups of 5 or more" in floor
     assert "6.74 SDs" in apart
 
 
@@ -353,7 +353,7 @@ def test_a_stated_sd_gives_the_people_needed_in_an_arm(ada):
         ("base", "nan", "Enter a number"),
         ("sd", "0", "greater than or equal to 0.1"),
         ("targets", "1.5", "whole number"),
-        ("gain", "50", "would be 105, above 100: at most 42.8 %"),
+        ("gain", "50", "would become 105, above 100: 42.8 % is the highest possible gain"),
         ("gain", "-101", "greater than or equal to -100"),
         ("width", "", "required"),
         ("people", "1", "greater than or equal to 2"),

@@ -25,7 +25,7 @@ def test_the_side_panel_updates_while_typing_without_storing(page, researcher):
     page.get_by_label("Shots", exact=True).fill("0 2")
     expect(side.locator("dd").first).to_have_text("6", timeout=20_000)
     page.get_by_label("Annotators per scenario").fill("5")
-    expect(side).to_contain_text("5 people each", timeout=20_000)
+    expect(side).to_contain_text("5 annotators each", timeout=20_000)
     expect(side.get_by_text("Nobody's SD")).to_be_visible()
     assert not Study.objects.exists()
     assert violations(page) == []

@@ -107,7 +107,7 @@ def test_one_file_is_assigned_by_the_fields(ada, task):
         ({"shots": 2}, "Choose the task as well"),
         ({"task": True}, "Enter the number of shots"),
         ({"task": True, "shots": 2}, "Enter the number of the training split"),
-        ({"task": True, "shots": 0, "split_number": 1}, "Zero shots have no training split"),
+        ({"task": True, "shots": 0, "split_number": 1}, "zero shots have no training split"),
         ({"task": True, "shots": 2, "split_number": 6}, "its numbers are 1, 2, 3, 4, 5"),
         ({"task": True, "shots": 2, "split_number": 1, "name": "a/b"}, "Use letters, digits, dots"),
         ({"task": True, "shots": 2, "split_number": 1, "link": "ftp://x.org"}, "Enter a valid URL"),

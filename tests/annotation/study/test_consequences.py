@@ -97,12 +97,12 @@ def test_a_pilot_of_another_researcher_is_not_used(researcher, other_researcher)
 
 def test_the_power_of_the_planned_contrast_is_in_the_side_panel(ada, task):
     page = words(ada.post(reverse("study_new"), fields(task, calculate="1"), headers=HTMX))
-    assert "toy-places, 0 against 2 shots, 3 people each: 80% of such studies find" in page
+    assert "toy-places, 0 against 2 shots, 3 annotators each: 80% of such studies find" in page
     assert "No SD for this task is known yet" in page
     more = words(
         ada.post(reverse("study_new"), fields(task, annotators="30", calculate="1"), headers=HTMX)
     )
-    assert "30 people each" in more
+    assert "30 annotators each" in more
     alone = words(ada.post(reverse("study_new"), fields(task, shots="2", calculate="1")))
     assert "at least two numbers of shots" in alone
 
