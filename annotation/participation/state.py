@@ -52,34 +52,33 @@ from tasks.spans import AnswerError
 
 ENDED_MESSAGES = {
     Status.EXPIRED: gettext_lazy(
-        "You were inactive for longer than this study allows, so your place was released. If it is"
-        " still free, you can continue where you stopped. You are paid for the time that you"
-        " worked."
+        "You were away for longer than this study allows, so your place was released. If it is"
+        " still free, you can continue where you stopped. You are paid for the time you worked."
     ),
     Status.RETURNED: gettext_lazy(
-        "You have returned your place. If it is still free, you can continue where"
-        " you stopped. You are paid for the time that you worked."
+        "You have returned your place. If it is still free, you can continue where you stopped."
+        " You are paid for the time you worked."
     ),
     Status.REFUSED: training_step.ALREADY_DONE,
     Status.WITHDRAWN: gettext_lazy(
-        "You have withdrawn: all of your answers were erased. What you have earned"
-        " so far is not affected. If a platform sent you here, return the task there."
+        "You have withdrawn, and all your answers were erased. You keep what you have earned. If a"
+        " platform sent you here, return the task there."
     ),
     Status.REJECTED: gettext_lazy(
-        "The platform that you came from shows your submission as rejected. You cannot continue"
-        " with this study, and this work is not paid. If you think that this is wrong, contact the"
-        " researcher there."
+        "The platform you came from lists your submission as rejected. You cannot continue with"
+        " this study. This work is not paid. If you think this is wrong, contact the researcher on"
+        " the platform."
     ),
     Status.SCREENED_OUT: gettext_lazy(
-        "Thank you for your work. This study continues with some annotators only, and your place"
-        " goes to somebody else. This is no judgement of you, and you are paid for the time that"
+        "Thank you for your work. This study continues with only some of the people who started,"
+        " and your place goes to another person. This does not judge you. You are paid for the time"
         " you worked."
     ),
 }
 
 NOT_COMPREHENDED = gettext_lazy(
-    "The questions about the instructions were not all right in the attempts that this study"
-    " allows, so you cannot continue. You are paid for the time that you worked."
+    "You have no attempts left for the questions about the instructions, so you cannot continue."
+    " You are paid for the time you worked."
 )
 
 # First and last answers of the training step that the end page compares.

@@ -54,7 +54,7 @@ def test_the_page_asks_for_confirmation_and_get_erases_nothing(client, seats):
     address = reverse("withdraw", args=[seats[0].token])
     assert address in client.get(reverse("work", args=[seats[0].token])).content.decode()
     page = client.get(address).content.decode()
-    assert "(3) will be erased" in page
+    assert "erases all your answers in this task (3)" in page
     assert Answer.objects.filter(turn__participation=seats[0]).count() == 3
 
 
@@ -70,7 +70,7 @@ def test_answers_are_erased_the_seat_freed_and_others_untouched(client, seats, i
     assert Answer.objects.filter(turn__participation=stays).count() == before
     assert Tombstone.objects.get().participation == gone
     page = client.get(reverse("work", args=[gone.token])).content.decode()
-    assert "all of your answers were erased" in page
+    assert "all your answers were erased" in page
 
 
 def test_a_completed_annotator_retains_the_completion_code(client, seats):

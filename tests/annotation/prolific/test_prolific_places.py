@@ -170,7 +170,7 @@ def test_a_rejected_participant_gets_no_more_work(fake, study, published):
     seat.refresh_from_db()
     assert (seat.status, seat.seat_number, seat.is_paid) == ("rejected", None, False)
     page = state(seat)
-    assert "shows your submission as rejected" in page
+    assert "lists your submission as rejected" in page
     assert "continue where you stopped" not in page
     assert "paid for the time" not in page
     Client().post(reverse("resume", args=[seat.token]))
@@ -185,7 +185,7 @@ def test_a_rejection_after_the_end_removes_pay_and_next_task(fake, study, publis
     reject_there(fake, submission_of(fake, published)["id"])
     sync.sync(study)
     page = state(seat)
-    assert "shows your submission as rejected" in page
+    assert "lists your submission as rejected" in page
     assert "complete?cc=" not in page
     reply = Client().post(reverse("next_task", args=[seat.token]))
     assert reply.status_code == 409

@@ -123,7 +123,7 @@ def test_a_late_return_continues_at_the_same_example(client, study):
     turn = seat.latest_turn()
     expire(seat)
     page = client.get(reverse("work", args=[seat.token])).content.decode()
-    assert "Go on where I stopped" in page
+    assert "Continue where I stopped" in page
     reply = client.post(reverse("resume", args=[seat.token]))
     assert reply.url == reverse("work", args=[seat.token])
     seat.refresh_from_db()
