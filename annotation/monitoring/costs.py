@@ -55,8 +55,8 @@ class Money:
         limit = max(whole, ledger.cents(budget or Decimal(0)), 1)
         parts = [("paid", "Paid", self.paid), ("due", "To pay", self.due)]
         if not is_closed or self.promised:
-            seats = "Seats at work" if is_closed else "Open seats"
-            parts.append(("open", f"{seats}, at least", self.promised))
+            seats = "Seats in progress" if is_closed else "Open seats"
+            parts.append(("open", f"{seats} (minimum)", self.promised))
         if budget is not None:
             parts.append(("left", "Remaining budget", ledger.cents(budget) - whole))
         start, bars = 0.0, []

@@ -49,7 +49,7 @@ FUNNEL = [
     Column(
         "analysed",
         "Analysed",
-        "Completed and not excluded. They keep their seat and are in the tables.",
+        "Completed and included in the analysis.",
     ),
     Column(
         "declined",
@@ -58,8 +58,8 @@ FUNNEL = [
     ),
     Column(
         "at_work",
-        "Live",
-        "Have a seat and have not ended: reading, working, waiting, or between two parts.",
+        "In progress",
+        "Have a seat and have not finished: reading, working, waiting, or between two parts.",
     ),
     Column(
         "screened_out",

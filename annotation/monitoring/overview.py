@@ -58,11 +58,11 @@ class Summary:
 COLUMNS = [
     Column("study", "Study", get=lambda row: row.study.title),
     Column("name", get=lambda row: row.study.name),
-    Column("status", "State", get=lambda row: row.study.get_status_display()),
+    Column("status", "Status", get=lambda row: row.study.get_status_display()),
     Column(
         "completed",
         "Completed",
-        "Seats of people who completed and are in the analysis, of all seats of the study.",
+        "Seats of people who completed and are included in the analysis, of all seats.",
         "seats",
     ),
     Column("seats", meaning="Seats of people.", unit="seats"),

@@ -34,7 +34,7 @@ FACTS = {
         Column(
             "completed",
             "Seats completed",
-            "Seats of people who completed and are in the analysis, of all seats of the study.",
+            "Seats of people who completed and are included in the analysis, of all seats.",
         ),
         Column(
             "now",
@@ -49,7 +49,7 @@ FACTS = {
         ),
         Column(
             "left",
-            "Work left",
+            "Remaining work",
             "Sum over scenarios of the open seats (free or in progress) times the median active"
             " time of people who completed the scenario, or the study's estimate if there are"
             " none. Seats in progress count in full.",
@@ -57,9 +57,9 @@ FACTS = {
         Column(
             "flags",
             "Quality flags",
-            "People who completed, in the analysis or not, whose behaviour raises quality flags:"
-            " how many have at least one flag, and how many have each. A flag has no automatic"
-            " effect. The linked page also lists people who are still at work.",
+            "People who completed and have at least one flag, and the number of people with each"
+            " flag, including people excluded from the analysis. Flags have no automatic effect."
+            " The linked page also lists annotators in progress.",
         ),
         Column(
             "earned",
@@ -191,7 +191,9 @@ class Progress:
     @property
     def exits(self) -> list[tuple[str, int]]:
         """Return how people ended without completing, and how many are still at work; no zeros."""
-        named = {column.name: column.heading.lower() for column in FUNNEL} | {"at_work": "at work"}
+        named = {column.name: column.heading.lower() for column in FUNNEL} | {
+            "at_work": "in progress"
+        }
         counts = [(named[name], getattr(self.people, name)) for name in EXITS]
         return [(words, number) for words, number in counts if number]
 

@@ -83,18 +83,22 @@ SEATS = [
         "Seats",
         "Seats of people in this scenario: seats of the design and seats added later.",
     ),
-    Column("completed", "Completed", "Seats of people who completed and are in the analysis."),
+    Column(
+        "completed",
+        "Completed",
+        "Seats of people who completed and are included in the analysis.",
+    ),
     Column(
         "working",
-        "At work",
-        "Seats of people who have started and not ended, whether or not they are active now.",
+        "In progress",
+        "Seats of people who have started and not finished, active now or not.",
     ),
     Column("free", "Free", "Seats that people can still take."),
     Column(
         "time_left",
-        "Work left",
-        "Open seats (at work and free; of a closed study only at work) times the median active"
-        " time of the people who completed, or the study's estimate.",
+        "Remaining work",
+        "Open seats (free or in progress; in a closed study only in progress) times the median"
+        " active time of people who completed, or else the study's estimate.",
     ),
     Column(
         "simulated",

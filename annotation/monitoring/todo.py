@@ -113,7 +113,7 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
     if study.status != StudyStatus.OPEN:
         return
     if not free:
-        at_work = f"{people.at_work} still at work. Add seats to recruit more people."
+        at_work = f"{people.at_work} in progress. Add seats to recruit more annotators."
         yield Need(
             "full",
             "Every seat is taken",

@@ -135,7 +135,7 @@ def meanings(page: Page, table: str):
 
 def test_a_head_explains_itself_on_hover_until_escape(page, study):
     visit(page, study)
-    page.locator("tip-word", has_text="work left").first.hover()
+    page.locator("tip-word", has_text="remaining work").first.hover()
     expect(open_tip(page)).to_contain_text("the study's estimate")
     page.keyboard.press("Escape")
     expect(open_tip(page)).to_have_count(0)

@@ -168,7 +168,7 @@ def test_a_closed_study_shows_no_recruiting_texts(ada, study):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
     recruiting = (
         "Link for annotators",
-        "Open seats, at least",
+        "Open seats (minimum)",
         "Expected to be complete",
         "progress-left",
     )
@@ -200,6 +200,6 @@ def test_a_closed_study_states_the_cost_of_working_seats(ada, study):
     factories.seat(study.scenarios.get(shots=0))
     lifecycle.change_status(study, "close")
     closed = ada.get(reverse("study", args=[study.name])).content.decode()
-    assert "Seats at work, at least" in closed
+    assert "Seats in progress (minimum)" in closed
     assert "progress-left" in closed
     assert "Expected to be complete" not in closed
