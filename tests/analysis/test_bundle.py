@@ -185,7 +185,7 @@ def test_each_poll_runs_a_part_and_shows_progress(ada, study, one_by_one):
     page = shown(ada, study)
     assert reverse("release_zip", args=[study.name]) in page
     assert "The study has not changed since then." in page
-    assert "Prepare it with other times" in page
+    assert "Prepare the bundle with other times" in page
 
 
 def test_viewing_writes_nothing(ada, study, var):

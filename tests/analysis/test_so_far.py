@@ -122,4 +122,4 @@ def test_a_payer_sees_no_result(client, study, other_researcher):
     work(study, 2, 1)
     team.add(study, other_researcher.username, "payer", study.owner)
     client.force_login(other_researcher)
-    assert "Result so far" not in overview(client, study)
+    assert "result-heading" not in overview(client, study)

@@ -145,7 +145,7 @@ def test_account_pages_are_accessible(page, busy):
     page.get_by_label("Password").fill("right horse")
     is_accessible(page, "a password, asked for again")
     page.get_by_role("button", name="Confirm").click()
-    expect(page.get_by_label("Link of the invitation")).to_be_visible()
+    expect(page.get_by_label("Invitation link")).to_be_visible()
     is_accessible(page, "an invitation, made")
     # The page now has the address of the password form; its forms must still work.
     page.get_by_role("button", name="Create a password link for grace").click()

@@ -39,7 +39,7 @@ def test_owner_invitation_and_two_factor_sign_in_work(open_browser, db):
     study = factories.make_study(olga, factories.make_task(), shots=[2], name="pilot")
     owner.goto(f"/studies/{study.name}/team/")
     owner.get_by_role("button", name="Invite").click()
-    link = owner.get_by_label("Link of the invitation").input_value()
+    link = owner.get_by_label("Invitation link").input_value()
 
     analyst = open_browser()
     analyst.goto(re.sub(r"https?://[^/]+", "", link))

@@ -111,7 +111,7 @@ def invite_an_analyst(page: Page, analyst: Page) -> None:
     go(page, "Team")
     page.get_by_label("Role").first.select_option("analyst")
     page.get_by_role("button", name="Invite", exact=True).click()
-    analyst.goto(page.get_by_label("Link of the invitation").input_value())
+    analyst.goto(page.get_by_label("Invitation link").input_value())
     analyst.get_by_label("Name", exact=True).fill("bea")
     analyst.get_by_label("E-mail").fill("bea@example.org")
     analyst.get_by_label("Password", exact=True).fill("left horse")

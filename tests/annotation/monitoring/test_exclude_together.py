@@ -36,7 +36,7 @@ def counted(people) -> list[bool]:
 def test_a_joint_exclusion_equals_single_ones_with_an_entry_each(ada, study, people):
     page = ada.get(reverse("behaviour", args=[study.name])).content.decode()
     for each in people[:3]:
-        assert f'value="{each.pseudonym}" aria-label="Exclude {each.pseudonym}"' in page
+        assert f'value="{each.pseudonym}" aria-label="Select {each.pseudonym}"' in page
     assert send(ada, study, people[:2]).url == reverse("behaviour", args=[study.name])
     assert counted(people) == [False, False, True, True]
     exclusion.decide(people[2], False, "always the same label", study.owner)

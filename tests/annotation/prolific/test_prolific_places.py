@@ -46,7 +46,7 @@ def test_a_requested_return_buys_no_new_place(fake, study, published, ada):
     assert there(fake, published)["total_available_places"] == 2
     page = ada.get(reverse("platforms", args=[study.name])).content.decode()
     assert "Requested returns that are still open: 1" in page
-    assert "after 21 days" in page
+    assert "within 21 days" in page
     fake.return_submission(session)
     sync.sync(study)
     assert there(fake, published)["total_available_places"] == 2

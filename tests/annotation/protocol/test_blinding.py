@@ -97,12 +97,12 @@ def test_the_list_says_why_scores_are_hidden_and_how_to_see_them(ada, study, sea
     def shown():
         return ada.get(reverse("people", args=[study.name])).content.decode()
 
-    assert "so that the decision cannot depend on it" in shown()
+    assert "so the decision cannot depend on the score" in shown()
     lifecycle.change_status(study, "close")
-    assert "so that the decision cannot depend on it" in shown()
+    assert "so the decision cannot depend on the score" in shown()
     for seat in seats:
         show(ada, seat)
-    assert "so that the decision cannot depend on it" not in shown()
+    assert "so the decision cannot depend on the score" not in shown()
 
 
 def test_a_rehearsal_hides_nothing(ada, researcher):
