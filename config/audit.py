@@ -156,9 +156,9 @@ ACCOUNTS = {
     account.password_changed: "password changed",
     account.password_set: "password set",
     account.password_reset: "password reset by mail",
-    mfa.authenticator_added: "second step added",
-    mfa.authenticator_removed: "second step removed",
-    mfa.authenticator_reset: "recovery codes made again",
+    mfa.authenticator_added: "two-factor authentication added",
+    mfa.authenticator_removed: "two-factor authentication removed",
+    mfa.authenticator_reset: "new recovery codes created",
 }
 
 

@@ -28,7 +28,7 @@ VISIBILITY = 3600
 
 if not settings.CELERY_BROKER_URL:
     raise ImproperlyConfigured(
-        "CELERY_BROKER_URL is not set: there is no queue. Without one, pages and tick run the jobs."
+        "CELERY_BROKER_URL is not set, so no queue exists. Pages and tick run the jobs."
     )
 
 app = Celery("handful", broker=settings.CELERY_BROKER_URL)
@@ -92,7 +92,7 @@ def send(job: int, number: int) -> None:
     try:
         run_chunk.delay(job, number)
     except (OperationalError, OSError) as error:
-        logger.warning("The broker does not answer: %s", error)
+        logger.warning("The broker does not respond: %s", error)
         raise QueueAway from None
 
 

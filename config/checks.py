@@ -33,9 +33,9 @@ def proxies_are_counted(**_options: Any) -> list[CheckMessage]:
         return []
     return [
         Warning(
-            "HTTPS=1 is meant for a server behind a proxy, but TRUSTED_PROXIES is 0.",
-            hint="Set TRUSTED_PROXIES=1 (or the number of proxies): otherwise anybody who tries"
-            " passwords locks everybody out, as all clients share the proxy's address.",
+            "HTTPS=1 requires a proxy, but TRUSTED_PROXIES is 0.",
+            hint="Set TRUSTED_PROXIES=1 (or the number of proxies). Otherwise all clients share"
+            " the proxy's address, and one client that guesses passwords locks out all others.",
             id="config.W001",
         )
     ]
@@ -48,7 +48,7 @@ def keys_are_set(**_options: Any) -> list[CheckMessage]:
         Warning(
             f"{name} is not set: the key is read from a file in {settings.VAR_DIR}.",
             hint=f"Set {name} in the environment of every server and command, from a store that is"
-            " backed up apart from the database (docs/operating.md).",
+            " backed up separately from the database (docs/operating.md).",
             id=f"config.W00{number}",
         )
         for number, name in enumerate(("WORKER_KEY", "IDENTITY_KEY"), start=2)
@@ -57,9 +57,9 @@ def keys_are_set(**_options: Any) -> list[CheckMessage]:
     if len({getattr(settings, name) for name in KEYS}) < len(KEYS):
         found.append(
             Error(
-                "Two of SECRET_KEY, WORKER_KEY, IDENTITY_KEY are the same text.",
-                hint="Give a new installation three different ones. WORKER_KEY and IDENTITY_KEY of"
-                " one with data stay as they are: change SECRET_KEY.",
+                "Two of SECRET_KEY, WORKER_KEY, IDENTITY_KEY have the same value.",
+                hint="Set three different values on a new installation. If the database has data,"
+                " change only SECRET_KEY.",
                 id="config.E004",
             )
         )
@@ -72,8 +72,8 @@ def addresses_fit(**_options: Any) -> Iterator[CheckMessage]:
     site = urlsplit(settings.SITE_URL)
     if "*" in settings.ALLOWED_HOSTS:
         yield Warning(
-            "ALLOWED_HOSTS=* takes any name: links in mails can be made to lead elsewhere.",
-            hint="Name the hosts, such as ALLOWED_HOSTS=annotate.example.org.",
+            "ALLOWED_HOSTS=* accepts any name, so attackers can change the links in mails.",
+            hint="List the hosts, such as ALLOWED_HOSTS=annotate.example.org.",
             id="config.W005",
         )
     elif site.hostname and not validate_host(site.hostname, settings.ALLOWED_HOSTS):
@@ -90,7 +90,7 @@ def addresses_fit(**_options: Any) -> Iterator[CheckMessage]:
         )
     if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < 20:
         yield Warning(
-            "METRICS_TOKEN is short: it can be guessed.",
+            "METRICS_TOKEN is too short and can be guessed.",
             hint="Use `openssl rand -hex 32`.",
             id="config.W007",
         )
@@ -103,18 +103,18 @@ def files_are_private(**_options: Any) -> Iterator[CheckMessage]:
     owner = folder.stat().st_uid
     if owner != os.geteuid():
         yield Warning(
-            f"{folder} belongs to user {owner}, and this is run by {os.geteuid()}.",
-            hint="Run commands as the server's user (sudo -u handful), or it cannot write their"
-            " files.",
+            f"{folder} belongs to user {owner}, but this command is run by {os.geteuid()}.",
+            hint="Run commands as the server's user (sudo -u handful); otherwise the server cannot"
+            " write their files.",
             id="config.W010",
         )
     for path in (folder, *folder.glob("*_key.txt")):
         if path.stat().st_mode & 0o077:
-            yield Error(f"Others can read {path}.", hint=f"chmod go= {path}", id="config.E010")
+            yield Error(f"Other users can read {path}.", hint=f"chmod go= {path}", id="config.E010")
     inside = [path for name in backups.FOLDERS for path in (folder / name).rglob("*")]
     if others := [path for path in inside if path.lstat().st_uid != owner]:
         yield Error(
-            f"{len(others)} files belong to another user than {folder}, such as {others[0]}.",
+            f"{len(others)} files do not belong to the owner of {folder}, such as {others[0]}.",
             hint=f"chown -R --reference={folder} {folder}",
             id="config.E011",
         )
@@ -133,13 +133,13 @@ def disk_has_room(**_options: Any) -> Iterator[CheckMessage]:
         if free < health.LEAST_SPACE:
             yield Error(
                 f"{what}: uploads are refused.",
-                hint="Delete old backups or logs; enlarge it.",
+                hint="Delete old backups or logs, or enlarge the disk.",
                 id="config.E012",
             )
         elif free < LITTLE_SPACE:
             yield Warning(
                 f"{what}.",
-                hint="Make room before it is full: then answers are refused, too.",
+                hint="Free space before the disk is full; answers would then be refused.",
                 id="config.W012",
             )
 
@@ -160,7 +160,7 @@ def static_files_are_collected(**_options: Any) -> list[CheckMessage]:
             what = f"{len(missing)} static files are missing, such as {missing[0]}."
             return [Error(what, hint=collect, id="config.E013")]
         if max(path.stat().st_mtime for path in sources) > manifest.stat().st_mtime:
-            what = "Static files are newer than those that were collected."
+            what = "Static files are newer than the collected files."
             return [Warning(what, hint=collect, id="config.W013")]
     return []
 
@@ -169,9 +169,9 @@ def static_files_are_collected(**_options: Any) -> list[CheckMessage]:
 def backups_are_written(**_options: Any) -> list[CheckMessage]:
     """`manage.py backup` has run recently; other backup tools are not detected."""
     when = backups.last()
-    hint = "Add the backup line of docs/operating.md#cron, and restore one for a trial."
+    hint = "Add the backup line of docs/operating.md#cron, and test restoring a backup."
     if when is None:
-        what = "manage.py backup has never run with this folder."
+        what = "manage.py backup has never run for this folder."
         return [Info(what, hint=hint, id="config.I014")]
     age = datetime.now(UTC) - when
     if age <= LONGEST_WITHOUT_BACKUP:

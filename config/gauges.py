@@ -40,14 +40,14 @@ class Stored(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         yield _gauge("handful_info", "The release", ["version"], [(settings.VERSION, 1)])
         free = shutil.disk_usage(settings.VAR_DIR).free
-        yield _gauge("handful_folder_free_bytes", "Room for files in var/", [], [(free,)])
+        yield _gauge("handful_folder_free_bytes", "Free space for files in var/", [], [(free,)])
         try:
             families = [make() for make in FAMILIES]
         except DatabaseError as error:
             log.error("No gauges from the database: %s", str(error).strip())
             families = []
         up = int(bool(families))
-        yield _gauge("handful_database_up", "Does the database answer?", [], [(up,)])
+        yield _gauge("handful_database_up", "1: the database responds", [], [(up,)])
         yield from families
 
 
@@ -93,7 +93,7 @@ def _jobs() -> GaugeMetricFamily:
 def _succeeded() -> GaugeMetricFamily:
     parts = PeriodicPart.objects.all()
     rows = [(part.name, part.succeeded_at.timestamp()) for part in parts if part.succeeded_at]
-    help_text = "When a part of tick last ended well, in seconds since 1970"
+    help_text = "Last success of a part of tick, in seconds since 1970"
     return _gauge("handful_tick_success_timestamp_seconds", help_text, ["part"], rows)
 
 
@@ -139,7 +139,7 @@ def _money() -> GaugeMetricFamily:
         cap = ledger.cap(study) or 0
         held[study.currency] = held.get(study.currency, 0) + study.live * cap
     rows += [("committed", currency, cents) for currency, cents in held.items()]
-    help_text = "Money in cents by state; committed: at most, for those who hold a seat"
+    help_text = "Money in cents by state; committed: maximum for annotators with a seat"
     return _gauge("handful_money_cents", help_text, ["state", "currency"], rows)
 
 

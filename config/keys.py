@@ -29,8 +29,8 @@ def secret(name: str, folder: Path) -> str:
         value, source = path.read_text().strip(), str(path)
     if len(value) < SHORTEST:
         raise ImproperlyConfigured(
-            f"{source} holds {len(value)} characters; a key has at least {SHORTEST}. If it was"
-            " cut off, restore it from your backup; on a new installation delete the file."
+            f"{source} has {len(value)} characters, but a key has at least {SHORTEST}. If the key"
+            " was truncated, restore it from your backup. On a new installation, delete the file."
         )
     return value
 

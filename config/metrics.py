@@ -41,17 +41,17 @@ class Instruments:
 
         self.seconds = Histogram(
             "handful_request_seconds",
-            "Time until a reply begins, by route and method",
+            "Time until the response starts, by route and method",
             ["route", "method"],
             buckets=SECONDS,
             registry=None,
         )
         self.replies = Counter(
-            "handful_replies", "Replies by route, method and status",
+            "handful_replies", "Responses by route, method and status",
             ["route", "method", "status"], registry=None,
         )  # fmt: skip
         self.answers = Counter(
-            "handful_answers", "Answers stored by this server since it started", registry=None
+            "handful_answers", "Answers stored by this server since its start", registry=None
         )
 
 
@@ -73,7 +73,7 @@ def folder_of_server() -> Path:
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     if folder.lstat().st_uid != os.geteuid() or folder.is_symlink():
-        raise ImproperlyConfigured(f"{folder} is another user's: remove it.")
+        raise ImproperlyConfigured(f"{folder} belongs to another user. Remove it.")
     return folder
 
 
@@ -114,7 +114,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     sent = request.headers.get("Authorization", "")
     if not constant_time_compare(sent, f"Bearer {settings.METRICS_TOKEN}"):
         return HttpResponse(
-            "Send the header Authorization: Bearer, with METRICS_TOKEN.\n",
+            "Send the header Authorization: Bearer with METRICS_TOKEN.\n",
             status=401, content_type="text/plain", headers={"WWW-Authenticate": "Bearer"},
         )  # fmt: skip
     instruments()

@@ -111,7 +111,9 @@ class CheckedRequests:
         ):
             return _refused(request, 400, "The address or a cookie contains an invalid character.")
         if not _is_utf_8((request.content_params or {}).get("charset", "utf-8")):
-            return _refused(request, 415, "Only UTF-8 is accepted: send the request in UTF-8.")
+            return _refused(
+                request, 415, "Send the request in UTF-8. Other encodings are not accepted."
+            )
         return None
 
     def process_view(
@@ -119,20 +121,18 @@ class CheckedRequests:
     ) -> HttpResponse | None:
         announced = request.META.get("CONTENT_LENGTH") or "0"
         if not (announced.isascii() and announced.isdecimal() and len(announced) <= LONGEST_LENGTH):
-            return _refused(request, 400, "Nothing was accepted: Content-Length is not a number.")
+            return _refused(request, 400, "Nothing was stored: Content-Length is not a number.")
         if int(announced) <= settings.MAX_FORM:
             _count_files(request, view)
             return None
         limit = getattr(view, MAX_BODY, 0)
         if limit and not _may_send_files(request):
-            return _refused(
-                request, 413, "Nothing was accepted: sign in first, then send the files."
-            )
+            return _refused(request, 413, "Nothing was stored. Sign in first, then send the files.")
         limit = max(limit, settings.MAX_FORM)
         if int(announced) > limit:
             return _refused(
                 request, 413,
-                f"Nothing was accepted: this address accepts at most {limit // 1_000_000} MB in"
+                f"Nothing was stored. This address accepts at most {limit // 1_000_000} MB in"
                 " total.",
             )  # fmt: skip
         refused = _read_files(request)
@@ -174,7 +174,7 @@ def _read_files(request: HttpRequest) -> HttpResponse | None:
         for handler in request.upload_handlers:
             with contextlib.suppress(OSError):  # closing fails on a full disk, too
                 handler.upload_interrupted()
-        return _refused(request, 507, f"Nothing was accepted. {disk.sentence()}")
+        return _refused(request, 507, f"Nothing was stored. {disk.sentence()}")
     return None
 
 

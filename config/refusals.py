@@ -47,8 +47,8 @@ def server_error(request: HttpRequest) -> HttpResponse | JsonResponse:
     if not waiting:
         return _told(request, 500)
     return HttpResponse(
-        "The database of this server is not ready. Whoever runs it: python manage.py migrate,"
-        " then reload this page. (Waiting: " + ", ".join(waiting) + ".)\n",
+        "The database of this server is not ready. Operators: run python manage.py migrate, then"
+        " reload this page. (Not applied: " + ", ".join(waiting) + ".)\n",
         content_type="text/plain; charset=utf-8",
         status=503,
     )
@@ -58,13 +58,13 @@ def _told(request: HttpRequest, status: int) -> HttpResponse | JsonResponse:
     number = logs.request_id.get()
     if request.path_info.startswith("/api/"):
         return problems.failed(number, status)
-    plain = f"The server has a problem. If you report it, name this number: {number}\n"
+    plain = f"The server has a problem. If you report it, include this number: {number}\n"
     if not request.headers.get("HX-Request"):
         try:
             page = render_to_string("500.html", {"request_id": number})
             return HttpResponse(page, status=status)
         except Exception:  # the cause of the error may affect templates
-            log.exception("The page of an error failed too")
+            log.exception("The error page also failed")
     return HttpResponse(plain, content_type="text/plain; charset=utf-8", status=status)
 
 

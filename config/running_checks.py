@@ -43,8 +43,8 @@ def asked_for(check: Check) -> Check:
             why = str(error).strip().partition("\n")[0]
             return [
                 Error(
-                    f"{check.__name__} could not ask the database: {why}",
-                    hint="Start the database; check DATABASE_URL; run manage.py migrate.",
+                    f"{check.__name__} could not query the database: {why}",
+                    hint="Start the database, check DATABASE_URL, then run manage.py migrate.",
                     id="config.E020",
                 )
             ]
@@ -59,7 +59,7 @@ def schema() -> Iterator[CheckMessage]:
     if names := health.not_migrated():
         yield Error(
             f"{len(names)} migrations are not applied, such as {names[0]}.",
-            hint="manage.py backup FILE, then manage.py migrate.",
+            hint="Run manage.py backup FILE, then manage.py migrate.",
             id="config.E021",
         )
 
@@ -71,15 +71,15 @@ def durability() -> Iterator[CheckMessage]:
         path = Path(connection.settings_dict["NAME"])
         if kind := network_of(path.resolve(), Path("/proc/self/mounts").read_text()):
             yield Error(
-                f"SQLite lies in a network folder ({kind}): its locks do not hold there.",
-                hint="Move it to a disk of this machine; for several machines use PostgreSQL.",
+                f"SQLite is in a network folder ({kind}), where its locks do not work.",
+                hint="Move it to a local disk. For several machines, use PostgreSQL.",
                 id="config.E022",
             )
         return
     for name in ("fsync", "full_page_writes", "synchronous_commit"):
         if _asked(f"SHOW {name}") == "off":
             yield Error(
-                f"{name} is off: an answer that was acknowledged can be lost.",
+                f"{name} is off, so acknowledged answers can be lost.",
                 hint=f"ALTER SYSTEM RESET {name} (or ALTER ROLE ... RESET {name}), then reload it.",
                 id="config.E023",
             )
@@ -87,15 +87,15 @@ def durability() -> Iterator[CheckMessage]:
     is_pooled = _asked("SELECT pg_backend_pid()") != connection.connection.info.backend_pid
     if is_pooled and not settings.DATABASES["default"].get("DISABLE_SERVER_SIDE_CURSORS"):
         yield Error(
-            "Connections go through PgBouncer, and server-side cursors are on: pages fail at"
+            "Connections go through PgBouncer, but server-side cursors are on, so pages fail at"
             " random.",
             hint="Set DISABLE_SERVER_SIDE_CURSORS=1.",
             id="config.E024",
         )
     if unset := [name for name in LIMITS if _asked(f"SHOW {name}") == "0"]:
         yield Warning(
-            f"No limit is set: {', '.join(unset)}.",
-            hint="ALTER ROLE as in docs/operating.md#postgresql.",
+            f"These limits are not set: {', '.join(unset)}.",
+            hint="Use ALTER ROLE as in docs/operating.md#postgresql.",
             id="config.W024",
         )
 
@@ -120,7 +120,8 @@ def clocks() -> Iterator[CheckMessage]:
     ahead = database_now() - timezone.now()
     if abs(ahead) > SKEW:
         yield Error(
-            f"The database's clock and this machine's differ by {ahead.total_seconds():.1f} s.",
+            f"The clocks of the database and of this machine differ by {ahead.total_seconds():.1f}"
+            " s.",
             hint="Run NTP on both: timedatectl set-ntp true.",
             id="config.E025",
         )
@@ -128,10 +129,10 @@ def clocks() -> Iterator[CheckMessage]:
         latest = model.objects.order_by("-pk").values_list(field, flat=True).first()
         if latest is not None and latest > database_now() + SKEW:
             yield Error(
-                f"The last {what} is of {latest:%Y-%m-%d %H:%M} UTC, later than now: a clock was"
-                " set back.",
-                hint="Set the clock by NTP; times of work between then and now are not to be"
-                " trusted.",
+                f"The last {what} is of {latest:%Y-%m-%d %H:%M} UTC, which is in the future: a"
+                " clock was set back.",
+                hint="Set the clock with NTP. Working times recorded between then and now are"
+                " unreliable.",
                 id="config.E026",
             )
 
@@ -142,7 +143,7 @@ def cron() -> Iterator[CheckMessage]:
     started = PeriodicPart.objects.exclude(started_at=None).order_by("-started_at").first()
     hint = "Add the line of docs/operating.md#cron, or start the timer, as the server's user."
     if started is None:
-        what = "tick has never run: no seat is freed, no mail sent, no platform synced."
+        what = "tick has never run, so no seats are freed, no mails sent and no platforms synced."
         yield Info(what, hint=hint, id="config.I027")
     elif periodic.is_overdue():
         what = f"tick last ran at {started.started_at:%Y-%m-%d %H:%M} UTC."
@@ -150,7 +151,7 @@ def cron() -> Iterator[CheckMessage]:
     for row in PeriodicPart.objects.exclude(error=""):
         yield Warning(
             f"The part {row.name} of tick fails: {row.error}",
-            hint=f"manage.py tick {row.name}; the log has the traceback.",
+            hint=f"Run manage.py tick {row.name}; the log contains the traceback.",
             id="config.W027",
         )
 
@@ -163,8 +164,9 @@ def shared_cache() -> Iterator[CheckMessage]:
             cache.set("check", "well", 60)
     except DatabaseError as error:
         yield Error(
-            f"The shared cache does not work ({str(error)[:120].strip()}): no one can sign in.",
-            hint="manage.py migrate makes its table.",
+            f"The shared cache does not work ({str(error)[:120].strip()}), so users cannot sign"
+            " in.",
+            hint="Run manage.py migrate, which creates its table.",
             id="config.E028",
         )
 
@@ -173,8 +175,8 @@ def shared_cache() -> Iterator[CheckMessage]:
 def mail() -> Iterator[CheckMessage]:
     """Connects to the mail server and signs in, without sending a mail."""
     if not settings.EMAIL_HOST:
-        what = "No mail is sent: EMAIL_HOST is not set."
-        yield Info(what, hint="Set EMAIL_HOST, or copy links.", id="config.I029")
+        what = "EMAIL_HOST is not set, so no mail is sent."
+        yield Info(what, hint="Set EMAIL_HOST, or copy links from the pages.", id="config.I029")
         return
     backend = get_connection()
     try:
@@ -190,13 +192,13 @@ def mail() -> Iterator[CheckMessage]:
     finally:
         backend.close()
     if settings.DEFAULT_FROM_EMAIL.endswith("@localhost"):
-        what = f"Mails are from {settings.DEFAULT_FROM_EMAIL}."
+        what = f"The sender of mails is {settings.DEFAULT_FROM_EMAIL}."
         yield Warning(what, hint="Set EMAIL_FROM.", id="config.W029")
     if not settings.SITE_URL:
-        what = "Addresses in mails have no host: SITE_URL is not set."
+        what = "SITE_URL is not set, so addresses in mails have no host."
         yield Warning(what, hint="Set SITE_URL.", id="config.W030")
     if waiting := Notice.objects.filter(mail=Notice.MailState.WAITING, attempts__gt=0).count():
-        what = f"{waiting} mails have failed and are tried again."
+        what = f"{waiting} mails have failed and will be sent again."
         yield Warning(what, hint="See the log of tick.", id="config.W031")
 
 
@@ -205,7 +207,7 @@ def proxies() -> Iterator[CheckMessage]:
     """Requests this server through its public address, and checks which headers arrive."""
     site = settings.SITE_URL
     if not site:
-        what = "The way through the proxies is not checked, as SITE_URL is not set."
+        what = "The proxies are not checked, because SITE_URL is not set."
         yield Info(what, hint="Set SITE_URL=https://your.host.", id="config.I032")
         return
     headers = {health.ASKS: health.signed()}
@@ -215,16 +217,16 @@ def proxies() -> Iterator[CheckMessage]:
         )
     except requests.RequestException as error:
         yield Warning(
-            f"{site} does not answer: {type(error).__name__}: {str(error)[:160]}",
+            f"{site} does not respond: {type(error).__name__}: {str(error)[:160]}",
             hint="Start server and proxy; check the name, the certificate and the firewall.",
             id="config.W032",
         )
         return
     if reply.status_code == 400:
         yield Error(
-            f"The server refuses the host that the proxy passes on for {site}.",
-            hint="Let the proxy pass Host on as it is, and add"
-            f" {urlsplit(site).netloc} to ALLOWED_HOSTS.",
+            f"The server refuses the Host header that the proxy sends for {site}.",
+            hint=f"Configure the proxy to pass Host unchanged, and add {urlsplit(site).netloc} to"
+            " ALLOWED_HOSTS.",
             id="config.E032",
         )
         return
@@ -232,29 +234,29 @@ def proxies() -> Iterator[CheckMessage]:
         arrived = reply.json()["arrived"]
     except (requests.JSONDecodeError, KeyError, TypeError):
         yield Error(
-            f"{site} answers {reply.status_code}, and it is not this server.",
-            hint="Point the proxy to it; give server and commands the same SECRET_KEY and"
-            " SITE_URL.",
+            f"{site} responds with {reply.status_code}, but is not this server.",
+            hint="Point the proxy to this server. Use the same SECRET_KEY and SITE_URL for server"
+            " and commands.",
             id="config.E033",
         )
         return
     entries = arrived["forwarded"]
     if entries != settings.TRUSTED_PROXIES:
         yield Error(
-            f"{entries} entries of X-Forwarded-For arrive, but TRUSTED_PROXIES is"
-            f" {settings.TRUSTED_PROXIES}: limits count the wrong addresses.",
-            hint=f"Set TRUSTED_PROXIES={entries}, or let the proxies set the header.",
+            f"X-Forwarded-For has {entries} entries, but TRUSTED_PROXIES is"
+            f" {settings.TRUSTED_PROXIES}, so limits count the wrong addresses.",
+            hint=f"Set TRUSTED_PROXIES={entries}, or configure the proxies to set the header.",
             id="config.E034",
         )
     if arrived["secure"] != site.startswith("https:"):
         yield Error(
-            "The server does not see that SITE_URL is https: sign-in and forms fail.",
-            hint="Let the proxy set X-Forwarded-Proto, and set HTTPS=1.",
+            "The server does not detect that SITE_URL is https, so sign-in and forms fail.",
+            hint="Configure the proxy to set X-Forwarded-Proto, and set HTTPS=1.",
             id="config.E035",
         )
     if arrived["release"] != settings.VERSION:
         yield Error(
-            f"The server runs {arrived['release']}, and this is {settings.VERSION}.",
+            f"The server runs {arrived['release']}, but this is {settings.VERSION}.",
             hint="Restart the server.",
             id="config.E036",
         )

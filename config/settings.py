@@ -183,9 +183,9 @@ DATABASES = {"default": database()}
 CELERY_BROKER_URL = os.environ.get("CELERY_BROKER_URL", "").strip()
 if CELERY_BROKER_URL and DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     raise ImproperlyConfigured(
-        "CELERY_BROKER_URL is set, but the database is SQLite, which takes one writer at a time and"
-        " one machine. Set DATABASE_URL to a PostgreSQL, or remove CELERY_BROKER_URL: without it,"
-        " pages and tick run the jobs."
+        "CELERY_BROKER_URL is set, but the database is SQLite, which supports one writer and one"
+        " machine. Set DATABASE_URL to PostgreSQL, or remove CELERY_BROKER_URL. Pages and tick"
+        " then run the jobs."
     )
 if CELERY_BROKER_URL and find_spec("celery") is None:
     raise ImproperlyConfigured(
@@ -338,7 +338,7 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Handful",
-    "DESCRIPTION": "What researchers do in the browser, for programs: docs/researchers/api.md.",
+    "DESCRIPTION": "The functions of the researchers' pages for programs: docs/researchers/api.md.",
     "VERSION": VERSION,
     "OAS_VERSION": "3.1.0",
     "POSTPROCESSING_HOOKS": [

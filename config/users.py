@@ -79,26 +79,26 @@ def _change(request: ResearcherRequest) -> HttpResponse:
         )
     user, action = form.cleaned_data["user"], form.cleaned_data["action"]
     if action == "link":
-        AuditEntry.objects.record("link to a new password made", Topic.ACCOUNT, about=str(user))
-        _tell(user, "An administrator made a link by which your password can be changed.")
+        AuditEntry.objects.record("password link created", Topic.ACCOUNT, about=str(user))
+        _tell(user, "An administrator created a link to change your password.")
         return _page(request, link=_link(user), link_for=user)
     match action:
         case "no_code":
             Authenticator.objects.filter(user=user).delete()
-            AuditEntry.objects.record("second step switched off", Topic.ACCOUNT, about=str(user))
-            done = f"{user} signs in with the password alone now."
-            _tell(user, "An administrator switched off the second step of signing in.")
+            AuditEntry.objects.record("two-factor sign-in off", Topic.ACCOUNT, about=str(user))
+            done = f"{user} now signs in with only the password."
+            _tell(user, "An administrator switched off two-factor authentication of your account.")
         case "open":
             accounts.reopen(user)
-            done = f"The account {user} is open."
+            done = f"The account {user} was opened."
             _tell(user, "An administrator opened your account again.")
         case "close":
             accounts.close(user)
-            done = f"The account {user} is closed."
+            done = f"The account {user} was closed."
             _tell(user, "An administrator closed your account.")
         case _:
             try:
-                done = f"The account is deleted. Studies and logs show {accounts.erase(user)}."
+                done = f"The account was deleted. Studies and logs show {accounts.erase(user)}."
             except accounts.AccountError as error:
                 return _page(request, 409, problem=str(error))
             _tell(user, "An administrator deleted your account.")
@@ -182,11 +182,11 @@ def say_first_owner_code() -> None:
         if not awaits_first_owner():
             return
         sentence = (
-            "Nobody has an account yet. Open /first-owner/ and enter this code, which works once:"
+            "No accounts exist yet. Open /first-owner/ and enter this code, which works once:"
             f" {first_owner_code()}"
         )
     except DatabaseError:
-        sentence = "The database has no tables yet: run python manage.py migrate."
+        sentence = "The database has no tables yet. Run python manage.py migrate."
     print(sentence, file=sys.stderr, flush=True)
 
 
@@ -229,7 +229,7 @@ def your_account(request: ResearcherRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and not is_shown_again(request):
         form.save()
         request.session[TIME_ZONE] = chosen.time_zone
-        messages.success(request, f"Times are shown in {chosen.time_zone} now.")
+        messages.success(request, f"Times are now shown in {chosen.time_zone}.")
         return redirect("your_account")
     status = 422 if form.errors else 200
     return render(request, "account/your_account.html", {"form": form}, status=status)
@@ -248,13 +248,13 @@ def change_address(request: ResearcherRequest) -> HttpResponse:
     address = form.cleaned_data["email"]
     if not settings.EMAIL_HOST or not address:
         _store(request.user, address)
-        messages.success(request, "The address is stored." if address else "The address is gone.")
+        messages.success(request, "Address stored." if address else "Address removed.")
     elif _send_link(request, address):
         messages.success(
-            request, f"A link was sent to {address}. The address counts once you follow the link."
+            request, f"A link was sent to {address}. Open the link to confirm the address."
         )
     else:
-        messages.error(request, "The mail server does not answer: nothing was changed. Try again.")
+        messages.error(request, "The mail server does not respond. Nothing was changed. Try again.")
     return redirect("your_account")
 
 
@@ -270,7 +270,7 @@ def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
     if request.method == "GET":
         return render(request, "account/address_confirm.html", {"address": address, "of": user})
     _store(user, address)
-    messages.success(request, f"{address} is the address of {user} now.")
+    messages.success(request, f"{address} is now the address of {user}.")
     return redirect("your_account")
 
 
@@ -289,8 +289,8 @@ def _send_link(request: ResearcherRequest, address: str) -> bool:
     token = signing.dumps([user.pk, user.email, address], salt=SALT)
     link = request.build_absolute_uri(reverse("your_address_confirm", args=[token]))
     text = (
-        f"{user} wants mails of Handful to be sent to this address. If that is you, open this link"
-        f" within {DAYS} days; else do nothing.\n\n{link}\n"
+        f"{user} wants to receive mails from Handful at this address. If this is you, open this"
+        f" link within {DAYS} days. Otherwise, ignore this mail.\n\n{link}\n"
     )
     return mail.send("[Handful] Is this your address?", text, address)
 
@@ -312,7 +312,7 @@ def _store(user: User, address: str) -> None:
     AuditEntry.objects.record("e-mail address changed", Topic.ACCOUNT, about=str(user), by=user)
     if old and settings.EMAIL_HOST:
         text = (
-            f"The address of {user} at Handful was changed. If that was not you, ask the"
-            " administrator of the server to help.\n"
+            f"The address of {user} at Handful was changed. If this was not you, contact the"
+            " administrator of the server.\n"
         )
         mail.send("[Handful] Your address was changed", text, old)

@@ -23,7 +23,7 @@ FIELDS = {
     "filters": ("Further filters", "a list of Prolific's own filter objects, in JSON"),
     "content_warning": (
         "Content warning",
-        "what in the texts may distress people; shown on Prolific and before the study begins",
+        "distressing content of the texts; shown on Prolific and before the study begins",
     ),
 }
 AGES = (18, 100)
@@ -33,23 +33,23 @@ LONGEST_WARNING = 500  # characters
 def problems(audience: Any) -> list[str]:
     """Return the errors of an audience: sentences that begin with the key and a colon."""
     if not isinstance(audience, dict):
-        return ["audience: write a table."]
+        return ["audience: expected a table."]
     try:
         canonical(audience)
     except (ValueError, RecursionError):
-        return ["audience: it holds an invalid character or number."]
+        return ["audience: contains an invalid character or number."]
     known = ", ".join(FIELDS)
-    wrong = [
-        f"{key}: there is no such key. Known: {known}." for key in audience if key not in FIELDS
-    ]
+    wrong = [f"{key}: unknown key. Known keys: {known}." for key in audience if key not in FIELDS]
     for key in FIELDS:
         if key in audience and (sentence := _problem(key, audience[key])):
             wrong.append(f"{key}: {sentence}")
     lowest, highest = audience.get("minimum_age"), audience.get("maximum_age")
     if not wrong and lowest is not None and highest is not None and lowest > highest:
-        wrong.append("maximum_age: it is below the minimum age.")
+        wrong.append("maximum_age: less than the minimum age.")
     if not wrong and (twice := sorted(_asked_twice(audience))):
-        wrong.append(f"filters: {', '.join(twice)} is decided by another field of the audience.")
+        wrong.append(
+            f"filters: {', '.join(twice)} is already set by another field of the audience."
+        )
     return wrong
 
 
@@ -58,39 +58,39 @@ def _problem(key: str, value: Any) -> str:
     if key in ("countries", "languages"):
         right = isinstance(value, list) and all(_is_text(each) for each in value)
         if not right:
-            return "write a list of names."
+            return "expected a list of names."
         twice = [name for name in value if value.count(name) > 1]
         return f"{twice[0]} is named twice." if twice else ""
     if key in ("minimum_age", "maximum_age"):
         right = type(value) is int and AGES[0] <= value <= AGES[1]
-        return "" if right else f"write {FIELDS[key][1]}."
+        return "" if right else f"expected {FIELDS[key][1]}."
     if key == "approval_rate":
         right = type(value) in (int, float) and 0 <= value <= 100
-        return "" if right else f"write {FIELDS[key][1]}."
+        return "" if right else f"expected {FIELDS[key][1]}."
     if key == "quotas":
         return _problem_of_quotas(value)
     if key == "filters":
         return _problem_of_filters(value)
     if not isinstance(value, str) or len(value) > LONGEST_WARNING or "\0" in value:
-        return f"write a text of at most {LONGEST_WARNING} characters."
+        return f"expected a text of at most {LONGEST_WARNING} characters."
     return ""
 
 
 def _problem_of_quotas(value: Any) -> str:
     if not isinstance(value, dict):
-        return "write the filters, each with the shares of its choices."
+        return "expected filters, each with the shares of its choices."
     for name, shares in value.items():
         if not isinstance(shares, dict) or len(shares) < 2:
             return f"{name} needs at least two choices with their shares."
         for choice, share in shares.items():
             if type(share) not in (int, float) or not 0 < share <= 1000:
-                return f"the share of {choice} in {name} is a number above 0."
+                return f"the share of {choice} in {name} must be a number above 0."
     return ""
 
 
 def _problem_of_filters(value: Any) -> str:
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        return "write a list of objects."
+        return "expected a list of objects."
     for condition in value:
         if not _is_text(condition.get("filter_id")):
             return "each object needs a filter_id."

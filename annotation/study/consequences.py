@@ -105,7 +105,7 @@ class Consequences:
         plural = "" if self.at_once == 1 else "s"
         return (
             f"the budget covers the cap of {self.at_once} annotator{plural} at a time; others are"
-            " turned away meanwhile"
+            " refused in the meantime"
         )
 
     @property
@@ -115,11 +115,11 @@ class Consequences:
         announced = f"{self.promised} minutes announced for each"
         if not self.is_paid:
             return f"{seats}, {announced}, no pay"
-        most = "no limit for one person"
+        most = "no limit per person"
         if self.cap is not None:
             most = f"up to {self._money(self.cap)} for each"
         if self.budget is not None:
-            most += f", {self.budget_in_words} at most in all (the budget)"
+            most += f", {self.budget_in_words} in total at most (the budget)"
         if self.at_once is not None:
             most += f"; {self.at_once_in_words}"
         return f"{seats}, {announced}, {most}"
@@ -204,8 +204,8 @@ def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
         )
         names = trained.order_by("shots", "number").values_list("filename", flat=True)
         sentences += [
-            f"{task.name}: {len(overlaps[name])} of the training examples of {name} stand in the"
-            " test too, so their answers are revealed before they are asked."
+            f"{task.name}: {len(overlaps[name])} of the training examples of {name} are also in"
+            " the test, so their answers are revealed before they are asked."
             for name in names
             if name in overlaps
         ]
@@ -215,8 +215,8 @@ def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
 def ceilings(tasks: Sequence[Task]) -> list[str]:
     """Return the tasks with gold that cannot be entered, so that 100 is unreachable."""
     return [
-        f"{task.name}: the highest S1 that an answer can reach is {task.report['ceiling']:.2f}, as"
-        " some gold answers are not found in the text."
+        f"{task.name}: the highest S1 that an answer can reach is {task.report['ceiling']:.2f},"
+        " because some gold answers are not found in the text."
         for task in tasks
         if task.report["ceiling"] < 100
     ]
@@ -234,9 +234,9 @@ def of_entry(study: Study, effect: str, criterion: str, value: str) -> str:
     """Return why an entry contradicts others in force or excludes all people; else ""."""
     in_force = list(study.access_rules.filter(ended_at=None, criterion=criterion, value=value))
     if any(rule.effect == effect for rule in in_force):
-        return f"The same entry is in force already: {in_force[0]}."
+        return f"The same entry is already in force: {in_force[0]}."
     if in_force:
-        return f"It contradicts an entry that is in force: {in_force[0]}. End that one first."
+        return f"This contradicts an entry in force: {in_force[0]}. End that entry first."
     return _admits_nobody(study, effect, criterion, value)
 
 
@@ -247,8 +247,8 @@ def of_list(study: Study, effect: str, keys: list[str]) -> str:
         number = len(set(rule.listed.values_list("key", flat=True)) & set(keys))
         if number:
             return (
-                f"{number} of these ids {'is' if number == 1 else 'are'} on a list that says the"
-                f" opposite: {rule}. Leave them out, or end that entry first."
+                f"{number} of these ids {'is' if number == 1 else 'are'} on a list with the"
+                f" opposite effect: {rule}. Omit them, or end that entry first."
             )
     return ""
 
@@ -269,7 +269,7 @@ def _admits_nobody(study: Study, effect: str, criterion: str, value: str) -> str
     asked = _tasks(study)
     if criterion == Criterion.TASK:
         met = {value}
-        who = f"those who have seen {value}"
+        who = f"annotators who have seen {value}"
     else:
         qualified = Participation.objects.filter(study__name=value)
         over = Study.objects.filter(name=value, status="closed").exists()
@@ -280,15 +280,15 @@ def _admits_nobody(study: Study, effect: str, criterion: str, value: str) -> str
                 | qualified.filter(status=Status.COMPLETED).exclude(qualified=False)
             ).exists()
         ):
-            return f"nobody qualified in {value}, which is closed, so nobody could take part."
+            return f"no annotator qualified in {value}, which is closed, so no one could take part."
         met = _tasks(Study.objects.get(name=value))
-        who = f"those who qualified in {value}"
+        who = f"annotators who qualified in {value}"
         if len(met) > 1:  # they have seen one of them, unknown which
             return ""
     if asked and asked <= met:
         return (
-            f"{who} have done {', '.join(sorted(asked))} already, and nobody may do a task twice,"
-            " so nobody could take part."
+            f"{who} have done {', '.join(sorted(asked))} already, and no task can be done twice,"
+            " so no one could take part."
         )
     return ""
 

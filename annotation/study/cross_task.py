@@ -27,21 +27,21 @@ def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse:
     """Call `refuse(field, sentence)` for each rule of a cross-task design that is broken."""
     if not study.is_cross_task:
         if upstream:
-            refuse("upstream_examples", "Write how many examples of each upstream task.")
+            refuse("upstream_examples", "Enter the number of examples of each upstream task.")
         for field in ("sham_task", "partition"):
             if getattr(study, field):
-                refuse(field, "Only a cross-task study has this: leave it empty.")
+                refuse(field, "Only for cross-task studies. Leave it empty.")
         return
     if not upstream:
         refuse("upstream_tasks", "Choose at least one upstream task.")
     if study.sham_task is None:
         refuse("sham_task", "Choose the neutral task of the sham arm.")
     if len(study.shots or []) != 1:
-        refuse("shots", "A cross-task study has one number of shots: people differ by arm.")
+        refuse("shots", "A cross-task study has only one number of shots.")
     if study.tasks_per_worker != 1:
-        refuse("tasks_per_worker", "Nobody takes part in two arms: write 1.")
+        refuse("tasks_per_worker", "Enter 1: each annotator takes part in one arm only.")
     if study.qualification != Qualification.NONE:
-        refuse("qualification", "Screening after the training would select each arm differently.")
+        refuse("qualification", "Screening after training would select each arm differently.")
     _check_names(study, tasks, upstream, refuse)
     _check_partition(study, tasks, upstream, refuse)
     if study.sham_task is not None and study.upstream_examples:
@@ -49,8 +49,8 @@ def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse:
             size = len(_pool(task, wanted, _texts_of_unseen(study, tasks)))
             if size < wanted:
                 field = "sham_task" if arm == Arm.SHAM else "upstream_tasks"
-                refuse(field, f"{task.name}: {wanted} training examples are needed that share no"
-                       f" text with an unseen task; it has {size}.")  # fmt: skip
+                refuse(field, f"{task.name}: needs {wanted} training examples that share no text"
+                       f" with an unseen task, but has {size}.")  # fmt: skip
 
 
 def _check_names(
@@ -61,9 +61,9 @@ def _check_names(
     for name in sorted({name for name in trained if trained.count(name) > 1}):
         refuse("upstream_tasks", f"{name} is chosen twice.")
     for name in sorted(unseen.intersection(trained)):
-        refuse("upstream_tasks", f"{name} is an unseen task: nobody may be trained on it before.")
+        refuse("upstream_tasks", f"{name} is an unseen task and cannot be used for training.")
     if study.sham_task is not None and study.sham_task.name in unseen.union(trained):
-        refuse("sham_task", f"{study.sham_task.name} is an unseen or an upstream task too.")
+        refuse("sham_task", f"{study.sham_task.name} is also an unseen or an upstream task.")
 
 
 def _check_partition(
@@ -74,7 +74,7 @@ def _check_partition(
         return
     published = catalogue.partitions().get(study.partition)
     if published is None:
-        refuse("partition", f"There is no partition {study.partition}.")
+        refuse("partition", f"The partition {study.partition} does not exist.")
         return
     offered = catalogue.offer(published)
     if offered.refused:
@@ -90,9 +90,9 @@ def _check_partition(
 
 def _why_outside(name: str, offered: catalogue.Offer, field: str) -> str:
     if name in offered.leaked:
-        return f"the published {offered.name} has it in two lists, so it is in neither here"
+        return f"the published {offered.name} lists it twice, so it cannot be used here"
     where = "held-out" if field == "tasks" else "upstream"
-    return catalogue.why_not(name) or f"it is no {where} task of {offered.name}"
+    return catalogue.why_not(name) or f"it is not one of the {where} tasks of {offered.name}"
 
 
 def _wanted(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task, int]]:
@@ -158,7 +158,7 @@ def freeze(study: Study) -> None:
         if len(pool) < wanted:
             raise PoolError(
                 f"{task.name} has {len(pool)} training examples that share no text with another"
-                f" task of the study; {wanted} are needed."
+                f" task of the study, but {wanted} are needed."
             )
         UpstreamExample.objects.bulk_create(
             UpstreamExample(study=study, arm=arm, task=task, example=example, position=position)

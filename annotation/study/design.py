@@ -61,7 +61,7 @@ class StaleDesign(DesignError):
     """Another user has saved the draft since the form was loaded."""
 
 
-LEAKAGE = "Open it in spite of training examples that stand in the test"
+LEAKAGE = "Open the study although training examples are in the test"
 
 
 def values(study: Study) -> dict[str, Any]:
@@ -124,14 +124,14 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
         if (getattr(study, field) or 0) > most:
             refuse(field, f"At most {most}.")
     if study.equivalence_margin is not None and math.isnan(study.equivalence_margin):
-        refuse("equivalence_margin", "Write a number of points, or leave it empty.")
+        refuse("equivalence_margin", "Enter a number of points, or leave it empty.")
     if "\0" in study.consent_text or not study.consent_text.strip():
-        refuse("consent_text", "Write the consent text.")
+        refuse("consent_text", "Enter the consent text.")
     elif len(study.consent_text) > LONGEST_CONSENT:
         refuse("consent_text", f"At most {LONGEST_CONSENT} characters.")
     for field in ONE_LINE:
         if CONTROL.search(getattr(study, field)):
-            refuse(field, "Write one line, without line breaks and other control characters.")
+            refuse(field, "Enter one line, without line breaks and other control characters.")
     _check_metrics(study, tasks, refuse)
     _check_gates(study, tasks, refuse)
     if not errors.keys() & {"shots", "splits", "screening_examples", "seed"}:
@@ -140,7 +140,7 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
             _check_reachable(study, tasks, refuse)
     cross_task.check(study, tasks, upstream, refuse)
     if study.is_cross_task and study.participants_choose_scenario:
-        refuse("participants_choose_scenario", "Nobody may choose the arm of a cross-task study.")
+        refuse("participants_choose_scenario", "Arms of a cross-task study cannot be chosen.")
     for sentence in audience.problems(study.audience):
         refuse("audience", sentence)
     if errors:
@@ -151,7 +151,7 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
 def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
     shots = study.shots
     if not isinstance(shots, list) or not shots:
-        refuse("shots", "Choose at least one number of shots; at 0 there is no training step.")
+        refuse("shots", "Choose at least one number of shots (0: no training step).")
         return
     if any(type(number) is not int or number < 0 for number in shots):
         refuse("shots", "Shots are whole numbers of at least 0.")
@@ -194,15 +194,15 @@ def _check_metrics(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
     """Check that each further metric is known, fits a task, and is not every card's metric."""
     names = study.metrics
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        refuse("metrics", "Write a list of names of metrics.")
+        refuse("metrics", "Enter a list of metric names.")
         return
     for name in sorted({name for name in names if names.count(name) > 1}):
         refuse("metrics", f"{name} is named twice.")
     for name in names:
         if name not in METRICS:
-            refuse("metrics", f"There is no metric {name!r}. Known: {', '.join(METRICS)}.")
+            refuse("metrics", f"Unknown metric {name!r}. Known: {', '.join(METRICS)}.")
         elif tasks and all(task.card.metric == name for task in tasks):
-            refuse("metrics", f"{name} is the metric of every task's card already.")
+            refuse("metrics", f"{name} is already the metric of every task's card.")
         elif tasks and all(task.card.misfit(name) for task in tasks):
             reasons = " ".join(dict.fromkeys(task.card.misfit(name) for task in tasks))
             refuse("metrics", f"{name} fits no task of the study. {reasons}")
@@ -229,16 +229,14 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
             percent = f"{100 * threshold:g}"
             refuse(
                 "qualification_threshold",
-                f"The threshold of this rule is {words}: write {percent} for {percent} %.",
+                f"The threshold of this rule is {words}: enter {percent} for {percent} %.",
             )
     elif threshold is not None and not threshold <= 100:
         refuse("qualification_threshold", "At most 100.")
     judges = study.qualification != Qualification.NONE
     if judges and not any(study.shots or []) and not study.screening_examples:
         refuse(
-            "qualification",
-            "Without a training step, nobody can be screened out by score: choose screening"
-            " examples, too.",
+            "qualification", "Without a training step, screening by score needs screening examples."
         )
     for task in tasks if study.attention_checks else []:
         attached = Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK).count()
@@ -254,19 +252,18 @@ def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
         return
     if study.qualification == Qualification.NONE:
         refuse(
-            "screening_examples",
-            "Nobody is judged by them: choose a rule after the training step, or write 0.",
+            "screening_examples", "Not used without a screening rule. Choose a rule, or enter 0."
         )
     if 0 not in study.shots:
-        refuse("screening_examples", "Only zero-shot annotators answer them, and 0 is no shots.")
+        refuse("screening_examples", "Only zero-shot annotators answer them: add 0 shots.")
     for task in tasks:
         left = len(screening.spare(study, task))
         if left < study.screening_examples:
             refuse(
                 "screening_examples",
-                f"{task.name} has {left} to spare: examples of its training files that this study"
-                " shows at no number of shots, and whose text does not stand in the test."
-                " Write a smaller number, or leave out a number of shots or a training split.",
+                f"{task.name} has {left} to spare. These are examples of its training files that"
+                " this study does not show and whose text is not in the test. Enter a smaller"
+                " number, or remove a number of shots or a training split.",
             )
 
 
@@ -289,8 +286,8 @@ def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
             if 100 * highest < threshold:
                 refuse(
                     "qualification_threshold",
-                    f"Nobody can reach it on {name} of {task.name}, where some gold cannot be"
-                    f" highlighted: the highest mean S1 is {100 * highest:.1f}.",
+                    f"The threshold cannot be reached on {name} of {task.name}, where some gold"
+                    f" cannot be highlighted. The highest mean S1 is {100 * highest:.1f}.",
                 )
 
 
@@ -344,7 +341,7 @@ def missing(study: Study) -> list[str]:
     tasks = list(study.tasks.all())
     if study.hourly_rate and study.max_paid_hours is None:
         sentences.append(
-            "Set the maximum paid hours, which cap what one person can earn. Suggested:"
+            "Set the maximum paid hours, which cap the earnings of one person. Suggested:"
             f" {suggested_hours(study, tasks)}, {SUGGESTED_TIMES} times the announced minutes."
         )
     if study.is_paid and study.budget is None:
@@ -357,14 +354,14 @@ def missing(study: Study) -> list[str]:
         most = ledger.cap(study)
         if most is not None and ledger.cents(study.budget) < most:
             sentences.append(
-                f"The budget, {study.budget} {study.currency}, does not cover one person, who may"
+                f"The budget, {study.budget} {study.currency}, does not cover one person, who can"
                 f" earn {ledger.in_currency(most)}."
             )
     leaks = (
         [] if study.accepts_leakage else consequences.leaks(study, list(study.tasks.with_reports()))
     )
     if leaks:
-        sentences.append(f"Tick “{LEAKAGE}” in the design, or ask other training splits.")
+        sentences.append(f"Select “{LEAKAGE}” in the design, or choose other training splits.")
     return sentences + leaks + consequences.of_study(study)
 
 
@@ -386,7 +383,7 @@ def save_draft(
             # Another user may be opening it now: frozen values must not change.
             stored = Study.objects.locked().get(pk=study.pk)
             if not stored.is_draft:
-                raise DesignError(f"The study is {stored.status}: its design is frozen.")
+                raise DesignError(f"The study is {stored.status}, so its design is frozen.")
             if made_from is not None and made_from != version(stored):
                 raise StaleDesign("The draft was changed in the meantime.")
         study.shots, study.splits = sorted(study.shots), sorted(study.splits)
@@ -424,7 +421,7 @@ def _log(study: Study, before: dict[str, Any] | None) -> None:
         return {k: str(v) if isinstance(v, Model) else v for k, v in rows.items()}
 
     study.events.record(
-        "draft made" if before is None else f"design changed: {', '.join(names)}",
+        "draft created" if before is None else f"design changed: {', '.join(names)}",
         Topic.DESIGN, study=study, about=study.name,
         before=stored(before) if before else None, after=stored(after),
     )  # fmt: skip

@@ -144,7 +144,7 @@ def from_toml(path: str, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (RecursionError, ValueError) as error:  # TOMLDecodeError, or an overlong number
-        raise DesignFileError(f"{path}: this is no TOML: {error}") from None
+        raise DesignFileError(f"{path}: not valid TOML: {error}") from None
 
 
 def from_data(path: str, data: dict[str, Any]) -> DesignFile:
@@ -161,7 +161,7 @@ def from_data(path: str, data: dict[str, Any]) -> DesignFile:
             fields[FIELDS[key]] = _value(path, key, value)
         else:
             known = ", ".join(["tasks", *FIELDS, *NAMING])
-            raise DesignFileError(f"{path}: {key}: there is no such key. Known: {known}.")
+            raise DesignFileError(f"{path}: {key}: unknown key. Known keys: {known}.")
     return DesignFile(path, fields, tasks, upstream, sham)
 
 
@@ -181,12 +181,12 @@ def task_named(name: str) -> Task:
     task = tasks.order_by("-version").first()
     if task is None and not _at and named.exists():
         raise DesignFileError(
-            f"The task {name} is archived: take it out of the archive, or name a version of it,"
-            f" such as {name}@1."
+            f"The task {name} is archived. Restore it from the archive, or specify a version, such"
+            f" as {name}@1."
         )
     if task is None:
         known = ", ".join(t.name for t in Task.objects.latest_versions()) or "none yet"
-        raise DesignFileError(f"There is no task {name}. Imported: {known}.")
+        raise DesignFileError(f"The task {name} does not exist. Imported: {known}.")
     return task
 
 
@@ -221,12 +221,12 @@ def _keys(path: str, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         elif isinstance(value, dict):
             yield from ((f"{key}.{inner}", held) for inner, held in value.items())
         else:
-            raise DesignFileError(f"{path}: {key}: write a table, [{key}].")
+            raise DesignFileError(f"{path}: {key}: expected a table, [{key}].")
 
 
 def _list(path: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise DesignFileError(f"{path}: tasks: write a list of names.")
+        raise DesignFileError(f"{path}: tasks: expected a list of names.")
     return value
 
 
@@ -237,9 +237,9 @@ def _task(path: str, task: Any) -> str:
     if isinstance(task, dict) and isinstance(task.get("name"), str):
         unknown = sorted(set(task) - {"name", "version"})
         if unknown:
-            raise DesignFileError(f"{path}: tasks.{unknown[0]}: there is no such key.")
+            raise DesignFileError(f"{path}: tasks.{unknown[0]}: unknown key.")
         return f"{task['name']}@{task['version']}" if "version" in task else task["name"]
-    raise DesignFileError(f"{path}: tasks: write names, such as MNLI or MNLI@2.")
+    raise DesignFileError(f"{path}: tasks: expected names, such as MNLI or MNLI@2.")
 
 
 def _value(path: str, key: str, value: Any) -> Any:
@@ -263,5 +263,5 @@ def _value(path: str, key: str, value: Any) -> Any:
         except OverflowError:
             right = False
     if not right:
-        raise DesignFileError(f"{path}: {key}: write {words}.")
+        raise DesignFileError(f"{path}: {key}: expected {words}.")
     return value

@@ -63,10 +63,10 @@ def warning(rule: str, shots: Sequence[int], screening: int) -> str:
         return ""
     others = ", ".join(map(str, judged))
     return (
-        f"The rule of admission judges annotators with {others} shots and nobody at 0 shots."
-        " Annotators who are screened out are replaced by others who pass, so the judged arms can"
-        " end with better annotators even if nobody learns: a difference between 0 and more shots"
-        " can contain that gain."
+        f"The screening rule judges annotators with {others} shots, but not at 0 shots."
+        " Screened-out annotators are replaced by annotators who pass, so the judged arms can have"
+        " better annotators even without learning. A difference between 0 and more shots can"
+        " include this gain."
     )
 
 
@@ -76,7 +76,7 @@ def screened(rule: str, shots: Sequence[int], screening: int) -> str:
         return ""
     plural = "" if screening == 1 else "s"
     return (
-        f"At 0 shots the rule of admission judges annotators by a screening set: {screening}"
-        f" example{plural} of the task's training files that no other arm is shown, without a"
-        " reveal and excluded from every score."
+        f"At 0 shots, the screening rule judges annotators by a screening set: {screening}"
+        f" example{plural} of the task's training files that no other arm sees, without a reveal"
+        " and excluded from every score."
     )

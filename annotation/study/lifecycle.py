@@ -32,9 +32,9 @@ from tasks.formats import canonical
 
 # The effect of seats that are added when results are known.
 AFTER_RESULTS = (
-    "Somebody has completed the study, so results can be seen. Adding people until a result fits"
-    " makes p values too small and intervals too narrow. Confirm it: every table will say that"
-    " these seats were added after results could be seen."
+    "An annotator has completed the study, so results can be seen. Adding people until a result"
+    " fits makes p values too small and intervals too narrow. If you confirm, every table will"
+    " state that these seats were added after results could be seen."
 )
 
 
@@ -103,7 +103,7 @@ def change_status(
 def _thaw(study: Study) -> None:
     """Undo the freezing, which is possible until a seat was taken."""
     if study.allocations.exists() or study.participations.exists():
-        raise DesignError("Somebody has taken a seat: the design remains frozen.")
+        raise DesignError("An annotator has taken a seat, so the design remains frozen.")
     cross_task.thaw(study)
     study.manifest_hash = ""
     study.opened_at = None
@@ -136,11 +136,11 @@ def _check_sum(study: Study, agreed: str) -> None:
     """Refuse to open if the sum differs from the agreed one."""
     now = consequences.for_study(study).sum_in_words
     if not agreed:
-        raise DesignError(f"Confirm the sum before opening: {now}.")
+        raise DesignError(f"Confirm the amount before you open the study: {now}.")
     if agreed != now:
         raise DesignError(
-            f"Not opened: the sum has changed since you looked at it. You agreed to {agreed}; it is"
-            f" now {now}. Look at it, and open again."
+            "Not opened, because the amount changed after you opened the page. You agreed to"
+            f" {agreed}; it is now {now}. Check the amount, then open the study again."
         )
 
 
@@ -152,7 +152,7 @@ def set_archived(study: Study, is_archived: bool, by: User) -> None:
             return
         locked.archived_at = database_now() if is_archived else None
         locked.save(update_fields=["archived_at"])
-        words = "archived" if is_archived else "taken out of the archive"
+        words = "archived" if is_archived else "restored from the archive"
         locked.events.create(what=words, topic=Topic.DESIGN, by=by, at=database_now())
 
 
@@ -172,15 +172,15 @@ def delete_draft(study: Study) -> None:
         locked = Study.objects.locked().get(pk=study.pk)
         if not can_be_deleted(locked):
             raise DesignError(
-                "Only a draft in which nobody has taken part, with no study on Prolific, can be"
-                " deleted. Archive it: it then leaves the list."
+                "Only a draft without participants and without a study on Prolific can be deleted."
+                " Archive the study to remove it from the list."
             )
         locked.events.record("draft deleted", Topic.DESIGN, study=locked, about=locked.name)
         try:
             locked.delete()
         except ProtectedError:
             raise DesignError(
-                "Something is stored that refers to this draft: archive it."
+                "Other stored data refer to this draft. Archive it instead."
             ) from None
 
 
@@ -223,12 +223,12 @@ def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False
     places for these seats.
     """
     if not 1 <= number <= 1000:
-        raise DesignError("Add between 1 and 1000 seats.")
+        raise DesignError("Enter a number of seats from 1 to 1000.")
     with transaction.atomic():
         # Seats are assigned under the study's lock.
         study = Study.objects.locked().get(pk=scenario.study_id)
         if not study.is_running:
-            raise DesignError(f"The study is {study.status}: its seats cannot be changed.")
+            raise DesignError(f"The study is {study.status}, so its seats cannot be changed.")
         if study.prolific_studies.exclude(external_id=None).exists():
             budget.check_may_spend(by)
         seen = has_results(study)
@@ -251,16 +251,16 @@ def raise_budget(study: Study, amount: Decimal, by: User) -> None:
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         if not locked.is_running:
-            raise DesignError(f"The study is {locked.status}: its budget cannot be changed.")
+            raise DesignError(f"The study is {locked.status}, so its budget cannot be changed.")
         if ledger.cap(locked) is None:
             raise DesignError(
-                "This study was opened without a cap on what one person can earn, so it cannot"
+                "This study was opened without a cap on the earnings of one person, so it cannot"
                 " have a budget."
             )
         before = locked.budget
         if before is not None and amount <= before:
             raise DesignError(
-                f"The budget is already {before} {locked.currency}: enter a larger amount."
+                f"The budget is already {before} {locked.currency}. Enter a larger amount."
             )
         locked.budget = amount
         budget.check_limit(locked, by)

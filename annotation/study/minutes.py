@@ -180,18 +180,19 @@ def parse(declared: str, tasks: Sequence[str] | None = None) -> dict[str, int]:
         read = LINE.fullmatch(line.strip())
         if read is None:
             raise MinutesError(
-                f"Line {number}: write the name of a task, a colon and whole minutes, such as"
-                " CoNLL03: 90."
+                f"Line {number}: expected a task name, a colon and whole minutes, such as CoNLL03:"
+                " 90."
             )
         name, value = read["task"], int(read["minutes"])
         if tasks is not None and name not in tasks:
             raise MinutesError(
-                f"Line {number}: {name} is no task of this study: {', '.join(tasks) or 'none yet'}."
+                f"Line {number}: {name} is not a task of this study:"
+                f" {', '.join(tasks) or 'none yet'}."
             )
         if name in minutes:
-            raise MinutesError(f"Line {number}: {name} has a line already.")
+            raise MinutesError(f"Line {number}: {name} already has a line.")
         if not 1 <= value <= MOST:
-            raise MinutesError(f"Line {number}: write 1 to {MOST} minutes.")
+            raise MinutesError(f"Line {number}: expected 1 to {MOST} minutes.")
         minutes[name] = value
     return minutes
 

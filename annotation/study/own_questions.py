@@ -47,7 +47,7 @@ def parse(declared: str) -> list[OwnQuestion]:
     ids = [question.id for question in questions]
     for number, name in enumerate(ids, start=1):
         if name in ids[: number - 1]:
-            raise QuestionError(f"Question {number}: another question is called {name} already.")
+            raise QuestionError(f"Question {number}: another question already has the id {name}.")
     return questions
 
 
@@ -61,8 +61,8 @@ def _question(number: int, block: str) -> OwnQuestion:
     read = HEAD.fullmatch(head)
     if read is None:
         raise QuestionError(
-            f"Question {number}: write its id, before or after, choice, text or number, and its"
-            " words, such as “age, before, number: How old are you?”."
+            f"Question {number}: expected an id, before or after, choice, text or number, and the"
+            " question, such as “age, before, number: How old are you?”."
         )
     options = tuple(line[1:].strip() for line in rest if line.startswith("-"))
     if len(options) != len(rest):

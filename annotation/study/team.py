@@ -174,7 +174,7 @@ def accept(invitation: Invitation, user: User) -> None:
 
 def _join(study: Study, role: str, user: User, by: User) -> None:
     if study.owner_id == user.pk or study.members.filter(user=user).exists():
-        raise InvitationError(f"{user} is in the team of this study already.")
+        raise InvitationError(f"{user} is already in the team of this study.")
     study.members.create(user=user, role=Role(role))
     _log(study, f"{user} joined the team as {role}, invited by {by}", user, user)
 

@@ -13,8 +13,8 @@ from handful.connection import HandfulError, Record, Rows
 
 CLEAR = "\x1b[2J\x1b[H"
 ANNOTATE = (
-    "A language model takes a seat in each scenario of an open study, by the steps of people."
-    " Needs Inspect AI (pip install inspect-ai)."
+    "A language model takes a seat in each scenario of an open study and follows the same steps as"
+    " people. Needs Inspect AI (pip install inspect-ai)."
 )
 SEATS = ("task", "shots", "split", "arm", "seats", "completed", "working", "free", "simulated")
 
@@ -37,85 +37,85 @@ def parser() -> argparse.ArgumentParser:
         prog="handful", description="Handful, the human side of few-shot language benchmarks."
     )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    added = commands.add_parser("login", help="keep a token for a server, in a file of yours")
+    added = commands.add_parser("login", help="store the token of a server in a private file")
     added.add_argument("server", help="https://HOST")
     added.set_defaults(run=_login)
     _add_tasks(commands.add_parser("tasks", help="list and import tasks"))
-    _add_studies(commands.add_parser("study", help="list, create, watch and steer studies"))
-    added = commands.add_parser("export", help="all CSVs of a study with verify.py")
+    _add_studies(commands.add_parser("study", help="list, create, watch, open and close studies"))
+    added = commands.add_parser("export", help="download all CSVs of a study with verify.py")
     added.add_argument("study")
     added.add_argument("target", type=Path, help="FILE.zip, or a new folder")
     added.add_argument("--verify", action="store_true", help="run verify.py in the folder")
     added.set_defaults(run=_export)
     _add_score(commands.add_parser("score", help="upload predictions and print their scores"))
-    _add_annotate(commands.add_parser("annotate", help="a model takes part", epilog=ANNOTATE))
+    _add_annotate(commands.add_parser("annotate", help="let a model take part", epilog=ANNOTATE))
     return top
 
 
 def _add_tasks(tasks: argparse.ArgumentParser) -> None:
     commands = tasks.add_subparsers(required=True, metavar="COMMAND")
-    commands.add_parser("list", help="every version of every task").set_defaults(run=_list_tasks)
-    added = commands.add_parser("import", help="files of the published layout, or a ZIP")
+    commands.add_parser("list", help="list all versions of all tasks").set_defaults(run=_list_tasks)
+    added = commands.add_parser("import", help="import files in the published layout, or a ZIP")
     added.add_argument("paths", nargs="+", type=Path, help="files, folders or one ZIP")
-    added.add_argument("--shipped-card", metavar="TASK", help="the card of CLUES for that task")
-    added.add_argument("--rechain", action="store_true", help="renumber so that splits nest")
+    added.add_argument("--shipped-card", metavar="TASK", help="use the card of that CLUES task")
+    added.add_argument("--rechain", action="store_true", help="renumber training files to nest")
     added.set_defaults(run=_import_tasks)
 
 
 def _add_studies(studies: argparse.ArgumentParser) -> None:
     commands = studies.add_subparsers(required=True, metavar="COMMAND")
-    commands.add_parser("list", help="the studies of your token").set_defaults(run=_list_studies)
-    added = commands.add_parser("create", help="a draft from a design in TOML")
+    commands.add_parser("list", help="list your studies").set_defaults(run=_list_studies)
+    added = commands.add_parser("create", help="create a draft from a design in TOML")
     added.add_argument("design", type=Path, help="study.toml, as for `create_study --design`")
-    added.add_argument("--check", action="store_true", help="say what is wrong, store nothing")
+    added.add_argument("--check", action="store_true", help="only print errors; store nothing")
     added.set_defaults(run=_create)
     for move in ("open", "pause", "reopen", "close"):
         added = commands.add_parser(move)
         added.add_argument("study")
         added.set_defaults(run=_move, move=move)
-    added = commands.add_parser("watch", help="its progress, live; ends when the study is closed")
+    added = commands.add_parser("watch", help="show live progress until the study is closed")
     added.add_argument("study")
-    added.add_argument("--seconds", type=float, default=5.0, help="between two looks")
+    added.add_argument("--seconds", type=float, default=5.0, help="between two updates")
     added.set_defaults(run=_watch)
 
 
 def _add_score(score: argparse.ArgumentParser) -> None:
     score.add_argument("files", nargs="+", type=Path, help="TASK_10_3.jsonl, TASK_0.jsonl, ...")
-    score.add_argument("--model", required=True, help="its name: a new model or one of yours")
-    score.add_argument("--task", help="of one file with another name: NAME or NAME@VERSION")
+    score.add_argument("--model", required=True, help="name of a new model, or of one of yours")
+    score.add_argument("--task", help="for one file with another name: NAME or NAME@VERSION")
     score.add_argument("--shots", type=int)
     score.add_argument("--split", type=int)
     score.set_defaults(run=_score)
 
 
 def _add_annotate(added: argparse.ArgumentParser) -> None:
-    added.add_argument("--study", required=True, help="name of the study, which is open")
+    added.add_argument("--study", required=True, help="name of an open study")
     added.add_argument(
         "--model", required=True, help="as Inspect names it: openai/..., vllm/..., mockllm/model"
     )
-    added.add_argument("--server", default="", help="that of `handful login` unless given")
+    added.add_argument("--server", default="", help="default: that of `handful login`")
     added.add_argument("--examples", choices=["answered", "shown"], default="answered")
     added.add_argument("--context", choices=["each", "all"], default="each")
-    added.add_argument("--retries", type=int, default=2, help="for an invalid output")
+    added.add_argument("--retries", type=int, default=2, help="after an invalid output")
     added.add_argument("--replicates", type=int, default=1)
-    added.add_argument("--revision", default="", help="of the model, for its record")
-    added.add_argument("--tasks", default="", help="only these, with commas between")
-    added.add_argument("--shots", default="", help="only these, with commas between")
+    added.add_argument("--revision", default="", help="of the model, for the records")
+    added.add_argument("--tasks", default="", help="only these, separated by commas")
+    added.add_argument("--shots", default="", help="only these, separated by commas")
     added.add_argument("--temperature", type=float)
     added.add_argument("--seed", type=int)
-    added.add_argument("--base-url", help="of a server that speaks the model's protocol")
-    added.add_argument("--log-dir", default="logs", help="of Inspect's logs")
-    added.add_argument("--notes", default=".handful", help="what a resumed run goes on from")
+    added.add_argument("--base-url", help="of a server with the model's protocol")
+    added.add_argument("--log-dir", default="logs", help="for Inspect's logs")
+    added.add_argument("--notes", default=".handful", help="stored progress, for resuming")
     added.set_defaults(run=annotate)
 
 
 def _login(args: argparse.Namespace) -> None:
     if sys.stdin.isatty():
-        token = getpass.getpass("Token (the page “API tokens” makes one): ").strip()
+        token = getpass.getpass("Token (create one on the page “API tokens”): ").strip()
     else:
         token = sys.stdin.readline().strip()
     if not token:
-        raise HandfulError("There is no token. The page “API tokens” of the server makes one.")
+        raise HandfulError("No token. Create one on the page “API tokens” of the server.")
     with Client(args.server, token) as client:
         next(iter(client.studies.list()), None)  # fails now if the token is wrong
     print(f"Logged in to {args.server}; the token is in {store_token(args.server, token)}")
@@ -131,7 +131,7 @@ def _import_tasks(args: argparse.Namespace) -> None:
         told = client.tasks.import_files(
             *args.paths, shipped_card=args.shipped_card, rechain=args.rechain
         )
-    was = "imported" if told["created"] else "was there with the same content"
+    was = "imported" if told["created"] else "already existed with the same content"
     print(f"{told['name']} v{told['version']}: {was}")
 
 
@@ -144,14 +144,14 @@ def _create(args: argparse.Namespace) -> int:
     with Client() as client:
         if not args.check:
             study = client.studies.create(args.design)
-            print(f"{study.name}: a draft; `handful study open {study.name}` opens it")
+            print(f"{study.name}: draft created; to open it: `handful study open {study.name}`")
             return 0
         told = client.studies.validate(args.design)
     for key, said in told["problems"].items():
         print(f"{key}: {' '.join(said)}")
     for doubt in told["doubts"]:
         print(f"Doubtful: {doubt}")
-    print("The design is sound." if told["valid"] else "Nothing was stored.")
+    print("The design is valid." if told["valid"] else "Nothing was stored.")
     return 0 if told["valid"] else 1
 
 
@@ -218,7 +218,7 @@ def annotate(args: argparse.Namespace, **model_args: Any) -> int:
     for sample in samples:
         told = sample.metadata
         if sample.error:
-            print(f"{sample.id}: {sample.error.message}; run it again to go on")
+            print(f"{sample.id}: {sample.error.message}; run the command again to continue")
         else:
             print(f"{sample.id}: {told['step']}, {told['invalid']} of {told['answers']} invalid")
     is_done = logs[0].status == "success" and not any(sample.error for sample in samples)

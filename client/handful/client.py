@@ -39,7 +39,8 @@ class Client:
 
 
 NO_LOGIN = (
-    "No server is known: run `handful login https://HOST`, or set HANDFUL_SERVER and HANDFUL_TOKEN"
+    "No server is configured: run `handful login https://HOST`, or set HANDFUL_SERVER and"
+    " HANDFUL_TOKEN"
 )
 
 
@@ -61,7 +62,7 @@ def known(server: str | None, token: str | None) -> tuple[str, str]:
     server = checked(server)
     token = token or os.environ.get("HANDFUL_TOKEN") or stored["tokens"].get(server)
     if not token:
-        raise HandfulError(f"No token is known for {server}: run `handful login {server}`")
+        raise HandfulError(f"No token is stored for {server}: run `handful login {server}`")
     return server, token
 
 

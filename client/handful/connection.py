@@ -143,7 +143,7 @@ class Connection:
         Raises HandfulError if it exists.
         """
         if target.exists():
-            raise HandfulError(f"{target} is there already: name a new file")
+            raise HandfulError(f"{target} already exists: choose a new file")
         part = target.with_name(f".{target.name}.part")
         try:
             with part.open("wb") as file, self._streamed(address) as reply:
@@ -194,7 +194,7 @@ class Connection:
             return reply
         if reply.is_redirect:
             raise NotReachable(
-                f"{self.server} sends on to {reply.headers.get('Location')}: use that address"
+                f"{self.server} redirects to {reply.headers.get('Location')}: use that address"
             )
         try:
             problem = reply.json()
@@ -202,13 +202,13 @@ class Connection:
             problem = None
         if not isinstance(problem, dict):
             raise NotReachable(
-                f"{reply.url} answered {reply.status_code} and nothing that Handful would say:"
-                " check the address of the server"
+                f"{reply.url} answered {reply.status_code}, not a response of Handful: check the"
+                " address of the server"
             )
         raise ApiError(problem, reply.status_code)
 
     def _nobody(self, error: httpx.TransportError) -> str:
-        return f"{self.server} does not answer ({error or type(error).__name__})"
+        return f"{self.server} does not respond ({error or type(error).__name__})"
 
     def _own(self, address: str) -> str:
         """Return the address of the next page; the token never goes to another host."""
@@ -223,9 +223,9 @@ def checked(server: str) -> str:
     """Return the server's address without the path of the API. Raises HandfulError."""
     parts = urlsplit(server)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise HandfulError(f"{server!r} is no address of a server: write https://HOST")
+        raise HandfulError(f"{server!r} is not the address of a server: use https://HOST")
     if parts.username or parts.query or parts.fragment:
-        raise HandfulError("The address of a server holds no name, token or query: https://HOST")
+        raise HandfulError("Server addresses contain no name, token or query: https://HOST")
     return server.rstrip("/").removesuffix("/api/v1")
 
 

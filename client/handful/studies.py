@@ -265,7 +265,7 @@ class Study:
         if target.suffix == ".zip":
             return self._connection.download(self._at("export.zip"), target, progress=progress)
         if target.exists():
-            raise HandfulError(f"{target} is there already: name a new folder")
+            raise HandfulError(f"{target} already exists: choose a new folder")
         with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as parent:
             archive = Path(parent) / "export.zip"
             self._connection.download(self._at("export.zip"), archive, progress=progress)
@@ -302,7 +302,7 @@ class Studies:
             return Study(self._connection, self._jobs, self._connection.get(f"studies/{name}/"))
         except ApiError as error:
             if error.status == 404:
-                raise KeyError(f"There is no study {name!r} that this token may see.") from None
+                raise KeyError(f"No study {name!r} is visible to this token.") from None
             raise
 
     def create(self, design: Design) -> Study:

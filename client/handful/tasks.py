@@ -84,7 +84,7 @@ class Tasks:
             return version
         versions = [int(row["version"]) for row in self.list(name)]
         if not versions:
-            raise HandfulError(f"There is no task {name!r} on this server.")
+            raise HandfulError(f"The task {name!r} does not exist on this server.")
         return max(versions)
 
 
@@ -111,7 +111,7 @@ def files_of(paths: Iterable[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if not path.exists():
-            raise HandfulError(f"{path}: there is no such file or folder")
+            raise HandfulError(f"{path}: no such file or folder")
         own = sorted(path.iterdir()) if path.is_dir() else [path]
         found += [one for one in own if one.is_file() and not one.name.startswith(".")]
     return found

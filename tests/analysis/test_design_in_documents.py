@@ -56,7 +56,7 @@ class Arms(NamedTuple):
 
 RULE = {"qualification": "minimum", "qualification_threshold": 40}
 ASKED = {"comprehension_questions": "What is wanted?\n* places\n- people"}
-LEAK = "toy-places: 1 of the training examples of a.jsonl stand in the test too."
+LEAK = "toy-places: 1 of the training examples of a.jsonl are also in the test."
 TABLE: dict[str, Row | Keys | Arms] = {
     "name": Row({"name": "another-name"}, {PLAN, REPORT}),
     "title": Row({"title": "Another title"}, {PLAN, REPORT}),

@@ -94,7 +94,7 @@ def test_pass_rates_are_shown_with_the_contrasts(ada, study):
 
 def test_page_report_and_preregistration_warn(ada, study):
     told = gates.warning("minimum", [0, 4], 0)
-    assert "nobody at 0 shots" in told
+    assert "but not at 0 shots" in told
     assert told in ada.get(reverse("analysis", args=[study.name])).content.decode()
     page = ada.get(reverse("study", args=[study.name])).content.decode()
     assert told in page

@@ -70,7 +70,7 @@ def test_a_file_becomes_an_open_study_in_twelve_clicks(ada, tmp_path):
 
     ada.wait_for_url("**/studies/pilot/")
     ada.get_by_role("button", name="Open", exact=True).click()
-    expect(ada.get_by_text("The study is open now.")).to_be_visible()
+    expect(ada.get_by_text("The study is now open.")).to_be_visible()
 
     study = Study.objects.get()
     assert study.status == "open"

@@ -79,7 +79,7 @@ def go(page: Page, name: str) -> None:
 
 def open_study(page: Page) -> None:
     page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.get_by_text("The study is open now.")).to_be_visible()
+    expect(page.get_by_text("The study is now open.")).to_be_visible()
 
 
 def rehearse(page: Page) -> None:

@@ -85,7 +85,7 @@ def test_an_evaluation_goes_from_import_to_a_verified_bundle(page, clues, db, tm
     page.get_by_role("button", name="Save draft").click()
     page.wait_for_url("**/studies/humans/")
     page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.get_by_text("The study is open now.")).to_be_visible()
+    expect(page.get_by_text("The study is now open.")).to_be_visible()
 
     watched = page.context.new_page()
     watched.goto("/studies/humans/people/")

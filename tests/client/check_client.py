@@ -49,7 +49,7 @@ def test_a_wrong_token_is_an_error(served):
 def test_an_unreachable_server_is_reported(home):
     with (
         handful.Client("http://127.0.0.1:9", "x", attempts=1) as client,
-        pytest.raises(handful.NotReachable, match="does not answer"),
+        pytest.raises(handful.NotReachable, match="does not respond"),
     ):
         list(client.studies.list())
 
@@ -94,9 +94,7 @@ def test_the_console_script_lists_studies(logged_in, capfd):
 
 def test_an_unknown_study_is_an_error_message_without_traceback(logged_in, capsys):
     assert main(["export", "nobody", str(logged_in / "out")]) == 1
-    assert capsys.readouterr().err == (
-        "handful: There is no study 'nobody' that this token may see.\n"
-    )
+    assert capsys.readouterr().err == ("handful: No study 'nobody' is visible to this token.\n")
 
 
 def test_a_task_and_a_study_are_run_from_the_terminal(logged_in, client, capsys):
@@ -127,7 +125,7 @@ def test_a_task_and_a_study_are_run_from_the_terminal(logged_in, client, capsys)
 
     assert main(["export", "cli", str(logged_in / "out"), "--verify"]) == 0
     assert main(["export", "cli", str(logged_in / "out")]) == 1
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert main(["export", "cli", str(logged_in / "out.zip")]) == 0
     assert zipfile.ZipFile(logged_in / "out.zip").testzip() is None
 
@@ -174,5 +172,5 @@ def test_a_dry_run_of_pay_needs_a_token_with_the_pay_scope(client):
 
 
 def test_a_missing_file_is_an_error(client, tmp_path):
-    with pytest.raises(HandfulError, match="there is no such file or folder"):
+    with pytest.raises(HandfulError, match="no such file or folder"):
         client.tasks.import_files(tmp_path / "nowhere")

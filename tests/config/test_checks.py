@@ -81,7 +81,7 @@ def test_check_exits_with_1_on_a_failure_and_0_once_it_is_fixed(tmp_path):
     ill = run(environment, *EVERYTHING)
     assert ill.returncode == 1
     assert "(config.E021) " in ill.stderr
-    assert "HINT: manage.py backup FILE, then manage.py migrate." in ill.stderr
+    assert "HINT: Run manage.py backup FILE, then manage.py migrate." in ill.stderr
     assert "Traceback" not in ill.stderr
     for command in (["migrate", "-v0"], ["tick"], ["backup", str(tmp_path / "backup")]):
         assert run(environment, *command).returncode == 0
@@ -121,7 +121,7 @@ def test_equal_keys_and_keys_from_files_are_reported(settings, monkeypatch):
     assert found(checks.keys_are_set) == []
     settings.SECRET_KEY = settings.WORKER_KEY
     assert found(checks.keys_are_set) == [
-        ("E004", "Two of SECRET_KEY, WORKER_KEY, IDENTITY_KEY are the same text.")
+        ("E004", "Two of SECRET_KEY, WORKER_KEY, IDENTITY_KEY have the same value.")
     ]
     settings.SECRET_KEY = "another one, as long as a key has to be"
     monkeypatch.delenv("WORKER_KEY")
@@ -137,7 +137,7 @@ def test_readable_folders_and_keys_are_reported(settings, tmp_path):
     tmp_path.chmod(0o755)
     key.chmod(0o644)
     assert found(checks.files_are_private) == [
-        ("E010", f"Others can read {tmp_path}."), ("E010", f"Others can read {key}."),
+        ("E010", f"Other users can read {tmp_path}."), ("E010", f"Other users can read {key}."),
     ]  # fmt: skip
 
 
@@ -183,7 +183,7 @@ def test_a_clock_that_was_set_back_is_reported(researcher):
     AuditEntry.objects.create(what="y", at=later)
     name, what = found(running_checks.clocks)[0]
     assert name == "E026"
-    assert what.endswith("later than now: a clock was set back.")
+    assert what.endswith("in the future: a clock was set back.")
 
 
 @pytest.mark.postgres
@@ -192,14 +192,14 @@ def test_a_clock_that_differs_from_the_database_is_reported(monkeypatch):
     monkeypatch.setattr(timezone, "now", lambda: now() - timedelta(minutes=5))
     monkeypatch.setattr(time, "time", lambda: seconds() - 300)
     assert found(running_checks.clocks)[0] == (
-        "E025", "The database's clock and this machine's differ by 300.0 s.",
+        "E025", "The clocks of the database and of this machine differ by 300.0 s.",
     )  # fmt: skip
 
 
 def test_a_missing_or_old_backup_is_reported(settings, tmp_path):
     settings.VAR_DIR = tmp_path
     assert found(checks.backups_are_written) == [
-        ("I014", "manage.py backup has never run with this folder.")
+        ("I014", "manage.py backup has never run for this folder.")
     ]
     days = datetime.now(UTC) - timedelta(days=9)
     (tmp_path / backups.WRITTEN).write_text(days.isoformat(timespec="seconds"))
@@ -235,7 +235,9 @@ def test_a_database_without_durability_or_limits_is_reported():
         cursor.execute("SET LOCAL synchronous_commit = on")
         assert found(running_checks.durability) == []
         cursor.execute("SET LOCAL lock_timeout = 0")
-        assert found(running_checks.durability) == [("W024", "No limit is set: lock_timeout.")]
+        assert found(running_checks.durability) == [
+            ("W024", ("These limits are not set: lock_timeout."))
+        ]
 
 
 @pytest.mark.postgres
@@ -265,7 +267,7 @@ def test_pgbouncer_with_server_side_cursors_is_reported(tmp_path):
             for wish, is_said in (("0", True), ("1", False)):
                 ran = run(environment | {"DISABLE_SERVER_SIDE_CURSORS": wish}, *EVERYTHING)
                 assert ("(config.E024)" in ran.stderr) == is_said, ran.stderr
-                assert "(config.W024) No limit is set" in ran.stderr
+                assert "(config.W024) These limits are not set" in ran.stderr
         finally:
             bouncer.terminate()
             bouncer.wait(30)
@@ -323,7 +325,7 @@ def served(server: socketserver.BaseServer) -> Iterator[int]:
 
 
 def test_an_unset_or_unreachable_mail_server_is_reported(settings, researcher, refusing_port):
-    assert found(running_checks.mail) == [("I029", "No mail is sent: EMAIL_HOST is not set.")]
+    assert found(running_checks.mail) == [("I029", "EMAIL_HOST is not set, so no mail is sent.")]
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_USE_TLS = "127.0.0.1", False
     settings.DEFAULT_FROM_EMAIL, settings.SITE_URL = "h@example.org", "https://h.example.org"
@@ -331,7 +333,7 @@ def test_an_unset_or_unreachable_mail_server_is_reported(settings, researcher, r
         settings.EMAIL_PORT = port
         assert found(running_checks.mail) == []
         settings.DEFAULT_FROM_EMAIL = "handful@localhost"
-        assert found(running_checks.mail) == [("W029", "Mails are from handful@localhost.")]
+        assert found(running_checks.mail) == [("W029", "The sender of mails is handful@localhost.")]
     settings.EMAIL_PORT = refusing_port
     name, what = found(running_checks.mail)[0]
     place = f"127.0.0.1:{refusing_port}"
@@ -342,7 +344,7 @@ def test_an_unset_or_unreachable_mail_server_is_reported(settings, researcher, r
         user=researcher, study=study, about="first", subject="x", what="x",
         created_at=database_now(), next_at=database_now(), mail="waiting", attempts=2,
     )  # fmt: skip
-    assert ("W031", "1 mails have failed and are tried again.") in found(running_checks.mail)
+    assert ("W031", "1 mails have failed and will be sent again.") in found(running_checks.mail)
 
 
 def proxy_of(target: str, headers: dict[str, str]) -> ThreadingHTTPServer:
@@ -369,7 +371,7 @@ def test_proxies_that_do_not_match_the_settings_are_reported(live_server, settin
     assert found(running_checks.proxies) == []
     settings.TRUSTED_PROXIES = 1
     assert (
-        "0 entries of X-Forwarded-For arrive, but TRUSTED_PROXIES is 1"
+        "X-Forwarded-For has 0 entries, but TRUSTED_PROXIES is 1"
         in found(running_checks.proxies)[0][1]
     )
     with served(proxy_of(live_server.url, {"X-Forwarded-For": "192.0.2.1"})) as port:
@@ -378,19 +380,19 @@ def test_proxies_that_do_not_match_the_settings_are_reported(live_server, settin
         settings.TRUSTED_PROXIES = 0
         assert ids(running_checks.proxies) == ["E034"]
     settings.SITE_URL = f"http://127.0.0.1:{refusing_port}"
-    assert "does not answer: ConnectionError" in found(running_checks.proxies)[0][1]
+    assert "does not respond: ConnectionError" in found(running_checks.proxies)[0][1]
     with served(proxy_of(live_server.url, {"Host": "elsewhere.example.org"})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
-        assert "refuses the host that the proxy passes on" in found(running_checks.proxies)[0][1]
+        assert "refuses the Host header that the proxy sends" in found(running_checks.proxies)[0][1]
     with served(proxy_of(f"{live_server.url}/nothing", {})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
         assert found(running_checks.proxies)[0][1].endswith(
-            "answers 404, and it is not this server."
+            "responds with 404, but is not this server."
         )
     with served(proxy_of(live_server.url, {"X-Handful-Check": "forged:1:x"})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
         assert found(running_checks.proxies)[0][1].endswith(
-            "answers 200, and it is not this server."
+            "responds with 200, but is not this server."
         )
 
 
@@ -399,4 +401,4 @@ def test_a_proxy_that_does_not_forward_tls_is_reported(live_server, settings):
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     with served(proxy_of(live_server.url, {"X-Forwarded-Proto": "https"})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
-        assert "does not see" in found(running_checks.proxies)[0][1]
+        assert "does not detect" in found(running_checks.proxies)[0][1]

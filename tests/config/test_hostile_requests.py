@@ -162,7 +162,7 @@ def test_another_charset_than_utf_8_is_refused_in_a_sentence(client, db, charset
     kind = f"application/x-www-form-urlencoded; charset={charset}"
     reply = client.post(reverse("login"), b"username=ada", content_type=kind)
     assert reply.status_code == 415
-    assert "Only UTF-8 is accepted" in reply.content.decode()
+    assert "Send the request in UTF-8" in reply.content.decode()
 
 
 def test_an_impossible_user_name_is_an_ordinary_sign_in_failure(client, db):
@@ -229,7 +229,7 @@ def test_a_large_anonymous_body_is_refused_unread(route, values, db):
     reply = large(Client(enforce_csrf_checks=True), filled(route, values), 190_000_000)
     assert reply.status_code in (413, 404)
     if reply.status_code == 413:
-        assert "Nothing was accepted" in reply.content.decode()
+        assert "Nothing was stored" in reply.content.decode()
 
 
 def test_signed_in_users_send_large_bodies_only_where_files_go(ada, values):
@@ -241,7 +241,7 @@ def test_signed_in_users_send_large_bodies_only_where_files_go(ada, values):
 
 def test_a_script_gets_only_the_error_sentence(client, db):
     reply = large(client, reverse("task_import"), 190_000_000, **{"HX-Request": "true"})
-    assert reply.content.decode() == "Nothing was accepted: sign in first, then send the files."
+    assert reply.content.decode() == "Nothing was stored. Sign in first, then send the files."
 
 
 @pytest.mark.parametrize("length", ["abc", "-1", "1.5", "٣", "1_0", "+5", "9" * 5000])

@@ -191,7 +191,7 @@ def given_text(reply: str) -> str:
     """Return what follows the last "Answer:". Raises Invalid without one."""
     marks = list(MARK.finditer(reply))
     if not marks:
-        raise Invalid("There is no line that begins with “Answer:”.")
+        raise Invalid("No line begins with “Answer:”.")
     return reply[marks[-1].end() :].strip().strip("*").strip()
 
 
@@ -241,5 +241,5 @@ def _texts(value: Any) -> list[str]:
     if not all(isinstance(text, str) and text.strip() for text in texts):
         raise Invalid("Expected a JSON list of texts.")
     if any("\n" in text for text in texts):
-        raise Invalid("A text must not go over the end of a line.")
+        raise Invalid("A text must not contain a line break.")
     return list(dict.fromkeys(texts))

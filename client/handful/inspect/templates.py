@@ -40,7 +40,7 @@ VERDICTS = {
     "compare": "Compare.",
 }
 
-RETRY = Template("This could not be stored as an answer: $why\n$format")
+RETRY = Template("This answer could not be stored: $why\n$format")
 
 COMPREHENSION = Template("""\
 Before you begin, please answer these questions about the instructions.
@@ -58,10 +58,10 @@ FORMATS = {
     " in double quotes.",
     "long text": "End your reply with a line Answer: and a text of at most $longest characters"
     " as a JSON string in double quotes.",
-    "spans": "End your reply with a line Answer: and a JSON list of texts, each copied exactly as"
-    ' it stands in the example, whole words, such as ["first", "second"].$most',
-    "typed": "End your reply with a line Answer: and a JSON list of texts, copied exactly where"
-    ' they stand in the example, such as ["first", "second"].$most',
+    "spans": "End your reply with a line Answer: and a JSON list of texts, each copied exactly"
+    ' from the example, whole words, such as ["first", "second"].$most',
+    "typed": "End your reply with a line Answer: and a JSON list of texts, copied exactly if they"
+    ' are in the example, such as ["first", "second"].$most',
 }
 NO_ANSWER = " Where there is no answer: Answer: null."
 

@@ -38,7 +38,7 @@ def study(researcher, task):
     [
         ({"budget": "30"}, "Set the maximum paid hours"),
         ({"max_paid_hours": "0.5"}, "Suggested: 48.00 USD"),
-        ({"max_paid_hours": "0.5", "budget": "5"}, "does not cover one person, who may earn 6.00"),
+        ({"max_paid_hours": "0.5", "budget": "5"}, "does not cover one person, who can earn 6.00"),
         ({"hourly_rate": 0, "base_reward": 2}, "Set the budget of the study. Suggested: 16.00 USD"),
     ],
 )

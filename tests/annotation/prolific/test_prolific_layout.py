@@ -349,5 +349,5 @@ def test_the_arm_of_a_cross_task_study_cannot_be_chosen(researcher):
     with pytest.raises(ValidationError) as refused:
         make_cross_task(researcher, participants_choose_scenario=True)
     assert refused.value.message_dict == {
-        "participants_choose_scenario": ["Nobody may choose the arm of a cross-task study."]
+        "participants_choose_scenario": [("Arms of a cross-task study cannot be chosen.")]
     }

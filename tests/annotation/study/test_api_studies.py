@@ -102,7 +102,7 @@ def test_validating_stores_nothing_and_names_each_key(program, task):
 
 REFUSED = [
     ({"shotz": [0]}, "shotz"),
-    ({"tasks": ["nowhere"]}, "There is no task nowhere"),
+    ({"tasks": ["nowhere"]}, "The task nowhere does not exist"),
     ({"shots": "0"}, "shots: write"),
     ({"seed": 10**400}, ""),
     ({"title": "x" * 500}, "title"),

@@ -38,14 +38,14 @@ def make_study(researcher, audience=AUDIENCE, **more) -> Study:
 @pytest.mark.parametrize(
     ("audience", "said"),
     [
-        ([], "audience: write a table."),
-        ({"country": []}, "country: there is no such key."),
-        ({"countries": "Ireland"}, "countries: write a list of names."),
+        ([], "audience: expected a table."),
+        ({"country": []}, "country: unknown key."),
+        ({"countries": "Ireland"}, "countries: expected a list of names."),
         ({"countries": ["Ireland", "Ireland"]}, "countries: Ireland is named twice."),
-        ({"languages": [""]}, "languages: write a list of names."),
+        ({"languages": [""]}, "languages: expected a list of names."),
         ({"minimum_age": 17}, "minimum_age: write a whole number from 18 to 100."),
         ({"minimum_age": True}, "minimum_age: write a whole number from 18 to 100."),
-        ({"minimum_age": 50, "maximum_age": 40}, "maximum_age: it is below the minimum age."),
+        ({"minimum_age": 50, "maximum_age": 40}, "maximum_age: less than the minimum age."),
         ({"approval_rate": 101}, "approval_rate: write a number from 0 to 100."),
         ({"quotas": {"Sex": {"Male": 1}}}, "quotas: Sex needs at least two choices"),
         ({"quotas": {"Sex": {"Male": 1, "Female": 0}}}, "quotas: the share of Female in Sex"),
@@ -54,10 +54,10 @@ def make_study(researcher, audience=AUDIENCE, **more) -> Study:
         ({"filters": [{"filter_id": "or"}]}, "filters: or needs selected_filters."),
         (
             {"minimum_age": 20, "filters": [{"filter_id": "age", "selected_range": {"lower": 1}}]},
-            "filters: age is decided by another field",
+            "filters: age is already set by another field",
         ),
-        ({"content_warning": "x" * 501}, "content_warning: write a text of at most 500"),
-        ({"content_warning": "\ud800"}, "audience: it holds an invalid character"),
+        ({"content_warning": "x" * 501}, "content_warning: expected a text of at most 500"),
+        ({"content_warning": "\ud800"}, "audience: contains an invalid character"),
     ],
 )
 def test_an_error_in_an_audience_is_reported_with_its_key(researcher, audience, said):
@@ -120,7 +120,7 @@ def test_an_audience_is_read_from_and_written_to_a_design_file(researcher, tmp_p
     assert read["audience"] == {
         "countries": ["Ireland"], "quotas": {"Sex": {"Female": 2, "Male": 1}},
     }  # fmt: skip
-    with pytest.raises(design_file.DesignFileError, match="audience: write a table"):
+    with pytest.raises(design_file.DesignFileError, match="audience: expected a table"):
         design_file.from_data("body", {"audience": []})
     study = make_study(researcher, **read, shots=[0, 2])
     assert design_file.as_data(study)["audience"] == read["audience"]

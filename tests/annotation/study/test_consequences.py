@@ -135,15 +135,15 @@ def test_opening_confirms_the_sum_and_refuses_a_changed_one(ada, researcher, tas
     page = words(ada.get(reverse("study", args=[study.name])))
     agreed = "4 seats, 60 minutes announced for each, up to 6.00 USD for each"
     assert agreed in page
-    assert "48.00 USD at most in all" in page
+    assert "48.00 USD in total at most" in page
     sent = factories.opening(study)
     reply = ada.post(address, {"action": "open"})
-    assert (reply.status_code, "Confirm the sum" in words(reply)) == (409, True)
+    assert (reply.status_code, "Confirm the amount" in words(reply)) == (409, True)
     Study.objects.filter(pk=study.pk).update(budget=Decimal("480.00"))
     reply = ada.post(address, sent)
     assert reply.status_code == 409
-    assert "the sum has changed" in words(reply)
-    assert "480.00 USD at most in all" in words(reply)
+    assert "the amount changed" in words(reply)
+    assert "480.00 USD in total at most" in words(reply)
     study.refresh_from_db()
     assert study.is_draft
     assert ada.post(address, factories.opening(study)).status_code == 302

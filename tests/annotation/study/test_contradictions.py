@@ -33,7 +33,7 @@ def refused(reply) -> str:
 
 def test_a_rule_requiring_the_only_task_is_refused(ada, study, task):
     said = refused(add(ada, study, criterion="task", value=task.name))
-    assert "nobody may do a task twice" in said
+    assert "no task can be done twice" in said
     assert not study.access_rules.exists()
     two = factories.make_study(study.owner, task, factories.make_task(name="another"))
     assert add(ada, two, criterion="task", value=task.name).status_code == 302
@@ -41,7 +41,7 @@ def test_a_rule_requiring_the_only_task_is_refused(ada, study, task):
 
 def test_a_rule_requiring_a_study_of_the_same_task_is_refused(ada, study, task, researcher):
     same = factories.make_study(researcher, task)
-    assert "nobody may do a task twice" in refused(
+    assert "no task can be done twice" in refused(
         add(ada, study, criterion="study", value=same.name)
     )
 
@@ -50,7 +50,7 @@ def test_a_rule_requiring_a_study_without_passes_is_refused(ada, study, research
     other = factories.make_study(researcher, factories.make_task(name="another"))
     lifecycle.change_status(other, "close")
     assert (
-        "nobody qualified in"
+        "no annotator qualified in"
         in refused(add(ada, study, criterion="study", value=other.name)).lower()
     )
 
@@ -68,7 +68,7 @@ def test_no_id_can_be_on_both_lists(ada, study):
     listed = {"criterion": "people", "platform": "prolific"}
     assert add(ada, study, effect="deny", value="a1\na2", **listed).status_code == 302
     said = refused(add(ada, study, value="a2\na3", **listed))
-    assert said.startswith("1 of these ids is on a list that says the opposite")
+    assert said.startswith("1 of these ids is on a list with the opposite effect")
     assert add(ada, study, value="a3", **listed).status_code == 302
 
 
@@ -93,7 +93,7 @@ def test_an_unreachable_minimum_is_refused_at_its_field(researcher):
     rule = {"shots": [4], "qualification": "minimum"}
     with pytest.raises(ValidationError) as error:
         factories.make_study(researcher, task, **rule, qualification_threshold=60)
-    assert "the highest mean S1 is 50.0" in error.value.message_dict["qualification_threshold"][0]
+    assert "The highest mean S1 is 50.0" in error.value.message_dict["qualification_threshold"][0]
     factories.make_study(researcher, task, **rule, qualification_threshold=50)
 
 

@@ -264,8 +264,8 @@ def refused_fields(owner, **changes) -> dict[str, list[str]]:
         ({"shots": [0, 4]}, "shots", "one number of shots"),
         ({"qualification": "minimum", "qualification_threshold": 50}, "qualification", "each arm"),
         ({"upstream_examples": 9}, "upstream_tasks", "it has 8"),
-        ({"upstream_examples": 5}, "sham_task", "10 training examples are needed"),
-        ({"upstream_examples": None}, "upstream_examples", "how many examples"),
+        ({"upstream_examples": 5}, "sham_task", "needs 10 training examples"),
+        ({"upstream_examples": None}, "upstream_examples", "the number of examples"),
         ({"partition": "no such"}, "partition", "no partition"),
         ({"partition": "random"}, "partition", "does not fit people"),
         ({"partition": "train_non_nli_test_nli"}, "tasks", "none of the 160 tasks"),
@@ -287,7 +287,7 @@ def test_a_task_listed_twice_in_the_partition_is_refused_by_name(researcher, db)
         partition="train_non_nli_test_nli",
     )
     assert len(errors["upstream_tasks"]) == 1
-    assert "sick: the published train_non_nli_test_nli has it in two lists" in str(errors)
+    assert "sick: the published train_non_nli_test_nli lists it twice" in str(errors)
 
 
 @pytest.mark.engines

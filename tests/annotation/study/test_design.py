@@ -215,7 +215,7 @@ def test_after_the_first_seat_a_study_cannot_return_to_draft(ada, researcher, ta
     factories.join(study)
     reply = ada.post(reverse("study_status", args=[study.name]), {"action": "draft"})
     assert reply.status_code == 409
-    assert "Somebody has taken a seat" in reply.content.decode()
+    assert "An annotator has taken a seat" in reply.content.decode()
 
 
 # The command -------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def test_create_study_creates_and_opens_a_study(researcher, task, capsys):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"tasks": ["nothing"]}, "There is no task nothing"),
+        ({"tasks": ["nothing"]}, "The task nothing does not exist"),
         ({"shots": [7]}, "shots: toy-places has no training split of 7"),
         ({"annotators": 0}, "annotators: "),
         ({"owner": "nobody"}, "The researcher 'nobody' does not exist"),

@@ -126,19 +126,19 @@ def test_an_empty_text_means_no_value(create):
 @pytest.mark.parametrize(
     ("line", "key", "reason"),
     [
-        ("seats = 3", "seats", "there is no such key. Known: tasks, name"),
+        ("seats = 3", "seats", "unknown key. Known keys: tasks, name"),
         ("annotators = true", "annotators", "write a whole number"),
         ("annotators = 2.5", "annotators", "write a whole number"),
         ("annotators = 0", "annotators", "greater than or equal to 1"),
         ('computer_only = "yes"', "computer_only", "write true or false"),
-        ("title = 7", "title", "write a text"),
-        ('shots = "0 2"', "shots", "write a list of whole numbers"),
+        ("title = 7", "title", "expected a text"),
+        ('shots = "0 2"', "shots", "expected a list of whole numbers"),
         ("shots = [3]", "shots", "no training split of 3"),
         ('hourly_rate = "1e3"', "hourly_rate", "write an amount"),
         ("hourly_rate = true", "hourly_rate", "write an amount"),
-        ("tasks = [7]", "tasks", "write names, such as MNLI"),
-        ('pay = "much"', "pay", r"write a table, \[pay\]"),
-        ("[pay]\ncap = 7", "pay.cap", "there is no such key"),
+        ("tasks = [7]", "tasks", "expected names, such as MNLI"),
+        ('pay = "much"', "pay", r"expected a table, \[pay\]"),
+        ("[pay]\ncap = 7", "pay.cap", "unknown key"),
         ("[pay]\nidle_cutoff_seconds = 5", "pay.idle_cutoff_seconds", "10"),
         ('[qualification]\nrule = "luck"', "qualification.rule", "not a valid choice"),
         ('[qualification]\nrule = "minimum"', "qualification.threshold", "needs a threshold"),
@@ -155,7 +155,7 @@ def test_an_error_names_the_file_and_the_key(create, line, key, reason):
 
 @pytest.mark.parametrize("text", ["shots = [", "\x00"])
 def test_a_file_that_is_not_toml_is_reported(create, text):
-    with pytest.raises(CommandError, match=r"design\.toml: this is no TOML"):
+    with pytest.raises(CommandError, match=r"design\.toml: not valid TOML"):
         create(text)
 
 

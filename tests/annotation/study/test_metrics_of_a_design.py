@@ -84,19 +84,19 @@ def test_further_metrics_are_frozen_with_the_design(researcher, tmp_path):
     call_command("create_study", design=tmp_path / "two.toml")
     assert Study.objects.get(name="two").metrics == ["EM"]
     (tmp_path / "three.toml").write_text(f'{text}"EM"\n'.replace("two", "three"))
-    with pytest.raises(CommandError, match="three.toml: metrics: write a list of names"):
+    with pytest.raises(CommandError, match="three.toml: metrics: expected a list of names"):
         call_command("create_study", design=tmp_path / "three.toml")
 
 
 @pytest.mark.parametrize(
     ("metrics", "said"),
     [
-        (["BLEU"], "There is no metric 'BLEU'. Known: S1, EM"),
+        (["BLEU"], "Unknown metric 'BLEU'. Known: S1, EM"),
         (["EM", "EM"], "EM is named twice"),
-        (["S1"], "S1 is the metric of every task's card already"),
+        (["S1"], "S1 is already the metric of every task's card"),
         (["Classification-F1"], "fits no task of the study. Classification-F1 does not fit"),
-        ("EM", "Write a list of names"),
-        ([3], "Write a list of names"),
+        ("EM", "Enter a list of metric names"),
+        ([3], "Enter a list of metric names"),
     ],
 )
 def test_a_metric_that_does_not_fit_is_refused(researcher, metrics, said):

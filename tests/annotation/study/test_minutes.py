@@ -109,10 +109,10 @@ def test_a_pilot_replaces_reading_speed_in_the_announced_minutes(researcher, tas
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("long 90", "Line 1: write the name of a task, a colon and whole minutes"),
-        ("lang: 90", "Line 1: lang is no task of this study: short, long."),
-        ("long: 0", "Line 1: write 1 to 10000 minutes."),
-        ("long: 90\nlong: 80", "Line 2: long has a line already."),
+        ("long 90", "Line 1: expected a task name, a colon and whole minutes"),
+        ("lang: 90", "Line 1: lang is not a task of this study: short, long."),
+        ("long: 0", "Line 1: expected 1 to 10000 minutes."),
+        ("long: 90\nlong: 80", "Line 2: long already has a line."),
     ],
 )
 def test_an_invalid_line_of_task_minutes_is_refused(researcher, tasks, line, said):

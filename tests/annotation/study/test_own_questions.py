@@ -69,12 +69,12 @@ def finish(client, seat) -> None:
 @pytest.mark.parametrize(
     ("declared", "reason"),
     [
-        ("How old are you?", "Question 1: write its id"),
+        ("How old are you?", "Question 1: expected an id"),
         ("age, before, number: Age?\n\nage, after, text: Age?", "Question 2: another question"),
         ("a, before, choice: Which?\n- One", "at least two different options"),
         ("a, before, choice: Which?\nOne\nTwo", "begin each option with -"),
         ("a, before, text: Which?\n- One\n- Two", "only a choice has options"),
-        ("Age, before, number: Age?", "Question 1: write its id"),
+        ("Age, before, number: Age?", "Question 1: expected an id"),
     ],
 )
 def test_an_invalid_declaration_is_refused_at_its_field(ada, declared, reason):

@@ -308,7 +308,7 @@ def test_an_opened_study_cannot_be_deleted(ada, client, study, researcher):
     assert reverse("study_delete", args=["real"]) not in page(ada, "study_design", "real")
     reply = post(ada, "study_delete", study)
     assert reply.status_code == 422
-    assert "Only a draft in which nobody has taken part" in reply.content.decode()
+    assert "Only a draft without participants" in reply.content.decode()
     headers = factories.bearer(researcher, "run")
     assert client.delete("/api/v1/studies/real/", headers=headers).status_code == 409
     with pytest.raises(design.DesignError):
@@ -328,7 +328,7 @@ def test_a_draft_with_a_study_on_prolific_cannot_be_deleted(researcher, task):
     draft.prolific_studies.create(
         name="There", reward_cents=100, places=1, minutes=5, max_minutes=60
     )
-    with pytest.raises(design.DesignError, match="no study on Prolific"):
+    with pytest.raises(design.DesignError, match="without a study on Prolific"):
         lifecycle.delete_draft(draft)
 
 
