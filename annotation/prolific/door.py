@@ -55,8 +55,8 @@ class ProlificDoor(Door):
         if not all(ID.fullmatch(value) for value in ids.values()) or len({*ids.values()}) < 3:
             raise NotAdmitted(
                 gettext(
-                    "The address does not contain the ids that Prolific adds. Please open the study"
-                    " from Prolific again."
+                    "The address does not contain the IDs that Prolific adds. Please open the"
+                    " study from Prolific again."
                 )
             )
         if ids["STUDY_ID"] != self.prolific_study.external_id:
@@ -130,8 +130,7 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
     except UnknownKey:
         raise NotAdmitted(
             gettext(
-                "Prolific's signature cannot be checked at the moment. Please try again in a"
-                " minute."
+                "Prolific's signature cannot be checked right now. Please try again in a minute."
             )
         ) from None
     except jwt.PyJWTError:

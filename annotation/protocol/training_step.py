@@ -82,7 +82,7 @@ def _spread(groups: list[list[int]], rng: random.Random) -> list[int]:
 
 TALLIED = 10
 ALREADY_DONE = gettext_lazy(
-    "You have already worked on this task before, so you cannot take part in it again. Thank you!"
+    "You have worked on this task before, so you cannot do it again. Thank you!"
 )
 
 

@@ -127,15 +127,15 @@ class PanelDoor(Door):
         if not person:
             raise NotAdmitted(
                 gettext(
-                    "The address lacks %(parameter)s: please open the study from %(platform)s"
-                    " again."
+                    "%(parameter)s is missing from the address of this page. Please open the study"
+                    " from %(platform)s again."
                 )
                 % {"parameter": self.panel.id_parameter, "platform": self.panel.name}
             )
         if not all(re.fullmatch(SAFE_ID, name) for name in (person, submission)):
             raise NotAdmitted(
                 gettext(
-                    "The id in the address contains an invalid character or is too long: please"
+                    "The ID in the address is too long or contains an invalid character. Please"
                     " open the study from %(platform)s again."
                 )
                 % {"platform": self.panel.name}

@@ -36,57 +36,55 @@ class RecruitmentError(Exception):
 
 NO_SEAT = {
     "busy": gettext_lazy(
-        "Many people are starting at the moment. Please try again in a minute: nothing is lost"
-        " by waiting."
+        "Many people are starting right now. Please try again in a minute. You lose nothing by"
+        " waiting."
     ),
     "address": gettext_lazy(
         "Many people have started from your internet connection in the last hour. Please try again"
-        " later. If you are in a class or a lab, please tell the people who invited you."
+        " later. If you are in a class or a lab, please contact the people who invited you."
     ),
     "preview": gettext_lazy(
         "This is a preview. To start, accept the study on the page where you found it."
     ),
     "link_off": gettext_lazy(
-        "This link is switched off. If you were invited, please use the link that was sent to you."
+        "This link is turned off. If you were invited, please use the link in your invitation."
     ),
     "elsewhere": gettext_lazy(
-        "Somebody with this id has already started. If it was you, continue in the browser in which"
-        " you started, or open the personal link that you were shown there. If this is a further"
-        " part, the personal link will work in a few minutes."
+        "A person with this ID has already started. If this was you, continue in the same browser"
+        " or open your personal link. If this is a later part of the study, your personal link"
+        " works in a few minutes."
     ),
     "browser": gettext_lazy(
-        "Somebody has already taken part in this study from this browser, and each person"
-        " can do so only once. If you share a computer, please tell the people who invited you."
+        "A person has already taken part in this study in this browser. Each person can take part"
+        " only once. If you share a computer, please contact the people who invited you."
     ),
     "full": gettext_lazy(
-        "All places in this study are taken at the moment. Thank you for your interest."
+        "All places in this study are taken right now. Thank you for your interest."
     ),
     "budget": gettext_lazy(
-        "The budget of this study is fully committed at the moment, so no more places are"
-        " available. Thank you for your interest."
+        "This study has no budget for more places right now. Thank you for your interest."
     ),
     "closed": gettext_lazy("This study is closed. Thank you for your interest."),
     "paused": gettext_lazy("This study is paused. Please try again later with the same link."),
     "draft": gettext_lazy("This study is not open yet. Please try again later with the same link."),
     "done": gettext_lazy("You have already taken part in this study. Thank you!"),
     "not_eligible": gettext_lazy(
-        "This study is open to certain people only, and you are not eligible. Thank"
-        " you for your interest."
+        "This study has conditions that you do not meet. Thank you for your interest."
     ),
     "not_invited": gettext_lazy(
         "This is a later part of a study that you have not started. Thank you for your interest."
     ),
     "device": gettext_lazy(
-        "This study requires a desktop or laptop computer: highlighting words on a small"
-        " screen would be tedious. Please open the same link on a computer."
+        "This study needs a desktop or laptop computer. It is hard to highlight words on a small"
+        " screen. Please open the same link on a computer."
     ),
     "rejected": gettext_lazy(
-        "Your submission to this study was rejected on the platform that you came from, so"
-        " you cannot continue."
+        "Your submission to this study was rejected on the platform you came from. You cannot"
+        " continue."
     ),
     "taken": gettext_lazy(
-        "Your place was given to somebody else in the meantime, so you cannot continue with"
-        " this task. Your answers so far are kept."
+        "Your place now belongs to another person, so you cannot continue this task. Your answers"
+        " are saved."
     ),
 }
 

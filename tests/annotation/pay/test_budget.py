@@ -131,7 +131,7 @@ def test_the_preregistration_states_the_limits_of_pay(ada, study):
 def test_no_seat_exceeds_the_budget_and_the_page_says_why(study):
     assert [start(study), start(study), start(study)] == [302, 302, 409]
     page = Client().get(reverse("landing", args=[study.link_code])).content.decode()
-    assert "The budget of this study is fully committed at the moment" in page
+    assert "This study has no budget for more places right now" in page
     assert "<button" not in page
     assert study.participations.count() == 2
 

@@ -351,7 +351,7 @@ def test_part_two_in_another_browser_continues_by_personal_link(fake, study, res
     address = urlsplit(arrival["url"])
     reply = Client().post(f"{address.path}start/?{address.query}")
     assert (reply.status_code, seat.token in reply.content.decode()) == (409, False)
-    assert "the personal link will work" in reply.content.decode()
+    assert "your personal link works" in reply.content.decode()
     submissions.verify(study, prolific_client.Client(), submissions.Synced())
     seat.refresh_from_db()
     assert (seat.status, seat.part) == ("working", 2)

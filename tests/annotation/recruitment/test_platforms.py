@@ -198,7 +198,10 @@ def test_a_test_visit_shows_identity_and_exits_without_storing(ada, study, panel
     page = ada.get(address, {"query": "participantId=p:9&assignmentId=a9"}).content.decode()
     assert "https://connect.example.org/a9/done?who=p%3A9&amp;cc=OWN-CODE" in page
     assert "PARTIAL" in page
-    assert "lacks participantId" in ada.get(address, {"query": "x=1"}).content.decode()
+    assert (
+        "participantId is missing from the address"
+        in ada.get(address, {"query": "x=1"}).content.decode()
+    )
     assert (Worker.objects.count(), Submission.objects.count()) == (0, 0)
 
 
@@ -214,7 +217,7 @@ def test_a_study_for_computers_refuses_phones(client, study):
     landing = reverse("landing", args=[study.link_code])
     start = reverse("start", args=[study.link_code])
     assert (
-        "requires a desktop or laptop computer"
+        "needs a desktop or laptop computer"
         in client.get(landing, HTTP_USER_AGENT=IPHONE).content.decode()
     )
     assert client.post(start, HTTP_USER_AGENT=IPHONE).status_code == 409
@@ -322,7 +325,7 @@ def test_a_worker_denied_meanwhile_cannot_return(ada, client, study, panel, way)
     else:
         reply = client.post(reverse("resume", args=[token]))
     assert reply.status_code == 409
-    assert "certain people only" in reply.content.decode()
+    assert "conditions that you do not meet" in reply.content.decode()
     seat.refresh_from_db()
     assert seat.status == "expired"
 

@@ -169,7 +169,7 @@ def test_a_late_return_is_refused_once_the_seat_was_taken(client, researcher):
     factories.join(study)
     reply = client.post(reverse("resume", args=[late.token]))
     assert reply.status_code == 409
-    assert "given to somebody else" in reply.content.decode()
+    assert "belongs to another person" in reply.content.decode()
     late.refresh_from_db()
     assert (late.status, Answer.objects.count()) == ("expired", 2)
 

@@ -247,7 +247,7 @@ def test_the_open_link_can_be_switched_off(ada, study):
     first = start(study.link_code, begun)
     (link,) = make_links(study, "Ida")
     ada.post(reverse("switches", args=[study.name]), {})
-    assert "This link is switched off" in landing(study.link_code)
+    assert "This link is turned off" in landing(study.link_code)
     assert start(study.link_code).status_code == 409
     assert start(study.link_code, begun).url == first.url
     assert start(link.code).status_code == 302
@@ -293,7 +293,7 @@ def test_one_browser_does_not_hold_two_seats_of_a_study(ada, study):
     (link,) = make_links(study, "Ida")
     client = Client()
     seat = seat_of(start(link.code, client))
-    assert "already taken part in this study from this browser" in landing(study.link_code, client)
+    assert "already taken part in this study in this browser" in landing(study.link_code, client)
     assert start(study.link_code, client).status_code == 409
     assert start(link.code, client).url == reverse("work", args=[seat.token])
     ada.post(
