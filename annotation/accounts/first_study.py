@@ -53,7 +53,7 @@ def steps(user: User) -> list[Step]:
             is_button=True,
         ),
         Step(
-            "Design a study",
+            "Create a study",
             "Choose the number of training examples, the number of annotators and the pay."
             " Annotators cannot start before you open the study.",
             is_done=study is not None,
@@ -61,8 +61,8 @@ def steps(user: User) -> list[Step]:
         ),
         Step(
             "Rehearse with simulated annotators",
-            "“Rehearse” on the page Design makes a copy for simulated annotators. Open it, send"
-            " them in, and check tables and figures before you pay anyone.",
+            "Press “Clone as a rehearsal” on the page Design. Open the clone, run simulated"
+            " annotators, and check tables and figures before you pay people.",
             is_done=robots.exists(),
             address=_of("robots", rehearsal) or _of("study_design", study),
         ),
