@@ -152,7 +152,7 @@ GAINS = [
     ),
     Column("new_arm", "Arm", "arm whose gain is reported"),
     Column("base_arm", "Against", "arm that is the base of the gain"),
-    Column("meaning", "Interpretation", "interpretation of the gain"),
+    Column("meaning", "Interpretation", "what the gain measures: transfer, practice, or both"),
     Column("new_people", "n", "participants in the arm", show=count),
     Column("base_people", "n against", "participants in the base arm", show=count),
     Column("new", "Mean", "mean over participants in the arm", SCORE),

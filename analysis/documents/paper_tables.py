@@ -204,7 +204,7 @@ TABLES: dict[str, tuple[str, Maker]] = {
     "sensitivity": ("Sensitivity to inclusion criteria", _sensitivity),
     "models": ("Humans and models by task", _models),
     "effort": _simple(
-        Table("effort", "What an answer took", "", model_runs.EFFORT,
+        Table("effort", "Time and cost per answer", "", model_runs.EFFORT,
               lambda study, _kind: model_runs.efforts(study)),
     ),
     "metrics": _simple(

@@ -19,7 +19,7 @@ def assignment(verbs: Verbs = PLANNED, of: str = "Participants") -> str:
     """How arrivals are assigned to a scenario, in a sentence."""
     return (
         f"{of} {verbs.are} assigned on arrival to the least filled scenario for which they"
-        f" {verbs.are} eligible, with ties broken by the seed."
+        f" {verbs.are} eligible, with ties broken by a seeded random draw."
     )
 
 

@@ -229,7 +229,7 @@ def of_models(record: StudyRecord) -> list[Block]:
     if efforts := model_runs.efforts(record.study):
         columns = on_page(model_runs.EFFORT)
         notes = [meanings(columns)]
-        shown.append(Grid.of("What an answer took", columns, efforts, notes))
+        shown.append(Grid.of("Time and cost per answer", columns, efforts, notes))
     return shown
 
 

@@ -291,7 +291,7 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
         sentences.append(
             f"The budget for all annotators {v.is_} {pay['budget']} {currency}; seats {v.are}"
             " assigned only with a budget sufficient for the earnings to date, the possible further"
-            " earnings of annotators in progress, and the cap of one more annotator."
+            " earnings of annotators still at work, and the cap of one more annotator."
         )
     return sentences
 

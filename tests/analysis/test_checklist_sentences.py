@@ -80,7 +80,7 @@ SAYS = [
     ("1.8.1", "power by Welch's t test over annotators alone", set(FIVE) - {"cross-task"}),
     ("0.1", "not stated", set(FIVE)),
     ("1.9", "6 consented (12 participations), 0 declined", {"seated models"}),
-    ("1.9", "and their answers were erased", {"cross-task"}),
+    ("1.9", "1 withdrew later; their answers were erased", {"cross-task"}),
     ("2.2", "Crowdsource", {"prolific"}),
     ("2.2", "least filled", set(FIVE)),
     ("2.3", "Yes", {"cross-task", "multiple choice", "prolific"}),

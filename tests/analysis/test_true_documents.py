@@ -559,13 +559,13 @@ def test_the_score_of_a_seated_model_is_that_of_its_answers(db, five, documents)
 
 
 def test_time_and_cost_of_seated_models_are_reported(documents):
-    effort = grids(documents[REPORT, SEATED])["What an answer took"]
+    effort = grids(documents[REPORT, SEATED])["Time and cost per answer"]
     (row,) = [dict(zip(effort.columns, row, strict=True)) for row in effort.rows[1:]]
     # Four runs of 8 answers, 90 seconds and 0.25 USD each.
     assert (row["Answers"], row["Minutes per answer"], row["Cost per answer"]) == (
         "32", "0.19", "0.0312",
     )  # fmt: skip
-    assert "What an answer took" not in grids(documents[REPORT, CHOICE])
+    assert "Time and cost per answer" not in grids(documents[REPORT, CHOICE])
 
 
 def test_a_sampled_test_set_is_described_in_the_plan(documents):

@@ -304,7 +304,7 @@ def consent(facts: Facts) -> str:
     each = f" ({count(seats, 'participation')})" if seats != people else ""
     later = f"{record.withdrawn} withdrew later"
     if record.withdrawn:
-        later += ", and their answers were erased"
+        later += "; their answers were erased"
     return (
         f"Consent was requested before the first example: {people} consented{each},"
         f" {whole.declined} declined, and {later}."

@@ -86,7 +86,7 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
     else:
         arms = (
             "Participants were assigned on arrival to the least filled scenario for which they were"
-            " eligible, with ties broken by the seed."
+            " eligible, with ties broken by a seeded random draw."
         )
     return Entry(
         "2.2", "Sampling of the annotators", Reply.CHOICES, strategy,
@@ -129,7 +129,7 @@ def _rules(facts: Facts) -> list[str]:
     return found
 
 
-ONCE = "Participants could take part in each task only once, in any version or study."
+ONCE = "Participants could take part in each task only once, across versions and studies."
 
 
 def _admission(facts: Facts) -> list[Entry]:
