@@ -144,7 +144,7 @@ class ProlificReward(models.TextChoices):
     """How rewards on Prolific treat scenarios of different length: one sum for all of them."""
 
     SHORTEST = "shortest", "for the shortest scenario; longer work is paid by a bonus"
-    LONGEST = "longest", "for the longest scenario, whichever a participant gets"
+    LONGEST = "longest", "for the longest scenario, regardless of the assigned scenario"
 
 
 class Study(models.Model):
@@ -175,22 +175,22 @@ class Study(models.Model):
     tasks = models.ManyToManyField(Task, related_name="studies")
     shots = models.JSONField(
         default=list,
-        help_text="Numbers separated by spaces, such as 0 10 20 30. At 0 there is no training"
-        " step.",
+        help_text="Numbers separated by spaces, such as 0 10 20 30. With 0, the study has no"
+        " training step.",
     )
     splits = models.JSONField(
         "training splits",
         default=first_split,
-        help_text="Numbers separated by spaces, such as 1 or 1 2 3. Each is a scenario of its own,"
-        " with seats of its own.",
+        help_text="Numbers separated by spaces, such as 1 or 1 2 3. Each split is a separate"
+        " scenario with separate seats.",
     )
     # Cross-task study: training material of the arms before the unseen tasks, which are `tasks`.
     upstream_tasks = models.ManyToManyField(
         Task,
         related_name="upstream_in",
         blank=True,
-        help_text="Cross-task studies only: what the upstream arm is trained on, with feedback,"
-        " before the unseen task. The tasks above are then the unseen ones.",
+        help_text="Cross-task studies only: tasks that the upstream arm is trained on, with"
+        " feedback, before the unseen task. The tasks above are then the unseen tasks.",
     )
     sham_task = models.ForeignKey(
         Task,
@@ -198,14 +198,14 @@ class Study(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="sham_in",
-        help_text="Cross-task studies only: a neutral task of which the sham arm does as many"
-        " examples.",
+        help_text="Cross-task studies only: a neutral task, of which the sham arm does the same"
+        " number of examples.",
     )
     upstream_examples = models.PositiveIntegerField(
         "examples of each upstream task",
         null=True,
         blank=True,
-        help_text="Cross-task studies only; empty: an ordinary study.",
+        help_text="Cross-task studies only. Empty: an ordinary study.",
         validators=[MinValueValidator(1), MaxValueValidator(200)],
     )
     partition = models.CharField(
@@ -228,8 +228,8 @@ class Study(models.Model):
     )
     hourly_rate = money(
         default=Decimal("12.00"),
-        help_text="Everybody earns at least this rate for the time worked, even if they end early."
-        " 0 for volunteers.",
+        help_text="All annotators earn at least this rate for the time worked, even if they end"
+        " early. 0 for volunteers.",
     )
     currency = models.CharField(
         max_length=3,
@@ -240,15 +240,15 @@ class Study(models.Model):
     estimated_minutes = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="What annotators are told, for all tasks alike. Empty: calculated for each task"
-        " and number of shots from its examples, by a pilot where there is one, else by reading"
+        help_text="Shown to annotators, the same for all tasks. Empty: calculated for each task"
+        " and number of shots from its examples, using a pilot if available, otherwise the reading"
         " speed.",
         validators=[MinValueValidator(1)],
     )
     task_minutes = models.TextField(
         "minutes of single tasks",
         blank=True,
-        help_text="Optional: what annotators are told of these tasks instead, one per line, such as"
+        help_text="Optional: minutes shown for single tasks instead, one per line, such as"
         " CoNLL03: 90.",
     )
     idle_limit_hours = models.PositiveIntegerField(
@@ -278,15 +278,15 @@ class Study(models.Model):
         decimal_places=2,
         null=True,
         blank=True,
-        help_text="A seat is assigned only while the budget covers the cap for everybody seated"
-        " and one more. Required to open a paid study; platform fees are extra.",
+        help_text="A seat is assigned only if the budget covers the cap of all seated annotators"
+        " and one more. Required to open a paid study. Platform fees are not included.",
         validators=[MinValueValidator(Decimal(0))],
     )
     idle_cutoff_seconds = models.PositiveIntegerField(
         "idle cut-off (seconds)",
         default=60,
-        help_text="Two signs of work further apart than this have a pause between them, which is"
-        " no active time (the page sends one every 20 seconds while it is used).",
+        help_text="A longer gap between two signs of work is a pause and not counted as active"
+        " time (the page sends a sign every 20 seconds while it is used).",
         validators=[MinValueValidator(10), MaxValueValidator(600)],
     )
     consent_text = models.TextField(
@@ -296,22 +296,22 @@ class Study(models.Model):
         "ethics board",
         max_length=300,
         blank=True,
-        help_text="Its name, the number of the approval and how to reach it; shown with the consent"
-        " text and where annotators withdraw.",
+        help_text="Name, approval number and contact; shown with the consent text and on the page"
+        " where annotators withdraw.",
     )
     own_questions = models.TextField(
         "questions of your own",
         blank=True,
-        help_text="Optional, asked of people once, after consent or at the end, such as “age,"
-        " before, number: How old are you?”: an id; before or after; choice, text or number;"
-        " required, if it is; the question. Options of a choice stand below, one per line,"
-        " beginning with -. Separate questions by a blank line.",
+        help_text="Optional, asked once, after consent or at the end, such as “age, before,"
+        " number: How old are you?”: an id; before or after; choice, text or number; optionally"
+        " required; the question. Options of a choice follow, one per line, beginning with -."
+        " Separate questions with a blank line.",
     )
     comprehension_questions = models.TextField(
         blank=True,
         help_text="Optional, asked before the first example: each question is followed by its"
         " options, one per line, beginning with - or, for the correct one, with *. Separate"
-        " questions by a blank line.",
+        " questions with a blank line.",
     )
     comprehension_attempts = models.PositiveIntegerField(
         "attempts at the comprehension questions",
@@ -336,14 +336,14 @@ class Study(models.Model):
     screening_examples = models.PositiveIntegerField(
         "screening examples at zero shots",
         default=0,
-        help_text="Answered in place of the training step and never revealed; the rule judges by"
-        " them, and they count in no score. Drawn from training examples that no number of shots of"
-        " this study shows. 0: nobody is judged at zero shots.",
+        help_text="Answered instead of the training step and never revealed. The screening rule"
+        " uses them; they are not part of any score. Drawn from training examples that this study"
+        " does not show. 0: no screening at zero shots.",
         validators=[MaxValueValidator(1000)],
     )
     # Pause after this many consecutive screened-out people; null: never.
     max_screen_outs_in_a_row = models.PositiveIntegerField(
-        "pause after this many screen-outs in a row",
+        "pause after this number of screen-outs in a row",
         default=5,
         null=True,
         blank=True,
@@ -362,32 +362,32 @@ class Study(models.Model):
     )
     exit_questionnaire = models.BooleanField("ask a few questions at the end", default=False)
     try_the_tool = models.BooleanField(
-        "three made-up sentences to try the tool, before the first example",
+        "three made-up sentences to try the tool before the first example",
         default=True,
-        help_text="The same for everybody, not of the task, neither scored nor stored.",
+        help_text="The same for all annotators, not from the task, neither scored nor stored.",
     )
     auto_advance = models.BooleanField(
         "submit a label as soon as it is chosen, in the annotation step",
         default=False,
-        help_text="Label tasks only. Faster, but a slip is final.",
+        help_text="Label tasks only. Faster, but mistakes cannot be corrected.",
     )
     refuse_pastes = models.BooleanField(
         "refuse pasted text in typed answers",
         default=False,
-        help_text="The page refuses it; without it, and where JavaScript is off, pastes are only"
-        " counted or not known.",
+        help_text="Otherwise pastes are only counted; without JavaScript they are neither refused"
+        " nor counted.",
     )
     programs_as_people = models.BooleanField(
-        "programs may take the seats of people, by the API",
+        "programs may take seats of people through the API",
         default=False,
-        help_text="Otherwise people take part on the pages alone, and the API refuses them. Where"
-        " it is allowed, every table says for how many people a program answered. Frozen with the"
-        " design.",
+        help_text="Otherwise people can take part only on the pages, and the API refuses them. If"
+        " it is allowed, every table states for how many people a program answered. Frozen with"
+        " the design.",
     )
     interface_language = LanguageField(
         "language of the annotators' pages",
-        help_text="Of buttons, instructions of the tool and messages; the texts of a task stay as"
-        " they are.",
+        help_text="Applies to buttons, tool instructions and messages. The texts of a task are not"
+        " translated.",
     )
     # In points of the score x 100; null: the design does not test equivalence.
     equivalence_margin = models.FloatField(
@@ -401,34 +401,37 @@ class Study(models.Model):
     hypotheses = models.TextField(
         blank=True,
         max_length=20_000,
-        help_text="Optional: what you expect, before anybody has answered. Frozen with the design;"
-        " stands in preregistration and report.",
+        help_text="Optional: your expectations before data collection. Frozen with the design;"
+        " included in preregistration and report.",
     )
     # Names of tasks/metrics, in addition to the metric on each task's card.
     metrics = models.JSONField(
         "further metrics",
         default=list,
         blank=True,
-        help_text="Shown beside the metric of each task's card, for people and models, where they"
-        " fit how the task is answered. Frozen with the design.",
+        help_text="Shown next to the metric of each task's card, for people and models, if they"
+        " fit the kind of answer. Frozen with the design.",
     )
     rehearsal = models.BooleanField(
-        "a rehearsal: simulated annotators may be sent in",
+        "a rehearsal, for simulated annotators",
         default=False,
-        help_text="For trying a design out. Frozen with it, so a real study is never one.",
+        help_text=(
+            "For testing a design. Frozen with the design, so a rehearsal cannot become a real"
+            " study."
+        ),
     )
     hide_test_scores = models.BooleanField(
         "hide test scores of people until the study is closed",
         default=True,
-        help_text="From everybody, on pages, in files and in the API, so that no result decides"
-        " when to stop. Training scores stay visible for decisions on admission. Recorded with the"
-        " design. A rehearsal hides nothing.",
+        help_text="Hidden from all users, on pages, in files and in the API, so that no result"
+        " decides when to stop. Training scores stay visible for decisions on screening. Recorded"
+        " with the design. A rehearsal hides nothing.",
     )
     accepts_leakage = models.BooleanField(
-        "open it in spite of training examples that stand in the test",
+        "open the study although training examples are in the test",
         default=False,
-        help_text="Some training examples stand in the test too: their answers are revealed before"
-        " they are asked. Frozen with the design, and told in the report.",
+        help_text="Some training examples are also in the test, so their answers are revealed"
+        " before they are asked. Frozen with the design and stated in the report.",
     )
     computer_only = models.BooleanField("for computers only, not for phones", default=False)
     prolific_reward = models.CharField(
@@ -436,15 +439,15 @@ class Study(models.Model):
         max_length=8,
         choices=ProlificReward,
         default=ProlificReward.SHORTEST,
-        help_text="All scenarios are one study there, so they have one reward. Either way everybody"
-        " earns at least the hourly rate.",
+        help_text="All scenarios are one study on Prolific, so they have one reward. In both"
+        " cases, all participants earn at least the hourly rate.",
     )
     participants_choose_scenario = models.BooleanField(
         "participants choose their scenario on Prolific",
         default=False,
-        help_text="One study there per scenario, in place of one in which each arrival is assigned"
-        " to a scenario. Differences between scenarios can then be differences between the people"
-        " who chose them, and every table says so.",
+        help_text="One study on Prolific per scenario, instead of one study that assigns each"
+        " participant to a scenario. Differences between scenarios can then be differences between"
+        " the people who chose them, and every table says so.",
     )
     audience = models.JSONField(
         default=dict,
@@ -457,7 +460,7 @@ class Study(models.Model):
     )
     link_code = models.CharField(max_length=40, unique=True, default=new_code)
     # Outside the frozen design: may change while the study runs; each change is logged.
-    open_link_on = models.BooleanField("Anybody can join by the open link", default=True)
+    open_link_on = models.BooleanField("Anyone can join through the open link", default=True)
     shared_computers = models.BooleanField(
         "Several people may take part from one browser", default=False
     )
@@ -494,7 +497,7 @@ class Study(models.Model):
             models.CheckConstraint(
                 condition=Q(screening_examples=0) | ~Q(qualification=Qualification.NONE),
                 name="a_screening_set_serves_a_rule",
-                violation_error_message="A screening set needs a rule that judges by it.",
+                violation_error_message="A screening set needs a screening rule.",
             ),
             # The available languages depend on the catalogues, not on the schema.
             models.CheckConstraint(
@@ -515,19 +518,21 @@ class Study(models.Model):
             models.CheckConstraint(
                 condition=Q(budget__isnull=True) | Q(budget__gte=0),
                 name="a_budget_is_an_amount",
-                violation_error_message="Write an amount of at least 0.",
+                violation_error_message="Enter an amount of at least 0.",
             ),
             models.CheckConstraint(
                 condition=Q(equivalence_margin__isnull=True)
                 | Q(equivalence_margin__gte=0.1, equivalence_margin__lte=100),
                 name="an_equivalence_margin_is_some_points",
-                violation_error_message="The equivalence margin lies between 0.1 and 100 points.",
+                violation_error_message=(
+                    "The equivalence margin must be between 0.1 and 100 points."
+                ),
             ),
             models.CheckConstraint(
                 condition=Q(qualification_threshold__isnull=True)
                 | Q(qualification_threshold__gte=0, qualification_threshold__lte=100),
                 name="a_threshold_lies_on_its_scale",
-                violation_error_message="The threshold lies between 0 and 100.",
+                violation_error_message="The threshold must be between 0 and 100.",
             ),
         ]
         permissions = [
@@ -610,7 +615,7 @@ class Member(models.Model):
             models.UniqueConstraint(
                 fields=["study", "user"],
                 name="somebody_has_one_role_in_a_study",
-                violation_error_message="This person is in the team already.",
+                violation_error_message="This person is already in the team.",
             ),
         ]
 

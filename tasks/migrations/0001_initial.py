@@ -98,7 +98,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['task_name', 'pk'],
-                'constraints': [models.UniqueConstraint(fields=('task_name', 'user'), name='somebody_is_in_the_team_of_a_task_once', violation_error_message='This person is in the team already.')],
+                'constraints': [models.UniqueConstraint(fields=('task_name', 'user'), name='somebody_is_in_the_team_of_a_task_once', violation_error_message='This person is already in the team.')],
             },
         ),
         migrations.CreateModel(

@@ -168,7 +168,7 @@ class TaskMember(models.Model):
             models.UniqueConstraint(
                 fields=["task_name", "user"],
                 name="somebody_is_in_the_team_of_a_task_once",
-                violation_error_message="This person is in the team already.",
+                violation_error_message="This person is already in the team.",
             )
         ]
 
