@@ -23,10 +23,10 @@ TOLERANCE = 1e-9  # relative, and absolute below 1
 STEPS = {"train": "training", "test": "annotation", "check": "check", "screening": "screening"}
 SCENARIO = ("task", "shots", "split", "arm")
 NOT_CHECKED = (
-    "Not checked: metrics other than S1, tables that are not named above, times and activity, texts"
-    " that people entered, what models report about themselves, amounts that rules of pay promise."
+    "Not checked: metrics other than S1, tables not named above, times and activity, texts entered"
+    " by people, data reported by models, amounts due under the rules of pay."
 )
-NOT_ANCHORED = "not anchored: no hash from outside was given"
+NOT_ANCHORED = "not anchored: no external hash was given"
 Key = tuple[str, ...]
 
 
@@ -221,7 +221,7 @@ class Export:
         manifest = (folder / "manifest.json").read_bytes()
         self.design: dict[str, Any] = json.loads(manifest or b"{}")  # empty of a draft
         self.manifest = sha256_of(manifest) if manifest else ""
-        self.belongs = Check("rows: of the frozen design, one for each annotator")
+        self.belongs = Check("rows: of the frozen design, one per annotator")
         # (step, task, shots, split); the step of what comes before the task is named by its arm
         self.files: dict[Key, list[Example]] = defaultdict(list)
         self.examples: dict[Key, Example] = {}  # the same, and the id
@@ -313,7 +313,7 @@ def check_examples(export: Export, check: Check) -> None:
 
 
 def check_answers(export: Export, check: Check) -> None:
-    """answers, predictions: gold, S1, people by page"""
+    """answers, predictions: gold, S1, channel of people"""
     copied = ("task", "shots", "split", "kind", "status", "in_analysis")
     are_people_on_pages = not export.design.get("programs_as_people", False)
     for name in ("answers.csv", "upstream.csv"):
@@ -324,7 +324,7 @@ def check_answers(export: Export, check: Check) -> None:
                 row, **{n: example.row[n] for n in ("hash", "gold", "gold_rule") if n in row}
             )
             if row["position"] in annotator.orders[step]:  # check_orders finds examples met twice
-                check.wrong(row, "position", "one example at each place")
+                check.wrong(row, "position", "one example per position")
             annotator.orders[step][row["position"]] = example
             is_by_program = "api" in row.of("shown_channel", "channel")
             if are_people_on_pages and own["kind"] == "person" and is_by_program:
@@ -361,7 +361,7 @@ def check_spans(export: Export, check: Check) -> None:
 
 
 def check_annotators(export: Export, check: Check) -> None:
-    """annotators: scenario, mean, SD, n, status, in the analysis as decided"""
+    """annotators: scenario, mean, SD, n, status, inclusion by decision"""
     decided, check.count = dict[str, str](), len(export.annotators)
     for row in export.rows("decisions.csv", check):
         if export.annotator(row, check) and row["about"] == "analysis":
@@ -496,7 +496,7 @@ def check_seats(export: Export, check: Check) -> None:
             continue
         check.cells(row, arrival=str(row.number - 1), **dict(zip(SCENARIO, place, strict=True)))
         if is_full or any(taken > given[row["kind"], *own] for own, (taken, _) in open_to.items()):
-            check.wrong(row, "candidates", "a free seat, and no more taken than were given")
+            check.wrong(row, "candidates", "a free seat, and at most the seats given")
         given[row["kind"], *place] += 1
     for name, annotator in export.annotators.items():
         key, arrival = annotator.row.of("kind", *SCENARIO), annotator.row["arrival"]
@@ -582,14 +582,14 @@ def main(folder: Path, arguments: Sequence[str] = ()) -> int:
         failed |= export.belongs.close()
         people = sum(one.row["kind"] == "person" for one in export.annotators.values())
         if people and export.design.get("rehearsal"):
-            print(f"REHEARSAL by manifest.json: its {people} people are no data")
+            print(f"REHEARSAL (manifest.json): not study data; people: {people}")
     except (OSError, ValueError) as error:
         print(f"FAILED {error}")
         failed = True
     hashes = [sha256_of(folder / name) for name in ("manifest.json", "SHA256SUMS")]
     print(f"{NOT_CHECKED}\nHashes: --design {hashes[0]} --sums {hashes[1]}")
     anchored = f"anchored to {' and '.join(anchors)}" if anchors else NOT_ANCHORED
-    print("Something differs." if failed else f"Agrees with itself; {anchored}.")
+    print("Differences found." if failed else f"Consistent; {anchored}.")
     return int(failed)
 
 

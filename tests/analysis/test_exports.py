@@ -214,7 +214,7 @@ def test_the_zip_begins_before_the_database_is_asked(study, django_assert_num_qu
 def test_verify_agrees_with_an_untouched_export(export):
     done = verify(export)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Agrees with itself; not anchored" in done.stdout
+    assert "Consistent; not anchored" in done.stdout
 
 
 @pytest.mark.long
@@ -541,4 +541,4 @@ def test_verify_works_with_any_encoding_of_the_console(researcher, tmp_path, enc
         capture_output=True, env={"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, b"")
-    assert done.stdout.decode(encoding).splitlines()[-1] == "Something differs."
+    assert done.stdout.decode(encoding).splitlines()[-1] == "Differences found."

@@ -168,7 +168,7 @@ def test_a_broken_browser_is_reported_and_the_bundle_is_made(
     bundle, errors = released(study, tmp_path / "out", "--browser", str(broken))
     assert f"{broken} made no pictures: " in errors
     assert reason in errors
-    assert (bundle / "verify.txt").read_text().endswith("no hash from outside was given.\n")
+    assert (bundle / "verify.txt").read_text().endswith("no external hash was given.\n")
     assert "There are no pictures" in readme(bundle)
 
 

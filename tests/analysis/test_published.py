@@ -41,7 +41,7 @@ def performance_csv(study, folder) -> list[dict]:
         [sys.executable, "-I", str(folder / "verify.py")],
         capture_output=True, text=True, timeout=60, env={}, check=False,
     )  # fmt: skip
-    assert ran.stdout.endswith("no hash from outside was given.\n"), ran.stdout
+    assert ran.stdout.endswith("no external hash was given.\n"), ran.stdout
     text = (folder / "human_performance.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(io.StringIO(text)))
 

@@ -138,7 +138,7 @@ def test_the_bundle_has_every_expected_file(study, bundle):
 
 
 def test_verify_in_the_bundle_gives_the_stored_output(bundle):
-    assert (bundle / "verify.txt").read_text().endswith("no hash from outside was given.\n")
+    assert (bundle / "verify.txt").read_text().endswith("no external hash was given.\n")
     done = subprocess.run(
         [sys.executable, "-I", str(bundle / "verify.py")],
         capture_output=True, text=True, env={}, check=False,
@@ -337,7 +337,7 @@ def test_texts_that_look_like_formulas_or_na_are_unchanged(researcher, tmp_path)
     study = factories.make_study(researcher, task, shots=[0])
     factories.work_through(factories.seat(study.scenarios.get()))
     bundle = tmp_path / "out"
-    assert "Agrees with itself" in release.write_release(study, bundle)
+    assert "Consistent" in release.write_release(study, bundle)
     # As README.md says it is read.
     read = pd.read_csv(bundle / "spans.csv", keep_default_na=False, na_values=[""])
     assert sorted(read["text"]) == sorted(texts)
@@ -435,7 +435,7 @@ def test_the_command_writes_a_folder_or_zip_without_overwriting(study, tmp_path)
     call_command(
         "release_study", study.name, str(tmp_path / "one.zip"), "--no-pictures", stdout=output
     )
-    assert "Agrees with itself" in output.getvalue()
+    assert "Consistent" in output.getvalue()
     names = zipfile.ZipFile(tmp_path / "one.zip").namelist()
     assert f"{study.name}/verify.txt" in names
     assert f"{study.name}/parquet/answers.parquet" in names
@@ -507,5 +507,5 @@ def test_a_draft_and_an_unknown_study_are_refused(researcher, tmp_path):
 
 def test_an_open_study_without_annotators_can_be_released(researcher, tmp_path):
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
-    assert "Agrees with itself" in release.write_release(study, tmp_path / "out")
+    assert "Consistent" in release.write_release(study, tmp_path / "out")
     assert not (tmp_path / "out" / "seen" / "toy-places-reveal.html").exists()

@@ -246,7 +246,7 @@ def failed(export, capsys, *arguments) -> set[str]:
     capsys.readouterr()
     status = export.verify(*arguments)
     lines = capsys.readouterr().out.splitlines()
-    assert status == (lines[-1] == "Something differs.")
+    assert status == (lines[-1] == "Differences found.")
     return {re.split("[:,]", line[7:])[0] for line in lines if line.startswith("FAILED")}
 
 
@@ -313,7 +313,7 @@ def test_hash_and_signature_reveal_what_content_cannot(
     assert export.verify(*outside) == 0
     end = capsys.readouterr().out.splitlines()[-1]
     assert end == (
-        f"Agrees with itself; anchored to design {design[:12]} and sums {sums[:12]} and the"
+        f"Consistent; anchored to design {design[:12]} and sums {sums[:12]} and the"
         f" signature of {SIGNER} on SHA256SUMS."
     )
     tamper(export)
@@ -329,7 +329,7 @@ def hashes(export, capsys) -> tuple[str, str]:
     """Of the design and of the sums, as verify.py prints them."""
     assert export.verify() == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == "Agrees with itself; not anchored: no hash from outside was given."
+    assert lines[-1] == "Consistent; not anchored: no external hash was given."
     words = lines[-2].split()
     return words[2], words[4]
 

@@ -38,7 +38,7 @@ def test_opening_and_closing_times_are_in_versions_json(study, tmp_path):
 
 def test_an_open_study_has_no_closing(study, tmp_path):
     assert export(study, tmp_path)["closed_at"] is None
-    assert "Agrees with itself" in verified(tmp_path)
+    assert "Consistent" in verified(tmp_path)
 
 
 def test_verify_marks_a_rehearsal_with_people(researcher, tmp_path):
@@ -46,7 +46,7 @@ def test_verify_marks_a_rehearsal_with_people(researcher, tmp_path):
         researcher, factories.make_task(), shots=[0], annotators=2, rehearsal=True
     )
     export(study, tmp_path)
-    assert "REHEARSAL by manifest.json: its 1 people" in verified(tmp_path)
+    assert "REHEARSAL (manifest.json): not study data; people: 1" in verified(tmp_path)
 
 
 def test_verify_marks_no_study_or_simulated_rehearsal(study, researcher, tmp_path):

@@ -531,7 +531,7 @@ def test_a_returned_seat_has_no_elapsed_time(db, five):
 
 def test_materials_have_the_tasks_of_every_step(db, five, tmp_path):
     study = Study.objects.get(pk=five[CROSS])
-    assert "Agrees with itself" in release.write_release(study, tmp_path / "out")
+    assert "Consistent" in release.write_release(study, tmp_path / "out")
     names = {path.stem for path in (tmp_path / "out" / "materials").glob("*.json")}
     assert names == {"unseen-a", "unseen-b", "up-one", "up-two", "sham"}
 

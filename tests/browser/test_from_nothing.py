@@ -210,7 +210,7 @@ def verify_the_bundle(page: Page, folder) -> None:
     assert list(table["n"]) == [1]
     done = subprocess.run([sys.executable, "-I", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-    assert "Agrees with itself" in done.stdout
+    assert "Consistent" in done.stdout
 
 
 # The tests' in-memory SQLite blocks writes while a page that updates is being read.

@@ -137,4 +137,4 @@ def test_an_evaluation_goes_from_import_to_a_verified_bundle(page, clues, db, tm
     assert means["always-empty"] == pytest.approx(0.513, abs=0.0005)
     done = subprocess.run([sys.executable, "-I", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-    assert "Agrees with itself" in done.stdout
+    assert "Consistent" in done.stdout
