@@ -14,7 +14,7 @@ document.querySelectorAll("[data-copy]").forEach((place) => {
     try {
       await navigator.clipboard.writeText(source.value.trim());
     } catch {
-      said = gettext("Not copied: please copy it by hand.");
+      said = gettext("Not copied. Please select the text and copy it.");
     }
     place.querySelector("[data-copied]").textContent = said;
   });

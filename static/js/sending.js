@@ -39,7 +39,7 @@ export function cureOf(status) {
 /** @param {number} status */
 export function reasonOf(status) {
   if (status === 0) return gettext("No connection.");
-  if (status === 408) return gettext("The server does not answer.");
+  if (status === 408) return gettext("The server is not responding.");
   if (status === 429) return gettext("The server is busy.");
   if (status >= 500) return gettext("The server has a problem.");
   return gettext("The server refused this (%(status)s).", { status: String(status) });
@@ -108,7 +108,7 @@ function fail(element, xhr) {
 
 /** The answer to keep while it cannot be sent; none for Continue after a reveal. */
 const kept = () =>
-  page.form.matches(".turn-form") ? gettext("Your answer is kept.") : gettext("Nothing is lost.");
+  page.form.matches(".turn-form") ? gettext("Your answer is safe on this page.") : gettext("Nothing is lost.");
 
 function wait(status, pause) {
   const notice = say(`${reasonOf(status)} `);
@@ -140,12 +140,12 @@ function stop(cure, status) {
   const helps = cure === "again"
     ? [gettext("Submit again, or close this page and come back later.")]
     : [
-      gettext("Loading the page again has not helped."),
+      gettext("Reloading the page did not help."),
       gettext("Please allow cookies for this site, or open your personal link in another browser."),
     ];
   const notice = say(together(gettext("Not sent."), reasonOf(status), kept(), ...helps));
   if (cure === "again") offer(notice, gettext("Try again"), sendAgain);
-  else offer(notice, gettext("Load the page again"), () => location.reload());
+  else offer(notice, gettext("Reload the page"), () => location.reload());
 }
 
 /** A message over the page, outside its layout. */
@@ -212,14 +212,14 @@ function recall() {
 function whyReloaded(status, isSame) {
   if (!isSame) {
     return together(
-      gettext("What you sent last was not stored: this task had changed in the meantime."),
-      gettext("This is where you are now."),
+      gettext("Your last answer was not saved, because this task had already moved on."),
+      gettext("You are here now."),
     );
   }
   const why = status === 403
-    ? gettext("This page was loaded again, because this browser signed in or lost its cookies after it was opened.")
-    : gettext("This page was loaded again, because the server did not know what was sent.");
-  return together(why, gettext("Your answer is not stored yet: please submit it again."));
+    ? gettext("We reloaded this page, because its cookies had changed.")
+    : gettext("We reloaded this page, because the server did not recognise the request.");
+  return together(why, gettext("Your answer is not saved yet. Please submit it again."));
 }
 
 function sayWhyReloaded() {

@@ -120,7 +120,7 @@ class SpanAnswer extends HTMLElement {
     const isOne = first === last;
     const only = this.querySelector("[data-only]");
     only.hidden = !isOne;
-    only.textContent = gettext("Only %(text)s", { text });
+    only.textContent = gettext("Use only %(text)s", { text });
     const bar = isOne ? saidOfStart(text, this.dataset.granularity) : gettext("Selecting %(text)s.", { text });
     this.querySelector("[data-pending-text]").textContent = bar;
     this.announce(isOne && this.isEmpty ? together(bar, saidOfWayOut(this.isTouched)) : bar);
@@ -187,7 +187,7 @@ class SpanAnswer extends HTMLElement {
     this.active = place;
     this.pending = null;
     this.render();
-    this.announce(gettext("Chosen %(text)s, to adjust or remove.", { text: quoted(this.textOf(this.spans[place])) }));
+    this.announce(gettext("%(text)s selected. Adjust or remove it.", { text: quoted(this.textOf(this.spans[place])) }));
   }
 
   remove(place) {
@@ -213,7 +213,7 @@ class SpanAnswer extends HTMLElement {
   chooseNoAnswer(chosen) {
     this.pending = null;
     if (chosen && this.isFree) this.typed.value = "";
-    const said = chosen ? gettext("No answer chosen.") : gettext("No answer is not chosen any more.");
+    const said = chosen ? gettext("“No answer” chosen.") : gettext("“No answer” cleared.");
     this.change({ spans: [], noAnswer: chosen, active: -1 }, said, this.spans.length ? said : "");
   }
 
@@ -261,7 +261,7 @@ class SpanAnswer extends HTMLElement {
   }
 
   redo() {
-    this.step(this.redoStack, this.undoStack, gettext("Done again."));
+    this.step(this.redoStack, this.undoStack, gettext("Redone."));
   }
 
   /** Restore the last state of one stack, and push the current state on the other. */
@@ -350,7 +350,7 @@ class SpanAnswer extends HTMLElement {
   unfinished() {
     const { box, anchor, focus } = this.pending;
     if (anchor !== focus) return gettext("Finish or cancel the highlight you started.");
-    return gettext("You began %(text)s: keep it or cancel?", { text: quoted(this.text(box, anchor, anchor)) });
+    return gettext("You started to highlight %(text)s. Keep it or cancel?", { text: quoted(this.text(box, anchor, anchor)) });
   }
 
   // --- The page -------------------------------------------------------------------------------

@@ -19,15 +19,15 @@ export function quoted(text) {
 /** Message: the first word is selected. @param {string} text as quoted  @param {string} granularity of the task */
 export function saidOfStart(text, granularity) {
   return granularity === "char"
-    ? gettext("Start: %(text)s. Choose the last character.", { text })
-    : gettext("Start: %(text)s. Choose the last word.", { text });
+    ? gettext("%(text)s selected. Now choose the last character.", { text })
+    : gettext("%(text)s selected. Now choose the last word.", { text });
 }
 
 /** Message: the next options. @param {boolean} isTouched: touch has no Esc */
 export function saidOfWayOut(isTouched) {
   return isTouched
-    ? gettext("Submitting takes it alone.")
-    : gettext("Submitting takes it alone. Esc cancels.");
+    ? gettext("Or submit to use only this.")
+    : gettext("Or submit to use only this. Esc cancels.");
 }
 
 /** Message: the highlight was added; the number of highlights and of replaced ones. */
@@ -146,7 +146,7 @@ function makeChip(marked, place, active) {
   const item = makeElement("li");
   item.append(pill);
   if (marked.findIndex((other) => other.text === text) < place) {
-    item.append(makeElement("small", gettext("same text as another highlight: counts once")));
+    item.append(makeElement("small", gettext("same text twice: counts once")));
   }
   return item;
 }

@@ -49,9 +49,9 @@ export function adjustSpan(spans, place, how, tokenCount) {
   const moved = how.startsWith("start")
     ? { box, first: first + step, last }
     : { box, first, last: last + step };
-  if (moved.first < 0) return { stopped: gettext("The highlight starts at the first word already.") };
-  if (moved.last >= tokenCount) return { stopped: gettext("The highlight ends at the last word already.") };
-  if (moved.first > moved.last) return { stopped: gettext("The highlight is one word already.") };
+  if (moved.first < 0) return { stopped: gettext("The highlight already starts at the first word.") };
+  if (moved.last >= tokenCount) return { stopped: gettext("The highlight already ends at the last word.") };
+  if (moved.first > moved.last) return { stopped: gettext("The highlight is already only one word.") };
   if (spans.some((s, i) => i !== place && overlap(s, moved))) {
     return { stopped: gettext("There is another highlight next to it.") };
   }
@@ -109,11 +109,11 @@ export function readLine(boxes, line) {
     if (like) {
       const meant = isolated(textOf(pieces, like.first, like.last));
       const values = { line: isolated(line), meant };
-      return { problem: gettext("“%(line)s” is not in the text exactly so. Did you mean “%(meant)s”?", values) };
+      return { problem: gettext("“%(line)s” does not match the text exactly. Did you mean “%(meant)s”?", values) };
     }
   }
   const values = { line: isolated(line) };
-  return { problem: gettext("“%(line)s” is not in the text, from the beginning of a word to the end of one.", values) };
+  return { problem: gettext("“%(line)s” is not in the text. Type whole words, exactly as in the text.", values) };
 }
 
 /** The payload and draft: only offsets, never text. */

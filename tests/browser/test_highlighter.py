@@ -88,7 +88,7 @@ def test_submit_asks_about_a_pending_word_next_to_highlights(names):
     names.word("Rodrigo").dblclick()
     names.word("Mary").click()
     names.submit()
-    assert names.error == "You began “Mary”: keep it or cancel?"
+    assert names.error == "You started to highlight “Mary”. Keep it or cancel?"
     names.page.locator("[data-only]").click()
     names.reveal()
     assert names.stored == ["Rodrigo", "Mary"]
@@ -99,12 +99,12 @@ def test_submit_takes_no_pending_word_that_replaces_an_answer(desk):
     one.word("Rome").dblclick()
     one.word("Oslo").click()
     one.submit()
-    assert "You began “Oslo”" in one.error
+    assert "You started to highlight “Oslo”" in one.error
     one.page.keyboard.press("Escape")
     one.page.locator("[name=no_answer]").check()
     one.word("Oslo").click()
     one.submit()
-    assert "You began “Oslo”" in one.error
+    assert "You started to highlight “Oslo”" in one.error
     assert one.nothing_is_stored()
 
 
@@ -121,7 +121,7 @@ def test_a_bar_under_the_text_takes_or_cancels_a_pending_word(names):
     bar = names.page.locator("[data-pending]")
     text = names.page.locator("[data-field=context]").bounding_box()
     assert 0 <= bar.bounding_box()["y"] - (text["y"] + text["height"]) < 60
-    assert bar.get_by_role("button").all_inner_texts()[0] == "Only “Mary”"
+    assert bar.get_by_role("button").all_inner_texts()[0] == "Use only “Mary”"
     bar.get_by_role("button").first.click()
     assert names.chips == ["Mary"]
     assert not bar.is_visible()
@@ -392,7 +392,7 @@ def test_on_a_phone_one_tap_and_the_only_button_take_a_word(phone, put):
     tap(phone, one.word("Mary"))
     bar = phone.locator("[data-pending]")
     assert "Esc" not in bar.inner_text()
-    bar.get_by_role("button", name="Only “Mary”").tap()
+    bar.get_by_role("button", name="Use only “Mary”").tap()
     assert one.chips == ["Mary"]
 
 

@@ -171,7 +171,7 @@ def test_an_incomplete_answer_sends_no_request(desk):
     one.page.locator("[name=no_answer]").check()
     one.word("Oslo").click()
     one.submit()
-    assert "keep it or cancel" in one.error
+    assert "Keep it or cancel" in one.error
     assert sent == []
 
 

@@ -34,7 +34,7 @@ def test_changes_of_highlights_are_announced_in_the_language(foreign):
     desk = foreign("de", "Oslo and Rome and Bonn.", gold=["Oslo"])
     desk.word("Oslo").click()
     bar = desk.page.locator("[data-pending-text]")
-    expect(bar).to_have_text("⟦Start: ⟦“Oslo”⟧. Choose the last word.⟧")
+    expect(bar).to_have_text("⟦⟦“Oslo”⟧ selected. Now choose the last word.⟧")
     only = desk.page.locator("[data-only]")
     expect(only).to_have_text("⟦Only ⟦“Oslo”⟧⟧")
     only.click()
@@ -46,7 +46,7 @@ def test_changes_of_highlights_are_announced_in_the_language(foreign):
     remove = desk.page.locator("[data-remove]")
     expect(remove).to_have_accessible_name("⟦Remove ⟦“Oslo and Rome and Bonn”⟧⟧")
     desk.page.locator("[data-adjust=start-earlier]").click()
-    expect(live(desk)).to_have_text("⟦The highlight starts at the first word already.⟧")
+    expect(live(desk)).to_have_text("⟦The highlight already starts at the first word.⟧")
     desk.page.locator("[data-undo]").click()
     expect(live(desk)).to_have_text("⟦Undone.⟧")
 
@@ -58,7 +58,7 @@ def test_a_missing_answer_is_reported_in_the_language(foreign):
     desk.page.get_by_text("Type the answer instead").click()
     desk.page.locator("[name=typed]").fill("oslo")
     desk.submit()
-    assert desk.error == "⟦“oslo” is not in the text exactly so. Did you mean “Oslo”?⟧"
+    assert desk.error == "⟦“oslo” does not match the text exactly. Did you mean “Oslo”?⟧"
     assert desk.nothing_is_stored()
 
 
@@ -80,7 +80,7 @@ def test_a_network_failure_is_reported_in_the_language(foreign):
     desk.submit()
     notice = desk.page.locator("[data-sending]")
     expect(notice).to_contain_text("⟦No connection.⟧")
-    expect(notice).to_contain_text("⟦Your answer is kept.⟧")
+    expect(notice).to_contain_text("⟦Your answer is safe on this page.⟧")
     expect(notice.get_by_role("button")).to_have_text("⟦Try now⟧")
     desk.page.unroute_all()
     notice.get_by_role("button").click()

@@ -50,8 +50,8 @@ def test_a_page_with_an_old_token_reloads_and_retains_the_answer(shaky, how):
     else:
         sign_in_elsewhere(desk.page)
     desk.submit()
-    why = desk.page.get_by_role("alert").filter(has_text="loaded again")
-    expect(why).to_contain_text("signed in or lost its cookies")
+    why = desk.page.get_by_role("alert").filter(has_text="We reloaded this page")
+    expect(why).to_contain_text("its cookies had changed")
     desk.ready()
     assert desk.chips == ["Oslo"]
     assert desk.nothing_is_stored()
@@ -71,7 +71,7 @@ def test_the_reason_of_a_reload_is_visible_and_moves_no_button(shaky, size):
     desk.page.evaluate("scrollTo(0, 75)")
     desk.page.context.clear_cookies()
     desk.submit()
-    why = desk.page.get_by_role("alert").filter(has_text="loaded again")
+    why = desk.page.get_by_role("alert").filter(has_text="We reloaded this page")
     expect(why).to_be_visible()
     desk.page.wait_for_load_state()
     desk.page.wait_for_timeout(200)
@@ -90,7 +90,7 @@ def test_a_withdrawal_in_another_tab_is_shown(shaky):
     other.close()
     desk.submit()
     expect(desk.page.locator("main")).to_contain_text("You have withdrawn")
-    expect(desk.page.get_by_role("alert")).to_contain_text("This is where you are now")
+    expect(desk.page.get_by_role("alert")).to_contain_text("You are here now")
 
 
 def test_a_page_that_is_refused_again_is_not_reloaded_again(shaky):
@@ -98,12 +98,12 @@ def test_a_page_that_is_refused_again_is_not_reloaded_again(shaky):
     desk.page.route("**/answer/", lambda route: route.fulfill(status=403, body="no"))
     desk.word("Oslo").dblclick()
     desk.submit()
-    expect(desk.page.get_by_role("alert").filter(has_text="loaded again")).to_be_visible()
+    expect(desk.page.get_by_role("alert").filter(has_text="We reloaded this page")).to_be_visible()
     desk.ready()
     desk.page.evaluate("window.old = true")
     sent = posts(desk.page)
     desk.submit()
-    expect(notice(desk)).to_contain_text("Loading the page again has not helped")
+    expect(notice(desk)).to_contain_text("Reloading the page did not help")
     assert desk.page.evaluate("window.old")
     assert len([url for url in sent if url.endswith("/answer/")]) == 1
     assert desk.chips == ["Oslo"]
@@ -135,7 +135,10 @@ def test_a_temporary_failure_is_retried_by_the_page(shaky, failure, reason):
     desk.word("Oslo").dblclick()
     desk.submit()
     expect(notice(desk)).to_have_text(
-        re.compile(re.escape(reason) + r" Trying again in [12] s\. Your answer is kept\.\s*Try now")
+        re.compile(
+            re.escape(reason)
+            + r" Trying again in [12] s\. Your answer is safe on this page\.\s*Try now"
+        )
     )
     desk.page.wait_for_selector("[data-state=reveal]")
     expect(notice(desk)).to_have_count(0)
@@ -197,7 +200,9 @@ def test_retries_end_after_minutes_and_the_answer_is_editable(shaky):
             break
         with desk.page.expect_event("requestfailed"):
             desk.page.clock.run_for(31_000)
-    expect(notice(desk)).to_contain_text("Not sent. No connection. Your answer is kept.")
+    expect(notice(desk)).to_contain_text(
+        "Not sent. No connection. Your answer is safe on this page."
+    )
     desk.word("Rome").dblclick()
     assert desk.chips == ["Oslo", "Rome"]
     desk.page.unroute_all()
@@ -260,7 +265,7 @@ def closed_after(desk: Desk, status: int, *paths: str) -> BrowserContext:
         context.route(path, fail)
     desk.word("Oslo").dblclick()
     desk.submit()
-    expect(notice(desk)).to_contain_text("Your answer is kept.")
+    expect(notice(desk)).to_contain_text("Your answer is safe on this page.")
     desk.page.wait_for_timeout(300)
     desk.page.close()
     context.unroute_all()

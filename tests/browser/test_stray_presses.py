@@ -153,7 +153,7 @@ def test_a_pending_word_with_another_answer_is_asked_about(page, researcher, oth
         page.keyboard.press("0")
     desk.word("Lima").click()
     desk.submit()
-    assert desk.error == "You began “Lima”: keep it or cancel?"
+    assert desk.error == "You started to highlight “Lima”. Keep it or cancel?"
     assert desk.nothing_is_stored()
     page.locator("[data-cancel]").click()
     desk.reveal()
@@ -238,7 +238,7 @@ def test_a_highlight_replaced_by_a_tap_can_be_restored(phone, researcher, how):
         expect(lost).to_contain_text("Removed “Oslo and”.")
     else:
         phone.locator("label.turn-none").tap()
-        expect(lost).to_contain_text("No answer chosen.")
+        expect(lost).to_contain_text("“No answer” chosen.")
     expect(lost.get_by_role("button")).to_be_in_viewport(ratio=1)
     lost.get_by_role("button", name="Undo").tap()
     assert desk.chips == ["Oslo and"]

@@ -32,7 +32,7 @@ def browser(**options) -> Client:
 def test_an_annotator_sees_the_id_of_the_request(seat, caplog):
     reply = browser().post(reverse("continue", args=[seat.token]))
     assert reply.status_code == 500
-    assert f"give this number: {reply['X-Request-ID']}</p>" in reply.content.decode()
+    assert f"include this number: {reply['X-Request-ID']}</p>" in reply.content.decode()
     assert "Something went wrong" in reply.content.decode()
     other = browser().post(reverse("continue", args=[seat.token]))
     assert other["X-Request-ID"] not in reply.content.decode()

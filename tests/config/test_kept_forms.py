@@ -296,7 +296,7 @@ def test_annotators_get_their_csrf_page_instead(study):
     browser = Client(enforce_csrf_checks=True)
     reply = browser.post(reverse("start", args=[study.link_code]), {"a": "b"}, headers=ORIGIN)
     assert reply.status_code == 403
-    assert "Go back, reload the page and send it again." in reply.content.decode()
+    assert "Then go back, reload the page and send the form again." in reply.content.decode()
 
 
 # A sliding session --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ const WORDS = ["%(count)s word", "%(count)s words"];
 
 test("without a table the sentence itself is said, in English", () => {
   assert.equal(gettext("No connection."), "No connection.");
-  assert.equal(gettext("Only %(text)s", { text: "“Oslo”" }), "Only “Oslo”");
+  assert.equal(gettext("Use only %(text)s", { text: "“Oslo”" }), "Use only “Oslo”");
   assert.equal(ngettext(...WORDS, 1), "1 word");
   assert.equal(ngettext(...WORDS, 0), "0 words");
   assert.equal(ngettext(...WORDS, 12), "12 words");

@@ -196,7 +196,7 @@ def test_more_than_100_files_are_refused_with_a_message(ada):
     ada.raise_request_exception = False
     reply = send(ada, {f"toy_train_1_{number}.jsonl": line() for number in range(1, 102)})
     assert reply.status_code == 400
-    assert "at most 100 at once" in text(reply)
+    assert "at most 100 files at once" in text(reply)
 
 
 def test_names_and_errors_are_escaped(ada):

@@ -141,7 +141,7 @@ def test_an_answer_after_the_seat_was_released_is_refused(client, study):
     fields = factories.fields_for(turn.example, turn.example.gold)
     reply = client.post(reverse("answer", args=[seat.token]), {"turn": turn.pk, **fields})
     assert reply.status_code == 409
-    assert "Your last answer was not stored" in reply.content.decode()
+    assert "Your last answer was not saved" in reply.content.decode()
     assert not Answer.objects.exists()
 
 
