@@ -65,12 +65,12 @@ def export(task: Task, folder: Path) -> list[SplitFile]:
     Raises ExportError if the folder exists, and OSError.
     """
     if folder.exists():
-        raise ExportError(f"{folder} is there already; name a folder that is not")
+        raise ExportError(f"{folder} already exists; choose a new folder")
     if not folder.parent.is_dir():
-        raise ExportError(f"{folder.parent} is no folder")
+        raise ExportError(f"{folder.parent} is not a folder")
     files = files_of(task)
     if content_hash(task.card, files) != task.content_hash:
-        raise ExportError(f"{task} is not stored as it was imported; nothing was written")
+        raise ExportError(f"{task} differs from the task that was imported; nothing was written")
     part = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         making.write_folder(part, task.card, files)

@@ -50,7 +50,7 @@ def read_clues(root: Path, name: str, rechain: bool = False) -> tuple[Card, list
     folder, prefix = CLUES[name]
     card = load_card(CARDS / f"{name.lower()}.toml")
     if not (root / folder).is_dir():
-        raise FormatError(folder, None, None, f"no such folder in {root.name or root}")
+        raise FormatError(folder, None, None, f"folder not found in {root.name or root}")
     files = read_folder(root / folder, card)
     if not files[0].filename.startswith(f"{prefix}_"):
         raise FormatError(files[0].filename, None, None, f"expected files named {prefix}_...")
@@ -92,7 +92,7 @@ def import_task(
         with transaction.atomic():
             wanted = sum(len(file.records) for file in files)
             if Example.objects.filter(split__task=task).count() != wanted:
-                raise RuntimeError(f"{task} has not all of its {wanted} examples")
+                raise RuntimeError(f"{task} does not have all of its {wanted} examples")
             finished, _ = UnfinishedImport.objects.filter(task=task).delete()
     except Exception:
         with transaction.atomic():

@@ -49,8 +49,8 @@ def conflict() -> str:
         return ""
     return (
         f"The folder {path.parent} belongs to another database: the id in {FILE} is not this"
-        " one's. Give each database a folder of its own (HANDFUL_VAR). If the other database is"
-        f" gone for good, delete {path} and start again."
+        " one's. Use a separate folder for each database (HANDFUL_VAR). If the other database no"
+        f" longer exists, delete {path} and start again."
     )
 
 
@@ -65,8 +65,8 @@ def require() -> None:
         if not sentence and Installation.objects.exists():
             if not _file().exists():
                 logger.warning(
-                    "The folder %s is new to this database. Several servers of one database share"
-                    " one folder (HANDFUL_VAR): else each sees its own uploads alone.",
+                    "The folder %s is new to this database. Servers of one database must share one"
+                    " folder (HANDFUL_VAR); otherwise each sees only its own uploads.",
                     settings.VAR_DIR,
                 )
             bind()

@@ -249,9 +249,8 @@ def _run_chunk(job: Job, number: int | None) -> bool:
 def _result_of_chunk(job: Job) -> Any:
     if job.attempts > MAX_ATTEMPTS:
         raise JobError(
-            f"Part {job.done + 1} was begun {MAX_ATTEMPTS} times and never finished: its process"
-            " was stopped each time, or it takes too long. Check the server's memory, then try"
-            " again."
+            f"Part {job.done + 1} was started {MAX_ATTEMPTS} times and never finished, because its"
+            " process was stopped or it takes too long. Check the server's memory, then try again."
         )
     kind = _kind_of(job)
     with _renewed(job, kind.limit):

@@ -27,7 +27,7 @@ def advance_jobs() -> str:
     for job in waiting:
         jobs.advance(job)
         if job.queue_is_away:
-            raise JobError(f"The queue does not answer: {len(waiting)} jobs wait for it.")
+            raise JobError(f"The queue does not respond. {len(waiting)} jobs are waiting.")
     return f"{len(waiting)} jobs are with the workers"
 
 
@@ -44,7 +44,7 @@ def run_all_jobs(tell: Callable[[str], Any] = str) -> str:
         failed += job.has_failed
         ended += job.is_done
     if failed:
-        raise JobError(f"{failed} failed. Their pages say what to do.")
+        raise JobError(f"{failed} failed. See their pages.")
     return f"{ended} jobs ended"
 
 
@@ -141,7 +141,7 @@ def take(name: str, part: Part) -> str:
         row = PeriodicPart.objects.select_for_update().get(name=name)
         now = database_now()
         if row.busy_until is not None and row.busy_until > now:
-            return "another process is at it"
+            return "another process is running it"
         if row.started_at is not None and now < row.started_at + part.every:
             return "not due yet"
         row.busy_until, row.started_at = now + part.limit, now

@@ -15,8 +15,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 TABLE = "annotation_studyevent"
 SECOND = ["0002_find_the_latest_turn", "0002_reading_time_of_reveals"]
 SENTENCE = (
-    "This database was made before 0.2.0, and nothing was changed: export its studies with the"
-    " version that made it, then start with an empty one (docs/operating.md)."
+    "This database was created before 0.2.0. Nothing was changed. Export its studies with the"
+    " version that created it, then start with an empty database (docs/operating.md)."
 )
 
 

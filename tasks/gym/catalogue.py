@@ -79,7 +79,7 @@ def why_not(name: str, words: int | None = None) -> str:
     """
     published = tasks().get(name)
     if published is None:
-        return "it is none of the 160 tasks"
+        return "it is not one of the 160 tasks"
     if not published.ontology.startswith(CHOICES):
         return f"{published.ontology}: its answers are not chosen among options"
     if words is not None and words > MAX_WORDS:

@@ -62,7 +62,7 @@ def _golds(task: GymTask) -> Iterator[str]:
     edged = [line for line in lines if any(gold != gold.strip() for gold in line.golds)]
     if edged:
         lines_with = _counted(len(edged), "line with", "lines with")
-        yield f"{lines_with} a blank at the edge of a gold: {_places(edged)}"
+        yield f"{lines_with} a space at the edge of a gold: {_places(edged)}"
 
 
 def _labels(task: GymTask, kind: Kind) -> Iterator[str]:
@@ -108,10 +108,10 @@ def _options(task: GymTask, shape: Shape, kind: Kind) -> Iterator[str]:
     ]
     if edged := [line for line in lines if any(gold != gold.strip() for gold in line.golds)]:
         golds = _counted(len(edged), "gold is", "golds are")
-        yield f"{golds} taken as the option without the blanks at the edges: {_places(edged)}"
+        yield f"{golds} matched to the option without spaces at the edges: {_places(edged)}"
     if twice:
         lines_whose = _counted(len(twice), "line whose", "lines whose")
-        yield f"{lines_whose} options hold a text twice: {_places(twice)}"
+        yield f"{lines_whose} options contain a text twice: {_places(twice)}"
     if ambiguous:
         lines_whose = _counted(len(ambiguous), "line whose", "lines whose")
         yield f"{lines_whose} gold is such a text: {_places(ambiguous)}"
@@ -132,7 +132,7 @@ def _outside(task: GymTask, kind: Kind) -> Iterator[str]:
     ]
     if lines:
         golds = _counted(len(lines), "gold that does", "golds that do")
-        yield f"{golds} not stand in the text: {_places(lines)}"
+        yield f"{golds} not occur in the text: {_places(lines)}"
 
 
 def _repeated(task: GymTask) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _repeated(task: GymTask) -> Iterator[str]:
             lines = [line for line in task.lines[seed, other] if line.input in known]
             if lines:
                 inputs = _counted(len(lines), f"input of {first} is", f"inputs of {first} are")
-                where = f"{inputs} in {other} too"
+                where = f"{inputs} also in {other}"
                 yield f"seed {seed}: {where}: {_places(lines)}"
     seen: dict[tuple[str, str], Line] = {}
     again, contradicting = [], []
@@ -153,7 +153,7 @@ def _repeated(task: GymTask) -> Iterator[str]:
             if before.golds != line.golds:
                 contradicting.append(line)
     if again:
-        inputs = _counted(len(again), "input stands", "inputs stand")
+        inputs = _counted(len(again), "input appears", "inputs appear")
         yield f"{inputs} again in the same file: {_places(again)}"
     if contradicting:
         yield f"{len(contradicting)} of them with another gold: {_places(contradicting)}"
@@ -181,8 +181,8 @@ def shared_inputs(tasks: list[GymTask]) -> list[str]:
     inputs = {task.name: {_text(line) for line in task.all_lines()} for task in tasks}
     names = sorted(inputs)
     return [
-        f"{one} and {other} have {_counted(shared, 'text', 'texts')} in common: give one person"
-        " only one of them"
+        f"{one} and {other} have {_counted(shared, 'text', 'texts')} in common: assign only one of"
+        " them to a person"
         for place, one in enumerate(names)
         for other in names[place + 1 :]
         if (shared := len(inputs[one] & inputs[other]))
@@ -203,5 +203,6 @@ def of_partition(partition: Partition, here: Collection[str]) -> list[str]:
             " published"
             for name in partition.leaked
         ),
-        f"{partition.name}: {present} tasks are here, {len(partition.all) - present} are not.",
+        f"{partition.name}: {present} tasks are present, {len(partition.all) - present} are"
+        " missing.",
     ]

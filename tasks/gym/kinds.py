@@ -72,18 +72,18 @@ def _from_texts(task: GymTask, category: str) -> Kind:
                 golds += 1
                 inside += text in line.input
     if category == "qa/closed-book qa" or golds == 0 or inside / golds < 0.9:
-        return Kind("short text", f"{category}: {inside} of {golds} outputs stand in the input")
-    return Kind("spans", f"{inside} of {golds} outputs stand in the input", typed=inside < golds)
+        return Kind("short text", f"{category}: {inside} of {golds} outputs occur in the input")
+    return Kind("spans", f"{inside} of {golds} outputs occur in the input", typed=inside < golds)
 
 
 def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
     """Return why these lines cannot have that kind of answer; "" if they can."""
     golds = [gold for line in lines for gold in line.golds]
     if name not in ANSWERS:
-        return f"unknown kind of answer {name!r}; one of {', '.join(ANSWERS)}"
+        return f"unknown kind of answer {name!r}; expected one of {', '.join(ANSWERS)}"
     if name == "label":
         if any(len(line.golds) > 1 for line in lines):
-            return "has several golds on a line; a label is one"
+            return "has several golds on a line; a label must be one"
         if len(set(golds)) > MAX_LABELS:
             return f"has {len(set(golds))} different outputs; at most {MAX_LABELS} can be labels"
         if any(len(gold) > LONGEST_LABEL for gold in golds):
@@ -91,9 +91,9 @@ def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
     if name in ("option", "options") and not shape.has_options:
         return "has inputs without options (A) ... (B) ..."
     if name == "options" and any(len(line.golds) > 1 for line in lines):
-        return "has several golds on a line; several options are one gold"
+        return "has several golds on a line; several options must be one gold"
     if name == "number" and not all(map(canonical, golds)):
-        return "has outputs that are no numbers in plain digits"
+        return "has outputs that are not numbers in plain digits"
     if name in LONGEST_TEXTS and any(len(gold) > LONGEST_TEXTS[name][1] for gold in golds):
         return f"has an output longer than {LONGEST_TEXTS[name][1]:,} characters, the limit"
     return ""
@@ -204,7 +204,7 @@ def _spans(kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
         "typed": kind.typed,
     }
     if kind.typed:
-        data["instructions"] += " An answer that does not stand in the text can be typed."
+        data["instructions"] += " An answer that is not in the text can be typed."
     return data | ({"gold_rule": "set"} if is_set else {"max_spans": 1})
 
 
@@ -220,8 +220,8 @@ def _options(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
 def _short_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     return {
         "description": "Read a question and type a short answer.",
-        "instructions": "Read the text. Then type the answer in a few words, from what you know"
-        " yourself: do not search for it.",
+        "instructions": "Read the text. Then type the answer in a few words, from your own"
+        " knowledge. Do not search for it.",
         **longest(SHORT_TEXT, [gold for line in lines for gold in line.golds]),
     }
 

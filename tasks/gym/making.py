@@ -39,7 +39,7 @@ class Seen:
         told = findings(self.task, self.shape, self.kind)
         lost = sum(line.is_lost for line in _wanted(self.task))
         if lost:
-            told.append(f"{lost} of these lines hold no example any more and are not imported")
+            told.append(f"{lost} of these lines no longer contain an example and are not imported")
         return told
 
     def answered_by(self, name: str) -> "Seen":
@@ -73,7 +73,7 @@ def see(folder: Path) -> Seen:
     """Read that folder. Raises FormatError, also if the Gym has no task of its name."""
     published = catalogue.tasks().get(folder.name)
     if published is None:
-        raise FormatError(folder.name, None, None, "is none of the Gym's 160 tasks")
+        raise FormatError(folder.name, None, None, "is not one of the Gym's 160 tasks")
     task = read_task(folder)
     shape = reader.shape_of([line.input for line in task.all_lines() if not line.is_lost])
     return Seen(task, published, shape, kinds.infer(task, shape, published), _digest(folder))
@@ -173,7 +173,7 @@ def _made_from(seen: Seen, kept: int, tests: int, card: Card) -> dict[str, Any]:
         "method": METHOD,
         "notes": [
             *seen.told,
-            "The development files are not imported: people have no use for them",
+            "Development files are not imported, because people do not need them",
         ],
     }
 

@@ -20,9 +20,9 @@ FILE_NAME = re.compile(
 )
 PARTS = ("train", "dev", "test")
 SEPARATOR = " [SEP] "  # between the texts of an input, and between the golds of a set
-OUTPUT_VANISHED = "has no output after the Gym's own rule of reading"
-INPUT_VANISHED = "begins with a tab: the Gym's rule of reading takes its first output as the input"
-BLANK_TAKEN = "begins with a blank, which the Gym's rule of reading takes away"
+OUTPUT_VANISHED = "has no output according to the Gym's reading rule"
+INPUT_VANISHED = "begins with a tab: the Gym's reading rule takes its first output as the input"
+BLANK_TAKEN = "begins with a space, which the Gym's reading rule removes"
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _line(raw: bytes, file: str, number: int) -> Line:
             file, number, None, f"not UTF-8 (byte {error.start + 1}): save the file as UTF-8"
         ) from None
     if text.startswith("\ufeff"):
-        raise FormatError(file, number, None, "a byte order mark; save the file as UTF-8 without")
+        raise FormatError(file, number, None, "starts with a byte order mark; remove it")
     if "\0" in text:
         raise FormatError(file, number, None, "the character U+0000 cannot be stored")
     if not text.strip():

@@ -158,11 +158,13 @@ METRICS = {
         _whole(
             "Classification-F1", classification_f1, "mean:labels of golds and predictions",
             classification_f1_without, kinds=(LABEL, OPTION), reads=str.strip,
-            why="it takes the mean over labels, so each answer must be one of a list",
+            why="it averages over labels, so each answer must be one of a list",
         ),
         _whole(
             "Matthew-Correlation", matthews, "positive:acceptable|constant:0", matthews_without,
-            is_acceptable, kinds=(LABEL,), why=f"it tells the label “{ACCEPTABLE}” from all others",
+            is_acceptable, kinds=(LABEL,), why=(
+                f"it compares the label “{ACCEPTABLE}” with all others"
+            ),
         ),
         _whole(
             "Pearson-Correlation", pearson, "constant:undefined", pearson_without, float,
@@ -199,12 +201,12 @@ def misfit(metric: str, kind: str, labels: Sequence[str] = ()) -> str:
     if kind != LABEL:
         return ""
     if metric == "Matthew-Correlation" and ACCEPTABLE not in labels:
-        return f"{metric} needs a label “{ACCEPTABLE}”, which it tells from all others."
+        return f"{metric} needs a label “{ACCEPTABLE}”, which it compares with all others."
     if metric == "Pearson-Correlation":
         try:
             as_numbers(labels)
         except ValueError:
-            return f"{metric} needs numbers, and not every label is one."
+            return f"{metric} needs numbers, but not every label is one."
     first: dict[str, str] = {}
     for label in labels:
         other = first.setdefault(chosen.reads(label), label)

@@ -19,9 +19,7 @@ from tasks.formats import FormatError
 from tasks.predictions.format import FILE_NAME
 
 SAMPLES = re.compile(r"samples_(?P<place>.+?)(_\d{4}-\d\d-\d\dT[\d.-]+)?\.jsonl")
-WITHOUT_ID = (
-    "the documents have no id: give the harness the test file of export_task, whose lines have one"
-)
+WITHOUT_ID = "the documents have no id; use the test file of export_task, which has ids"
 MISSING = "reading logs of Inspect needs inspect-ai: pip install inspect-ai (the extra inspect)"
 
 
@@ -85,11 +83,14 @@ def _of_inspect(path: Path) -> tuple[str, bytes]:
     log = _log(path)
     if log.status != "success":
         raise FormatError(
-            path.name, None, "status", f"the log says {log.status}: run it again with eval-retry"
+            path.name,
+            None,
+            "status",
+            f"the log has the status {log.status}; run it again with eval-retry",
         )
     samples = log.samples or []
     if not samples:
-        raise FormatError(path.name, None, "samples", "there are no samples in the log")
+        raise FormatError(path.name, None, "samples", "the log contains no samples")
     rows = [(str(sample.id), _predicted(path, sample)) for sample in samples]
     own = f"{path.stem}.jsonl"
     name = own if FILE_NAME.fullmatch(own) else f"{log.eval.task.rpartition('/')[2]}.jsonl"
@@ -113,10 +114,10 @@ def _predicted(path: Path, sample: Any) -> list[str]:
     if sample.epoch != 1:
         raise FormatError(
             path.name, None, "epoch",
-            f"sample {sample.id} has several epochs; write a log of one (epochs=1)",
+            f"sample {sample.id} has several epochs; use one (epochs=1)",
         )  # fmt: skip
     if sample.error is not None:
         raise FormatError(
-            path.name, None, "error", f"sample {sample.id} ended with an error: run it again"
+            path.name, None, "error", f"sample {sample.id} ended with an error; run it again"
         )
     return texts_of(sample.output.completion)

@@ -56,7 +56,7 @@ class PredictionUpload:
             )
             version = f" v{place.version}" if place.version else ""
             raise FormatError(
-                filename, None, None, f"there is no task {place.task}{version}; imported: {known}"
+                filename, None, None, f"unknown task {place.task}{version}; imported: {known}"
             )
         return cls(filename, data, task, place.shots, place.split_number)
 
@@ -99,7 +99,7 @@ def add(
     checking.Busy; then nothing is stored.
     """
     if not uploads:
-        raise PredictionsError(["There is no file of predictions."])
+        raise PredictionsError(["No file of predictions was found."])
     # Reading and scoring take longer than storing, and need no lock.
     with checking.one_of(by.pk):
         results = scored(uploads)
@@ -116,8 +116,8 @@ def delete(file: PredictionFile) -> None:
     except ProtectedError:
         raise PredictionsError(
             [
-                f"{file.filename} cannot be deleted: a study compared it with its annotators and"
-                " is closed, and Holm's correction is over these comparisons."
+                f"{file.filename} cannot be deleted, because a closed study compared it with its"
+                " annotators, and Holm's correction includes this comparison."
             ]
         ) from None
 
@@ -152,10 +152,7 @@ def store(
     except IntegrityError:
         # The check above has passed, so the same model or place was stored concurrently.
         raise PredictionsError(
-            [
-                "Somebody else uploaded the same predictions at the same time: check the list,"
-                " then try again."
-            ]
+            ["The same predictions were uploaded at the same time. Check the list, then try again."]
         ) from None
 
 
@@ -165,8 +162,8 @@ def _free_model(
     """Return the model. Raises PredictionsError if a place has predictions already."""
     model = _model(name, by, details)
     problems = [
-        f"{upload.filename}: {model} has predictions for {upload.task} at {file.place}"
-        f" already ({file.filename}); delete that file first"
+        f"{upload.filename}: {model} already has predictions for {upload.task} at {file.place}"
+        f" ({file.filename}); delete that file first"
         for upload in uploads
         for file in model.files.filter(
             task=upload.task, shots=upload.shots, split_number=upload.split_number
@@ -288,7 +285,7 @@ def _model(name: str, by: User, details: dict[str, Any]) -> LanguageModel:
     )
     if model.uploaded_by_id != by.pk:
         raise ValidationError(
-            {"name": f"{name} is a model of another researcher: choose another name."}
+            {"name": f"{name} is a model of another researcher. Choose another name."}
         )
     new = {key: details[key] for key in DETAILS if details.get(key)}
     if model.pk is None or new:

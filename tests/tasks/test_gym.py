@@ -68,7 +68,7 @@ def test_the_kind_of_answer_of_all_33_real_tasks_is_inferred():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("limit", "1 gold that does not stand in the text: limit_32_13_test.tsv:26"),
+        ("limit", "1 gold that does not occur in the text: limit_32_13_test.tsv:26"),
         ("commonsense_qa", "2 lines whose gold is such a text"),
         ("e2e_nlg_cleaned", "seed 100: 3 inputs of train are in dev too"),
         ("sick", "seed 100: 1 input of train is in test too"),
@@ -89,7 +89,7 @@ def test_shared_texts_and_the_leak_of_a_partition_are_reported():
     assert "trec and trec-finegrained have 906 texts in common" in told
     told = report(str(GYM), "--partition", "train_non_nli_test_nli")
     assert "sick is in the upstream tasks and in the held-out ones, as published" in told
-    assert "17 tasks are here, 47 are not." in told
+    assert "17 tasks are present, 47 are missing." in told
 
 
 @pytest.mark.real_data
@@ -126,7 +126,7 @@ def test_lines_damaged_by_reading_are_reported_and_not_repaired(tmp_path):
     assert [line.golds for line in lines] == [("yes",), (), ("no",), ("no",)]
     told = inspect(task)[1]
     assert any("no output" in each and "_21_train.tsv:2" in each for each in told)
-    assert any("begins with a blank" in each and "_21_train.tsv:3" in each for each in told)
+    assert any("begins with a space" in each and "_21_train.tsv:3" in each for each in told)
 
 
 def test_files_that_differ_and_unseen_labels_are_reported(tmp_path):
@@ -145,7 +145,7 @@ def test_an_option_that_loses_blanks_is_reported(tmp_path):
     task = reader.read_task(write(tmp_path, "codah", dict.fromkeys(parts, lines)))
     kind, told = inspect(task)
     assert kind.name == "option"
-    assert any("golds are taken as the option without the blanks" in each for each in told)
+    assert any("golds are matched to the option without spaces" in each for each in told)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_malformed_file_names_file_line_and_column(tmp_path, content, said):
 
 def test_a_folder_that_is_not_a_gym_task_is_refused(tmp_path):
     folder = write(tmp_path, "glue-rte", {})
-    with pytest.raises(CommandError, match="glue-xyz: is none of the Gym's 160 tasks"):
+    with pytest.raises(CommandError, match="glue-xyz: is not one of the Gym's 160 tasks"):
         report(str(tmp_path), "--tasks", "glue-xyz")
     (folder / "glue-rte_2_13_dev.tsv").unlink()
     with pytest.raises(CommandError, match="no dev file of seed 13"):

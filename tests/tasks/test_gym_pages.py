@@ -56,8 +56,8 @@ def test_real_tasks_are_shown_with_quirks_and_then_imported(ada, var):
     words = text(page)
     assert "3 tasks of the Few-shot Gym" in words
     assert "seed 100: 1 input of train is in test too: sick_16_100_test.tsv:51" in words
-    assert "1 gold that does not stand in the text: limit_32_13_test.tsv:26" in words
-    assert "Inferred: spans (600 of 600 outputs stand in the input)." in words
+    assert "1 gold that does not occur in the text: limit_32_13_test.tsv:26" in words
+    assert "Inferred: spans (600 of 600 outputs occur in the input)." in words
     assert not Task.objects.exists()
     page = confirm(ada, page, test="25")
     assert "3 tasks imported." in text(page)
@@ -114,7 +114,7 @@ def test_a_malformed_file_is_named_and_nothing_is_stored(ada, var, tmp_path, fil
     ("name", "said"),
     [
         ("notes.txt", "notes.txt: unknown file name"),
-        ("nothing_2_13_train.tsv", "nothing: expected the files|no dev file|is none of the Gym"),
+        ("nothing_2_13_train.tsv", "nothing: expected the files|no dev file|is not one of the Gym"),
         ("../glue-rte_2_13_train.tsv", "points outside the archive"),
     ],
 )

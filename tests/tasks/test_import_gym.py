@@ -53,7 +53,7 @@ def test_span_tasks_have_questions_and_sets_are_split():
     assert (limit.card.gold_rule, limit.card.max_spans) == ("set", None)
     assert not limit.card.shots_per_label
     assert any(len(example.gold) > 1 for example in limit.train_split(32, 1).examples.all())
-    assert "1 gold that does not stand in the text: limit_32_13_test.tsv:26" in out
+    assert "1 gold that does not occur in the text: limit_32_13_test.tsv:26" in out
 
 
 @pytest.mark.real_data
@@ -92,7 +92,7 @@ def test_a_line_without_input_or_output_is_omitted_and_reported(tmp_path):
     ids = task.train_split(2, 2).examples.order_by("position").values_list("source_id", flat=True)
     assert list(ids) == ["glue-rte_2_21_train:1", "glue-rte_2_21_train:4"]
     assert (task.test_split.examples.count(), task.card.test_of) == (2, 3)
-    assert "3 of these lines hold no example any more and are not imported" in out
+    assert "3 of these lines no longer contain an example and are not imported" in out
     assert "glue-rte_2_21_train.tsv:3" in out
 
 
@@ -111,9 +111,9 @@ def test_the_kind_of_a_task_can_be_given(tmp_path):
         ({"13_test": "a\tyes\n\tno\n"}, ["--kind", "glue-rte=option"], "without options"),
         ({"13_test": "a\t" + "x" * 101}, [], "limit of a label|at most 100 characters"),
         ({}, ["--kind", "glue-rte=essay"], "unknown kind of answer 'essay'"),
-        ({}, ["--kind", "sick=label"], "sick: is none of the tasks that are imported"),
+        ({}, ["--kind", "sick=label"], "sick: not one of the imported tasks"),
         ({}, ["--kind", "label"], "expected VALUE=TEXT"),
-        ({}, ["--seed", "3"], "give that too"),
+        ({}, ["--seed", "3"], "set --test too"),
         ({}, ["--test", "0"], "expected at least 1"),
     ],
 )
@@ -190,7 +190,7 @@ def test_texts_have_all_golds_and_lengths_from_training_only():
 
 def test_numbers_must_be_in_plain_digits(tmp_path):
     write(tmp_path, "google_wellformed_query", dict.fromkeys(["13_train"], "a\t3.50\nb\t4\n"))
-    with pytest.raises(CommandError, match="no numbers in plain digits"):
+    with pytest.raises(CommandError, match="not numbers in plain digits"):
         run(str(tmp_path), "--kind", "google_wellformed_query=number")
     parts = (f"{seed}_{part}" for seed in (13, 21) for part in ("train", "dev", "test"))
     (tmp_path / "n").mkdir()

@@ -38,8 +38,8 @@ def test_the_command_imports_a_folder(researcher, task, tmp_path, capsys):
     ("name", "text", "reason"),
     [
         ("notes.txt", "", "notes.txt: unknown file name"),
-        ("nothing_2_1.jsonl", "", "there is no task nothing; imported: toy-places"),
-        ("toy-places@9_2_1.jsonl", "", "there is no task toy-places v9"),
+        ("nothing_2_1.jsonl", "", "unknown task nothing; imported: toy-places"),
+        ("toy-places@9_2_1.jsonl", "", "unknown task toy-places v9"),
         ("toy-places_2_1.jsonl", "{", "toy-places_2_1.jsonl, line 1: not valid JSON"),
     ],
 )
@@ -55,9 +55,9 @@ def test_the_command_refuses_invalid_files_with_a_reason(
 def test_the_command_needs_files_and_a_researcher(researcher, other_researcher, task, tmp_path):
     with pytest.raises(CommandError, match="--by USERNAME"):
         call_command("import_predictions", "toy", str(tmp_path))
-    with pytest.raises(CommandError, match="There is no file"):
+    with pytest.raises(CommandError, match="No file of predictions"):
         call_command("import_predictions", "toy", str(tmp_path), "--by", "ada")
-    with pytest.raises(CommandError, match="is no folder"):
+    with pytest.raises(CommandError, match="is not a folder"):
         call_command("import_predictions", "toy", str(tmp_path / "none"), "--by", "ada")
 
 

@@ -135,7 +135,7 @@ def test_every_recipe_names_metric_gold_rule_and_spread(metric):
     [
         ("Pearson-Correlation", "short text", "needs numbers"),
         ("EM", "number", "-3 and 3"),
-        ("Classification-F1", "options", "mean over labels"),
+        ("Classification-F1", "options", "averages over labels"),
         ("Rouge-L", "number", "words of texts"),
     ],
 )

@@ -64,13 +64,13 @@ def test_a_failing_part_stops_no_other_and_is_reported(db, parts):
     assert two.succeeded_at is not None
     tick("two")
     assert parts == ["one", "broken", "two", "two"]
-    with pytest.raises(CommandError, match="No such part: three"):
+    with pytest.raises(CommandError, match="Unknown part: three"):
         tick("three")
 
 
 def test_a_part_of_a_killed_process_is_taken_after_its_limit(db, parts):
     assert periodic.take("one", periodic.PARTS["one"]) == ""  # and never given back
-    assert "another process is at it" in tick("one")
+    assert "another process is running it" in tick("one")
     PeriodicPart.objects.update(busy_until=timezone.now() - timedelta(seconds=1))
     assert "one: done" in tick("one")
 
@@ -83,7 +83,7 @@ def test_a_run_beyond_its_limit_does_not_release_anothers_claim(db, parts, monke
 
     monkeypatch.setitem(periodic.PARTS, "slow", periodic.Part(outlive))
     tick("slow")
-    assert "another process is at it" in tick("slow")
+    assert "another process is running it" in tick("slow")
 
 
 # Two at once --------------------------------------------------------------------------------------

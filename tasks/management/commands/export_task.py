@@ -11,12 +11,12 @@ from tasks.models import Task
 
 
 class Command(BaseCommand):
-    help = "Write the task NAME (newest version) as files of the published layout into DIR."
+    help = "Write the task NAME (newest version) to DIR, as files in the published layout."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name")
-        parser.add_argument("folder", type=Path, help="is made; must not be there")
-        parser.add_argument("--task-version", type=int, help="instead of the newest")
+        parser.add_argument("folder", type=Path, help="is created; must not exist")
+        parser.add_argument("--task-version", type=int, help="default: the newest")
 
     def handle(self, *args: Any, name: str, folder: Path, **options: Any) -> None:
         versions = Task.objects.filter(name=name)
@@ -25,7 +25,7 @@ class Command(BaseCommand):
         task = versions.order_by("-version").first()
         if task is None:
             known = ", ".join(task.name for task in Task.objects.latest_versions()) or "none yet"
-            raise CommandError(f"There is no such task {name}; imported: {known}.")
+            raise CommandError(f"The task {name} does not exist; imported: {known}.")
         try:
             files = export(task, folder)
         except (ExportError, OSError) as error:

@@ -33,7 +33,7 @@ def account(name: str) -> User | None:
         return None
     user = get_user_model().objects.filter(username=name).first()
     if user is None:
-        raise CommandError(f"There is no researcher {name!r}.")
+        raise CommandError(f"The researcher {name!r} does not exist.")
     return user
 
 
@@ -41,7 +41,7 @@ class Command(BaseCommand):
     help = "Import CLUES tasks from the published layout (PATH/SST-2/sst_test.jsonl, ...)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("path", type=Path, help="the folder that holds SST-2, MNLI, ...")
+        parser.add_argument("path", type=Path, help="the folder that contains SST-2, MNLI, ...")
         parser.add_argument("--task", nargs="+", choices=list(CLUES), default=list(CLUES))
         parser.add_argument(
             "--rechain", action="store_true", help="renumber training files so that they nest"
@@ -50,7 +50,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, path: Path, rechain: bool, owner: str, **options: Any) -> None:
         if not path.is_dir():
-            raise CommandError(f"{path} is no folder.")
+            raise CommandError(f"{path} is not a folder.")
         refused = []
         for name in options["task"]:
             try:
@@ -61,4 +61,4 @@ class Command(BaseCommand):
                 continue
             tell(self, import_task(card, files, rechain, owner=account(owner)))
         if refused:
-            raise CommandError(f"Not imported: {', '.join(refused)}. Nothing of them was stored.")
+            raise CommandError(f"Not imported: {', '.join(refused)}. None of them was stored.")

@@ -18,26 +18,28 @@ from tasks.management.commands.make_task import pairs
 
 class Command(BaseCommand):
     help = (
-        "Import the tasks in DIR (NAME/NAME_K_SEED_{train,dev,test}.tsv). How each is answered is"
-        " inferred and printed; --kind says otherwise. --dry-run says what is odd in the files, by"
-        " line, and stores nothing."
+        "Import the tasks in DIR (NAME/NAME_K_SEED_{train,dev,test}.tsv). The kind of answer is"
+        " inferred and printed; --kind overrides it. --dry-run only reports irregular lines of the"
+        " files and stores nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path)
         chosen = parser.add_mutually_exclusive_group()
-        chosen.add_argument("--tasks", nargs="+", metavar="NAME", help="only these")
+        chosen.add_argument("--tasks", nargs="+", metavar="NAME", help="only these tasks")
         chosen.add_argument(
-            "--partition", choices=sorted(catalogue.partitions()), help="only the tasks of this one"
+            "--partition",
+            choices=sorted(catalogue.partitions()),
+            help="only tasks of this partition",
         )
-        parser.add_argument("--dry-run", action="store_true", help="say all and store nothing")
         parser.add_argument(
-            "--kind", nargs="+", default=[], metavar="TASK=KIND", help="how a task is answered"
+            "--dry-run", action="store_true", help="print everything and store nothing"
         )
-        parser.add_argument("--test", type=int, help="only so many test examples of each task")
         parser.add_argument(
-            "--seed", type=int, help="of that sample; drawn and printed if left out"
+            "--kind", nargs="+", default=[], metavar="TASK=KIND", help="kind of answer of a task"
         )
+        parser.add_argument("--test", type=int, help="number of test examples of each task")
+        parser.add_argument("--seed", type=int, help="of this sample; default: random, printed")
         add_owner(parser)
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
@@ -62,7 +64,7 @@ class Command(BaseCommand):
         size, seed = options["test"], options["seed"]
         if size is None:
             if seed is not None:
-                raise CommandError("--seed: says how --test is drawn; give that too.")
+                raise CommandError("--seed determines how --test is drawn; set --test too.")
             return None
         if size < 1 or (seed is not None and not 0 <= seed < 2**63):
             raise CommandError("--test: expected at least 1; --seed: 0 to 2^63 - 1.")
@@ -74,7 +76,7 @@ class Command(BaseCommand):
         """Make all tasks before the first is stored. Raises CommandError."""
         unknown = sorted(set(kinds) - {each.task.name for each in seen})
         if unknown:
-            raise CommandError(f"--kind {unknown[0]}: is none of the tasks that are imported.")
+            raise CommandError(f"--kind {unknown[0]}: not one of the imported tasks.")
         made = []
         for each in seen:
             try:
@@ -87,7 +89,7 @@ class Command(BaseCommand):
     def _read(self, folder: Path, tasks: list[str] | None, partition: str | None) -> list[Seen]:
         """Read all selected tasks of the folder. Raises CommandError."""
         if not folder.is_dir():
-            raise CommandError(f"{folder} is no folder.")
+            raise CommandError(f"{folder} is not a folder.")
         here = {path.name for path in folder.iterdir() if path.is_dir()}
         names = sorted(tasks or here)
         if partition:
@@ -106,7 +108,7 @@ class Command(BaseCommand):
     def _see(self, folder: Path, name: str) -> Seen:
         """Read one task; raises FormatError, or CommandError for a missing folder."""
         if name in catalogue.tasks() and not (folder / name).is_dir():
-            raise CommandError(f"{name}: no such folder in {folder.name}.")
+            raise CommandError(f"{name}: folder not found in {folder.name}.")
         return making.see(folder / name)
 
     def _describe(self, seen: Seen) -> None:
@@ -115,7 +117,7 @@ class Command(BaseCommand):
         sizes = " / ".join(str(len(task.lines[task.seeds[0], part])) for part in reader.PARTS)
         self.stdout.write(
             f"{task.name}: {published.ontology}, {published.metric}; K = {task.k},"
-            f" {len(task.seeds)} seeds, {sizes} lines to train, develop and test"
+            f" {len(task.seeds)} seeds, {sizes} lines in train, dev and test"
         )
         typed = ", or typed" if kind.typed else ""
         self.stdout.write(f"  answered by {kind.name}{typed} ({kind.why})")

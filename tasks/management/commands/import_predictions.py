@@ -19,29 +19,31 @@ from tasks.predictions.store import DETAILS, RUN, PredictionsError, PredictionUp
 
 
 class Command(BaseCommand):
-    help = f"Import predictions of MODEL from the files in DIR, named {NAMED}; all or none."
-    help += " Samples of lm-evaluation-harness (samples_TASK_10_3_DATE.jsonl) and logs of Inspect"
-    help += " (.eval) too, whose task is named so."
+    help = f"Import predictions of MODEL from the files in DIR, named {NAMED}. All or none"
+    help += (
+        " are imported. Also reads samples of lm-evaluation-harness (samples_TASK_10_3_DATE.jsonl)"
+    )
+    help += " and logs of Inspect (.eval) whose task has such a name."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("model", help="letters, digits, dots, hyphens, underscores")
         parser.add_argument("folder", type=Path)
         parser.add_argument("--title", default="", help="description")
         parser.add_argument("--link", default="", help="URL of its paper or code")
-        parser.add_argument("--parameters", type=int, help="how many it has")
+        parser.add_argument("--parameters", type=int, help="number of parameters")
         parser.add_argument(
             "--size-class", choices=[value for value in SizeClass.values if value], default="",
-            help="leaderboards rank base and large models apart",
+            help="leaderboards rank base and large models separately",
         )  # fmt: skip
         for kind in ("labelled", "unlabelled"):
             parser.add_argument(
                 f"--external-{kind}", default="",
                 choices=[value for value in ExternalData.values if value],
-                help=f"did it learn from {kind} data beside the training split?",
+                help=f"did it learn from {kind} data in addition to the training split?",
             )  # fmt: skip
         parser.add_argument(
             "--numbering", choices=[value for value in Numbering.values if value], default="",
-            help="what the numbers of its training splits mean",
+            help="meaning of the numbers of its training splits",
         )  # fmt: skip
         parser.add_argument(
             "--seen-test", choices=[value for value in Seen.values if value], default="",
@@ -49,11 +51,11 @@ class Command(BaseCommand):
         )  # fmt: skip
         parser.add_argument("--predicted-on", type=date.fromisoformat, help="YYYY-MM-DD")
         parser.add_argument("--revision", default="", help="of the model, such as a commit")
-        parser.add_argument("--by", help="user name of the researcher (the only one)")
+        parser.add_argument("--by", help="user name of the researcher (default: the only one)")
 
     def handle(self, *args: Any, model: str, folder: Path, **options: Any) -> None:
         if not folder.is_dir():
-            raise CommandError(f"{folder} is no folder.")
+            raise CommandError(f"{folder} is not a folder.")
         details = {key: options[key] for key in (*DETAILS, *RUN)}
         try:
             files = add(model, self._uploads(folder), self._researcher(options["by"]), **details)
@@ -92,10 +94,10 @@ class Command(BaseCommand):
             users = users.filter(username=name)
         if users.count() != 1:
             raise CommandError(
-                f"There is no researcher {name!r}."
+                f"The researcher {name!r} does not exist."
                 if name
-                else "Name the researcher who uploads: --by USERNAME"
+                else "Set the researcher who uploads: --by USERNAME"
                 if users.exists()
-                else "There is no researcher yet: python manage.py createsuperuser"
+                else "No researcher exists yet. Run python manage.py createsuperuser"
             )
         return users.get()

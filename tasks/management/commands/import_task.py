@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, folder: Path, rechain: bool, owner: str, **options: Any) -> None:
         if not folder.is_dir():
-            raise CommandError(f"{folder} is no folder.")
+            raise CommandError(f"{folder} is not a folder.")
         if not (folder / "task.toml").is_file():
             raise CommandError(f"{folder}: no card; expected a file task.toml.")
         try:

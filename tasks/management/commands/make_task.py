@@ -53,41 +53,41 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--name", default="", help="of the task; else that of the file")
+        parser.add_argument("--name", default="", help="of the task (default: that of the file)")
         kinds = ", ".join(ANSWERS)
-        parser.add_argument("--as", dest="kind", required=True, help=f"how it is answered: {kinds}")
-        parser.add_argument("--text", nargs="+", default=[], help="column(s) that are read")
+        parser.add_argument("--as", dest="kind", required=True, help=f"kind of answer: {kinds}")
+        parser.add_argument("--text", nargs="+", default=[], help="column(s) with the text")
         parser.add_argument("--gold", nargs="+", default=[], help="column(s) with the answer")
         parser.add_argument("--question", default="", help="column with the question of each row")
-        parser.add_argument("--ask", default="", help="the question of all rows")
-        parser.add_argument("--id", default="", help="column with ids; else numbers of rows")
+        parser.add_argument("--ask", default="", help="question for all rows")
+        parser.add_argument("--id", default="", help="column with ids (default: row numbers)")
         parser.add_argument(
-            "--separator", default="", help="between several golds, or options, in a cell"
+            "--separator", default="", help="between several golds or options in a cell"
         )
         parser.add_argument("--options", nargs="+", default=[], help="column(s) with the options")
         parser.add_argument(
             "--gold-is", choices=GOLD_IS, default=GOLD_IS[0],
-            help="how the gold names an option: by its text, its place from 0 (index) or from 1"
-            " (number), or its letter",
+            help="how the gold identifies an option: by its text, its position from 0 (index) or"
+            " from 1 (number), or its letter",
         )  # fmt: skip
         parser.add_argument("--labels", nargs="+", default=[], help="values, in their order")
         parser.add_argument("--label", nargs="+", default=[], metavar="VALUE=NAME")
         parser.add_argument("--define", nargs="+", default=[], metavar="NAME=DEFINITION")
-        parser.add_argument("--skip-unlabelled", action="store_true", help="pass such rows by")
-        parser.add_argument("--model", default="", help="store what it predicted in these samples")
-        parser.add_argument("--zero-shot", action="store_true", help="its prompts held no example")
+        parser.add_argument("--skip-unlabelled", action="store_true", help="skip such rows")
+        parser.add_argument("--model", default="", help="store the predictions in these samples")
+        parser.add_argument("--zero-shot", action="store_true", help="its prompts had no examples")
         self._add_drawing(parser)
         self._add_card(parser)
         self._add_reading(parser)
         add_owner(parser)
 
     def _add_drawing(self, parser: ArgumentParser) -> None:
-        group = parser.add_argument_group("what is drawn")
+        group = parser.add_argument_group("sampling")
         group.add_argument("--shots", type=int, nargs="+", default=[10, 20, 30])
         group.add_argument("--splits", type=int, default=5)
-        group.add_argument("--test", type=int, default=200, help="examples of the test")
-        group.add_argument("--seed", type=int, help="drawn and printed where it is left out")
-        group.add_argument("--dry-run", action="store_true", help="say all and store nothing")
+        group.add_argument("--test", type=int, default=200, help="number of test examples")
+        group.add_argument("--seed", type=int, help="default: random, printed")
+        group.add_argument("--dry-run", action="store_true", help="report only; store nothing")
 
     def _add_card(self, parser: ArgumentParser) -> None:
         group = parser.add_argument_group("the card")
@@ -106,17 +106,17 @@ class Command(BaseCommand):
         for key in ("lowest", "highest", "step"):
             group.add_argument(f"--{key}", type=float, help="of numbers")
         group.add_argument("--unit", help="of numbers")
-        group.add_argument("--longest", type=int, help="characters of a text that is typed")
-        group.add_argument("--words", type=int, nargs=2, help="guide of a long text: from, to")
+        group.add_argument("--longest", type=int, help="maximum characters of a typed text")
+        group.add_argument("--words", type=int, nargs=2, help="guide for a long text: from, to")
         group.add_argument("--metric", choices=METRICS, help="how it is scored (S1)")
 
     def _add_reading(self, parser: ArgumentParser) -> None:
-        group = parser.add_argument_group("how the file is read")
+        group = parser.add_argument_group("reading of the file")
         group.add_argument("--format", default="", help=f"one of {', '.join(READERS)}")
-        group.add_argument("--encoding", default="", help="such as windows-1252; else UTF-8")
+        group.add_argument("--encoding", default="", help="such as windows-1252 (default: UTF-8)")
         group.add_argument("--delimiter", default="", help="tab, comma, semicolon, bar or a sign")
         group.add_argument("--quoted", action="store_true", help="a TSV with quotation marks")
-        group.add_argument("--no-header", action="store_true", help="columns are called 1, 2, 3")
+        group.add_argument("--no-header", action="store_true", help="name the columns 1, 2, 3")
         group.add_argument("--sheet", default="", help="of a spreadsheet")
         group.add_argument("--records", default="", help="field of a JSON file with the examples")
         group.add_argument("--part", default="", help="of a folder with several, such as train")
@@ -162,8 +162,8 @@ class Command(BaseCommand):
         card = load_card(options["card"]) if options["card"] else None
         if card and (said or options["define"] or card.name != options["name"]):
             raise CardError(
-                f"--card: {options['card'].name} is the whole card of {card.name}; leave the other"
-                " options of the card out, and give its name with --name"
+                f"--card: {options['card'].name} is the complete card of {card.name}; omit the"
+                " other card options, and set the name with --name"
             )
         definitions = pairs(options["define"], "--define")
         return Wanted(options["name"], columns, plan, reading, said, definitions, card)
@@ -191,14 +191,14 @@ class Command(BaseCommand):
         if not model:
             return
         if not made.predicted:
-            raise CommandError("--model: only samples of lm-evaluation-harness hold predictions.")
+            raise CommandError("--model: only samples of lm-evaluation-harness have predictions.")
         if made.shots or (made.shots is None and not is_zero_shot):
             raise CommandError(
-                f"Nothing was imported: the prompts held {made.shots} examples that are in no"
-                " training set of this task; log samples with --num_fewshot 0, or leave --model out"
+                f"Nothing was imported: the prompts contained {made.shots} examples that are in no"
+                " training set of this task; log samples with --num_fewshot 0, or omit --model"
                 if made.shots
-                else "Nothing was imported: no results_*.json beside says how many examples the"
-                " prompts held; add --zero-shot if they held none, or leave --model out"
+                else "Nothing was imported: results_*.json, which states the number of examples in"
+                " the prompts, is missing; add --zero-shot if they had none, or omit --model"
             )
 
     def _store(self, made: Made, options: dict[str, Any]) -> None:
@@ -206,7 +206,7 @@ class Command(BaseCommand):
         model, owner = options["model"], account(options["owner"])
         self._check_model(made, model, options["zero_shot"])
         if model and owner is None:
-            raise CommandError("--model: name the researcher it belongs to with --owner.")
+            raise CommandError("--model: set its researcher with --owner.")
         try:
             with transaction.atomic() if model else nullcontext():
                 result = import_task(made.card, made.files, owner=owner, made_from=made.made_from)

@@ -12,7 +12,7 @@ from tasks import installation, jobs, periodic
 
 class Command(BaseCommand):
     help = (
-        "Run all waiting jobs, then stop. Jobs that run elsewhere are left alone; a job whose"
+        "Run all waiting jobs, then stop. Jobs of other processes are not affected. A job whose"
         " process was killed is resumed within half a minute."
     )
 

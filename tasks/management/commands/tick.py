@@ -10,13 +10,13 @@ from tasks import installation, jobs, periodic
 
 class Command(BaseCommand):
     help = (
-        "Do what is due: free abandoned seats, sync platforms, send webhooks and notices, run"
-        " waiting jobs, clean up. Fit for cron every minute, on any number of machines."
+        "Do periodic work: free abandoned seats, sync platforms, send webhooks and notices, run"
+        " waiting jobs, clean up. Run it every minute with cron, on any number of machines."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "part", nargs="*", help=f"only these: {', '.join(periodic.all_parts())}"
+            "part", nargs="*", help=f"only these parts: {', '.join(periodic.all_parts())}"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -26,10 +26,10 @@ class Command(BaseCommand):
             require()
         unknown = sorted(set(options["part"]) - set(periodic.all_parts()))
         if unknown:
-            raise CommandError(f"No such part: {', '.join(unknown)}.")
+            raise CommandError(f"Unknown part: {', '.join(unknown)}.")
         failed = []
         for outcome in periodic.tick(set(options["part"]) or None):
             self.stdout.write(f"{outcome.name}: {outcome.state}: {outcome.said}")
             failed += [outcome.name] if outcome.state == "failed" else []
         if failed:
-            raise CommandError(f"Failed: {', '.join(failed)}. The others were done.")
+            raise CommandError(f"Failed: {', '.join(failed)}. The other parts succeeded.")

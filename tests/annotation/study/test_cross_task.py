@@ -268,7 +268,7 @@ def refused_fields(owner, **changes) -> dict[str, list[str]]:
         ({"upstream_examples": None}, "upstream_examples", "the number of examples"),
         ({"partition": "no such"}, "partition", "no partition"),
         ({"partition": "random"}, "partition", "does not fit people"),
-        ({"partition": "train_non_nli_test_nli"}, "tasks", "none of the 160 tasks"),
+        ({"partition": "train_non_nli_test_nli"}, "tasks", "not one of the 160 tasks"),
         ({"upstream": []}, "upstream_tasks", "at least one"),
     ],
 )

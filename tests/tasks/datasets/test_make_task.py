@@ -127,7 +127,7 @@ def test_a_given_card_is_used_unchanged(moods, db, tmp_path):
     task = make(moods, card=tmp_path / "own.toml")
     assert [label.name for label in task.card.labels] == ["bad", "good"]
     assert task.card.segments == ("Film",)
-    with pytest.raises(CommandError, match="--card: own.toml is the whole card of moods"):
+    with pytest.raises(CommandError, match="--card: own.toml is the complete card of moods"):
         make(moods, card=tmp_path / "own.toml", title="Other")
 
 
@@ -424,10 +424,10 @@ def test_an_exported_task_imports_as_the_same_task(moods, db, tmp_path, capsys):
     call_command("import_task", str(tmp_path / "out"))
     assert "moods v1: unchanged" in capsys.readouterr().out
     assert task.content_hash in (tmp_path / "out" / "README.md").read_text()
-    for folder, sentence in (("out", "is there already"), ("no/where", "is no folder")):
+    for folder, sentence in (("out", "already exists"), ("no/where", "is no folder")):
         with pytest.raises(CommandError, match=sentence):
             call_command("export_task", "moods", str(tmp_path / folder))
-    with pytest.raises(CommandError, match="There is no such task toys; imported: moods."):
+    with pytest.raises(CommandError, match="The task toys does not exist; imported: moods."):
         call_command("export_task", "toys", str(tmp_path / "toys"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["moods.csv", "out"]
 
@@ -516,7 +516,7 @@ def test_harness_samples_become_a_task_with_predictions(tmp_path, ada_owner, cap
 def test_predictions_of_a_prompted_model_are_refused(tmp_path, ada_owner):
     path = logged(tmp_path, SAMPLES, shots=5)
     said = refusal(path, model="pythia", owner="owner", **LOGGED)
-    assert "the prompts held 5 examples that are in no training set of this task" in said
+    assert "the prompts contained 5 examples that are in no training set of this task" in said
     (tmp_path / "results_2026-01-02T03.json").unlink()
     assert "add --zero-shot" in refusal(path, model="pythia", owner="owner", **LOGGED)
     assert "--owner" in refusal(path, model="pythia", zero_shot=True, **LOGGED)
