@@ -1,25 +1,26 @@
-# A linear mixed model of each task, from the CSVs in this folder alone:
+# A linear mixed model of each task, from the CSVs in this folder:
 #
 #   score ~ factor(shots) + (1 | annotator) + (1 | context / example)
 #
-# score is S1 of an answer to a test example; people who count (in_analysis = 1). Annotators and
-# contexts are samples: estimates speak of other people and other texts. Where every example has a
-# context of its own, (1 | context / example) is (1 | example). Degrees of freedom: Satterthwaite.
+# score is S1 of an answer to a test example by an annotator in the analysis (in_analysis = 1).
+# Annotators and contexts are random, so estimates generalise to other people and other texts. If
+# each example has a separate context, (1 | context / example) is (1 | example). Degrees of freedom
+# are Satterthwaite's.
 #
-# Needs R with lme4 and lmerTest (Debian: r-base-core r-cran-lme4 r-cran-lmertest). Run
+# Requires R with lme4 and lmerTest (Debian: r-base-core r-cran-lme4 r-cran-lmertest). Run
 #
 #   Rscript analysis.R [person|simulated|model]
 #
-# Of a cross-task study, whose people differ by what they were trained on before, it is
+# In a cross-task study, whose arms differ in the preceding training, the model is
 #
 #   score ~ factor(arm) + (1 | annotator) + (1 | context / example)
 #
-# with the arms of annotators.csv (direct, sham, upstream), at the one number of shots of such a
-# study: no mean is over two arms.
+# with the arms of annotators.csv (direct, sham, upstream) at the single number of shots of the
+# study. No mean combines two arms.
 #
-# It prints a table and writes mixed_model.csv: the mean of each number of shots (or arm) and all
-# differences between two of them, from 0 to 1, with intervals of 95 %. Three annotators a group support no more than
-# this model; a p of it is not corrected for the number of comparisons.
+# The script prints a table and writes mixed_model.csv: the mean at each number of shots (or arm)
+# and all pairwise differences, from 0 to 1, with 95 % intervals. Three annotators per group do not
+# support a more complex model. p values are not corrected for multiple comparisons.
 
 suppressPackageStartupMessages(library(lmerTest))
 
@@ -39,7 +40,7 @@ annotators <- read("annotators.csv")
 answers$arm <- annotators$arm[match(answers$annotator, annotators$annotator)]
 crosses_tasks <- !all(is.na(answers$arm))
 if (crosses_tasks) {
-  cat("Cross-task study: the model is of the arms, each a cell of its own; shots do not differ.\n")
+  cat("Cross-task study: the model compares arms, as shots do not differ.\n")
 }
 
 # The row of a linear combination of cell means: estimate, SE, df, interval and p.

@@ -207,7 +207,7 @@ def dawid_skene(
     labels = sorted({label for unit in votes for own in unit.values() for label in own})
     people = sorted({person for unit in votes for person in unit})
     if not labels:
-        raise ValueError("nobody has voted")
+        raise ValueError("no votes")
     # counts[e, p, l]: how often annotator p gave label l to example e.
     counts = np.zeros((len(votes), len(people), len(labels)))
     for example, unit in enumerate(votes):

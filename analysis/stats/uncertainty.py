@@ -73,7 +73,7 @@ def t_interval_of_scores(values: Numbers, lowest: float = 0) -> Interval:
 def wilson(right: int, total: int, level: float = 0.95) -> tuple[float, float]:
     """Wilson's interval of a share, such as one annotator's accuracy; ValueError without trials."""
     if not 0 <= right <= total or not total:
-        raise ValueError(f"{right} of {total} is no share")
+        raise ValueError(f"{right} of {total} is not a share")
     share, z2 = right / total, float(special.ndtri((1 + level) / 2)) ** 2 / total
     middle = (share + z2 / 2) / (1 + z2)
     reach = math.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
@@ -96,7 +96,7 @@ def bootstrap(
     if over not in OVER:
         raise ValueError(f"resample over one of {', '.join(OVER)}, not {over!r}")
     if np.isnan(matrix).all():
-        raise ValueError("nobody has answered anything")
+        raise ValueError("no answers")
     sums, counts = by_cluster(matrix, clusters)
     draw = np.random.default_rng(seed)
     # In portions, so that 10,000 resamples of 600 contexts do not need 50 MB at once.
