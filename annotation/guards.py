@@ -157,7 +157,7 @@ GUARDED = {
         may_go="NOT EXISTS (SELECT 1 FROM tasks_split p"
         " JOIN annotation_scenario c ON c.task_id = p.task_id"
         f" JOIN {STUDY} y ON y.id = c.study_id WHERE p.id = OLD.split_id AND y.status <> 'draft')",
-        says="never changes, and stays while a study that is no draft uses it",
+        says="never changes, and remains while a frozen study uses it",
     ),
     STUDY: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {STUDY} y WHERE y.status <> 'draft' AND (y.id = NEW.id"
@@ -168,14 +168,14 @@ GUARDED = {
         " OR (NEW.status = 'draft'"
         " AND NOT EXISTS (SELECT 1 FROM annotation_participation p WHERE p.study_id = OLD.id)"
         " AND NOT EXISTS (SELECT 1 FROM annotation_allocation a WHERE a.study_id = OLD.id))",
-        says="is frozen: its manifest stays once somebody took a seat",
+        says="is frozen: its manifest remains once a seat was taken",
     ),
     # Deletable once its study is a draft again, which the rule above decides.
     MANIFEST: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {MANIFEST} m WHERE m.study_id = NEW.study_id)",
         may_go=f"NOT EXISTS (SELECT 1 FROM {STUDY} y"
         " WHERE y.id = OLD.study_id AND y.status <> 'draft')",
-        says="never changes, and stays while its study is no draft",
+        says="never changes, and remains while its study is frozen",
     ),
 }
 TOO_EARLY = (

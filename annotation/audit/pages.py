@@ -36,7 +36,7 @@ class LogForm(PageForm):
         names = entries.order_by("by__username").values_list("by__username", flat=True).distinct()
         self.fields["topic"].choices = [("", "Everything"), *Topic.choices]  # type: ignore[attr-defined]
         self.fields["who"].choices = [  # type: ignore[attr-defined]
-            ("", "Everybody"), *((name, name) for name in names if name),
+            ("", "All users"), *((name, name) for name in names if name),
         ]  # fmt: skip
 
     def reduced(self) -> AuditQuerySet:

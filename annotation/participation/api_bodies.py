@@ -27,7 +27,7 @@ class Body(serializers.Serializer):
             if unknown:
                 known = ", ".join(self.fields) or "none"
                 raise serializers.ValidationError(
-                    {ascii(name)[1:-1]: [f"There is no such field; known: {known}."]
+                    {ascii(name)[1:-1]: [f"Unknown field; known: {known}."]
                      for name in unknown}
                 )  # fmt: skip
         return super().to_internal_value(data)

@@ -60,9 +60,9 @@ def _erase(study: Study, by: User | None, words: str) -> StudyTombstone:
         if StudyTombstone.objects.filter(study=study).exists():
             raise ErasureError("This study was deleted already.")
         if study.status != StudyStatus.CLOSED:
-            raise ErasureError("Close the study first: only a closed study is deleted here.")
+            raise ErasureError("Close the study first. Only closed studies can be deleted.")
         if study.participations.filter(status__in=LIVE).exists():
-            raise ErasureError("Somebody is still working: wait until they have ended.")
+            raise ErasureError("Annotators are still working. Wait until they have ended.")
         tombstone = _tombstone(study, by or study.owner)
         tombstone.identities_purged = identities.purge(study)
         for token in list(study.participations.values_list("token", flat=True)):
@@ -135,14 +135,16 @@ def delete_due(today: date | None = None) -> list[tuple[str, str]]:
             with transaction.atomic():
                 count = identities.purge(study)
                 Study.objects.filter(pk=study.pk).update(identities_until=None)
-                what = f"{count} identities deleted, as the date of deletion was over"
+                what = f"{count} identities deleted, because the date of deletion has passed"
                 AuditEntry.objects.record(what, study=study)
             done.append((study.name, f"{count} identities deleted"))
         except identities.PurgeError as error:
             done.append((study.name, f"waits: {error}"))
     for study in Study.objects.filter(answers_until__lt=today).order_by("pk"):
         try:
-            tombstone = _erase(study, None, "deleted, with all answers, as its day was over")
+            tombstone = _erase(
+                study, None, "deleted with all answers, because the date of deletion has passed"
+            )
             done.append((study.name, f"deleted, with {tombstone.answers_erased} answers"))
         except (ErasureError, identities.PurgeError) as error:
             done.append((study.name, f"waits: {error}"))

@@ -64,7 +64,7 @@ def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: U
         named = {p.pseudonym: p for p in study.participations.filter(pseudonym__in=wanted)}
         for name in wanted:
             if name not in named:
-                problems[name] = f"There is no annotator {name} in this study."
+                problems[name] = f"The annotator {name} does not exist in this study."
                 continue
             try:
                 decide(named[name], False, reason, by)
@@ -123,6 +123,6 @@ def _seat(participation: Participation, in_analysis: bool) -> int | None:
     seat = participation.seat_number or free_seat(participation.scenario, participation.kind)
     if seat is None:
         raise ExclusionError(
-            "Its seat was given to somebody else: exclude another annotator of the scenario first."
+            "The seat was given to another annotator. Exclude an annotator of the scenario first."
         )
     return seat

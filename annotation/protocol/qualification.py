@@ -64,7 +64,7 @@ def verdict(
         words = f"{step} S1 {own:.1f}, at least {threshold:g} is required"
         return Verdict(own >= (threshold or 0) - ROUNDING, words)
     if rule not in OTHERS_NEEDED:
-        return Verdict(True, "this study screens nobody out")
+        return Verdict(True, "this study has no screening rule")
     needed = OTHERS_NEEDED[Qualification(rule)]
     if len(others) < needed:
         words = f"{step} S1 {own:.1f}; {len(others)} others so far, {needed} are needed"
@@ -195,7 +195,7 @@ def decide_together(
         named = study.participations.filter(pseudonym__in=wanted).order_by("pk")
         locked = {seat.pseudonym: seat for seat in named.select_for_update(no_key=True)}
         problems = {
-            name: f"There is no annotator {name} in this study."
+            name: f"The annotator {name} does not exist in this study."
             if name not in locked
             else f"{name} is not waiting: {locked[name].get_status_display()}."
             for name in wanted

@@ -75,7 +75,7 @@ def add_rule(
     """
     value, keys = value.strip(), []
     if criterion == AccessRule.Criterion.TASK and not Task.objects.filter(name=value).exists():
-        raise RuleError(f"There is no task {value or 'without a name'} here.")
+        raise RuleError(f"The task {value or 'without a name'} does not exist.")
     of_study = criterion == AccessRule.Criterion.STUDY
     if of_study and not Study.objects.visible_to(by).filter(name=value).exists():
         raise RuleError(f"You have no study {value or 'without a name'}.")

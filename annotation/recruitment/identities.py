@@ -104,11 +104,13 @@ def purge(study: Study) -> int:
         ledger.settle_ended(study)
         people = study.participations.filter(kind="person")
         if people.filter(status__in=LIVE).exists():
-            raise PurgeError("Somebody is still working: close the study and wait for them.")
+            raise PurgeError(
+                "Annotators are still working. Close the study and wait until they have ended."
+            )
         owed = LedgerEntry.objects.filter(participation__in=people.filter(is_paid=True))
         if owed.exclude(payment__batch__state=PaymentBatch.State.PAID).exists():
             raise PurgeError(
-                "Not everybody has been paid yet: pay first, or mark the payments as paid."
+                "Not all annotators have been paid. Pay first, or mark the payments as paid."
             )
         known = study.submissions.exclude(person="", reference="")
         count = known.update(person="", reference="")

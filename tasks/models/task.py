@@ -98,7 +98,7 @@ class Task(models.Model):
         files = {split["file"]: split["examples"] for split in self.report["splits"]}
         number = next(n for file, n in files.items() if file.endswith("_test.jsonl"))
         seed = self.card.test_seed
-        how = "the rest are no examples" if seed is None else f"drawn with seed {seed}"
+        how = "the others are not usable" if seed is None else f"drawn with seed {seed}"
         return f"{number} of {self.card.test_of} test examples ({how})"
 
     @property

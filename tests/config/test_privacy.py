@@ -144,5 +144,5 @@ def test_owners_are_notified_a_week_before_a_logged_deletion(researcher):
     call_command("tick", "identities", verbosity=0)
     assert study.personal_links.get().name.startswith("purged-")
     entry = AuditEntry.objects.filter(study=study).latest("pk")
-    assert entry.what == "1 identities deleted, as the date of deletion was over"
+    assert entry.what == "1 identities deleted, because the date of deletion has passed"
     assert entry.by is None

@@ -78,7 +78,7 @@ def test_an_annotator_of_another_study_is_refused(ada, researcher, study, waitin
     other = factories.make_study(researcher, study.tasks.get(), shots=[0], name="other")
     stranger = factories.seat(other.scenarios.get())
     page = send(ada, study, [*waiting, stranger]).content.decode()
-    assert f"There is no annotator {stranger.pseudonym} in this study." in page
+    assert f"The annotator {stranger.pseudonym} does not exist in this study." in page
     assert statuses(waiting) == [Status.WAITING] * 3
 
 
@@ -99,11 +99,11 @@ def test_a_program_decides_about_several_annotators(client, study, waiting):
     def post(body):
         return client.post(address, body, "application/json", headers=headers)
 
-    body = {"annotators": [*names, "A-NOBODY"], "outcome": True, "reason": "fine"}
+    body = {"annotators": [*names, "A-NOONE"], "outcome": True, "reason": "fine"}
     refused = post(body)
     assert refused.status_code == 422
     assert refused.json()["fields"]["annotators"] == [
-        "There is no annotator A-NOBODY in this study."
+        "The annotator A-NOONE does not exist in this study."
     ]
     assert statuses(waiting) == [Status.WAITING] * 3
     assert post(body | {"annotators": names}).status_code == 200

@@ -64,7 +64,7 @@ def test_a_joint_exclusion_is_refused_if_one_cannot_be_excluded(ada, study, peop
     stranger = factories.make_study(researcher, study.tasks.get(), shots=[2], name="other")
     (seat,) = [factories.seat(stranger.scenarios.get())]
     factories.work_through(seat)
-    assert "There is no annotator" in send(ada, study, [people[0], seat]).content.decode()
+    assert "does not exist in this study" in send(ada, study, [people[0], seat]).content.decode()
     assert counted([people[0], seat]) == [True, True]
 
 
@@ -85,7 +85,7 @@ def test_a_program_excludes_several_annotators(client, study, people, researcher
     sent = {"content_type": "application/json", "headers": factories.bearer(researcher, "run")}
     reply = client.post(address, {"annotators": [*names, "A-NOONE"], "reason": "odd"}, **sent)
     assert reply.status_code == 422
-    assert "There is no annotator A-NOONE in this study." in reply.content.decode()
+    assert "The annotator A-NOONE does not exist in this study." in reply.content.decode()
     assert counted(people) == [True] * 4
     reply = client.post(address, {"annotators": names, "reason": "odd"}, **sent)
     assert reply.json() == {"done": "Excluded from the analysis: 2."}

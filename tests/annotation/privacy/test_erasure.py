@@ -144,7 +144,7 @@ def test_unpaid_earnings_prevent_the_deletion_of_a_study(researcher, ada):
     closed(study)
     reply = erase(ada, study)
     assert reply.status_code == 422
-    assert "Not everybody has been paid yet" in reply.content.decode()
+    assert "Not all annotators have been paid" in reply.content.decode()
     assert Answer.objects.exists()
     assert not StudyTombstone.objects.exists()
 
@@ -233,7 +233,10 @@ def test_a_closed_study_is_deleted_after_its_date(ada, study, researcher):
     assert not Answer.objects.exists()
     assert StudyTombstone.objects.get().by == study.owner
     entry = AuditEntry.objects.filter(study=study).latest("pk")
-    assert (entry.what, entry.by) == ("deleted, with all answers, as its day was over", None)
+    assert (entry.what, entry.by) == (
+        ("deleted with all answers, because the date of deletion has passed"),
+        None,
+    )
     assert erasure.delete_due(date.max) == []
 
 

@@ -81,7 +81,7 @@ def test_analysed_annotators_never_exceed_a_scenarios_seats(ada, study, seats):
     factories.work_through(factories.seat(study.scenarios.get()))
     reply = decide(ada, study, seats[1], "yes", "was a power cut")
     assert reply.status_code == 422
-    assert "belongs to another person" in reply.content.decode()
+    assert "given to another annotator" in reply.content.decode()
     assert study.participations.analysed().count() == 2
 
 

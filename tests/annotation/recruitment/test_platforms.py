@@ -413,7 +413,7 @@ def test_identities_are_purged_only_after_all_are_paid(researcher, study, panel)
     consent.record(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
-    with pytest.raises(CommandError, match="Not everybody has been paid"):
+    with pytest.raises(CommandError, match="Not all annotators have been paid"):
         call_command("purge_identities", study.name)
     (batch,) = batches.prepare(study, researcher)
     payout.mark_paid(batch)
