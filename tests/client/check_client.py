@@ -19,8 +19,8 @@ def test_studies_are_listed_and_looked_up(client):
     assert "pilot" in [row["name"] for row in client.studies.list()]
     study = client.studies["pilot"]
     assert (study.status, study.data["shots"]) == ("open", [0, 10])
-    with pytest.raises(KeyError, match="no study 'nobody'"):
-        client.studies["nobody"]
+    with pytest.raises(KeyError, match="No study 'unknown'"):
+        client.studies["unknown"]
 
 
 def test_tables_can_be_read_as_rows_or_data_frames(client):
@@ -93,8 +93,8 @@ def test_the_console_script_lists_studies(logged_in, capfd):
 
 
 def test_an_unknown_study_is_an_error_message_without_traceback(logged_in, capsys):
-    assert main(["export", "nobody", str(logged_in / "out")]) == 1
-    assert capsys.readouterr().err == ("handful: No study 'nobody' is visible to this token.\n")
+    assert main(["export", "unknown", str(logged_in / "out")]) == 1
+    assert capsys.readouterr().err == ("handful: No study 'unknown' is visible to this token.\n")
 
 
 def test_a_task_and_a_study_are_run_from_the_terminal(logged_in, client, capsys):
@@ -148,7 +148,7 @@ def test_predictions_are_scored(logged_in, client, capsys):
 
 
 def test_an_invalid_design_names_its_keys(client):
-    told = client.studies.validate({"name": "x", "tasks": ["nobody"], "shots": [0]})
+    told = client.studies.validate({"name": "x", "tasks": ["unknown"], "shots": [0]})
     assert not told["valid"]
     with pytest.raises(ApiError) as refused:
         client.studies.create({"name": "x", "tasks": ["demo-sentiment"], "shots": [0], "seats": 3})

@@ -60,7 +60,7 @@ def test_an_equal_answer_counts_once_and_another_is_refused(served, link):
 
 def test_an_unknown_link_is_refused(served):
     with pytest.raises(ApiError) as refused:
-        Participation.join(served[0], "nobody")
+        Participation.join(served[0], "unknown")
     assert refused.value.status == 404
 
 

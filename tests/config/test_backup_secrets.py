@@ -16,7 +16,7 @@ pytestmark = pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_a_backup_has_no_session_and_no_counter(ada, researcher, tmp_path):
     assert ada.get(reverse("studies")).status_code == 200
-    cache.set("attempts-of-somebody", "a count")
+    cache.set("attempts-of-a-user", "a count")
     key = Session.objects.get().session_key
     path = tmp_path / "database"
     backups.dump(path)
@@ -25,6 +25,6 @@ def test_a_backup_has_no_session_and_no_counter(ada, researcher, tmp_path):
         shown = ["pg_restore", "--data-only", "--file=-", str(path)]
         held = subprocess.run(shown, capture_output=True, check=True).stdout
     assert b"ada" in held
-    for secret in (key, "attempts-of-somebody"):
+    for secret in (key, "attempts-of-a-user"):
         assert secret.encode() not in held
     assert Session.objects.filter(session_key=key).exists()  # only the copy lacks it

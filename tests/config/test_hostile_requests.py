@@ -138,7 +138,7 @@ def test_head_equals_get_without_the_body(client, db):
     got, head = client.get("/"), client.head("/")
     assert (head.status_code, head.content) == (200, b"")
     assert head["Content-Type"] == got["Content-Type"]
-    assert client.head("/join/nobody/").status_code == 404
+    assert client.head("/join/unknown/").status_code == 404
 
 
 @pytest.mark.parametrize("route", one_in(12, ADDRESSES))

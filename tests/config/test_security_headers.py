@@ -199,7 +199,7 @@ def test_an_annotator_and_a_researcher_get_cookies_of_this_host(https, researche
 def test_a_cookie_without_the_host_prefix_is_ignored(https, rf):
     """A cookie named without __Host-."""
     reply = HttpResponse()
-    reply.set_signed_cookie("handful_worker", "somebody", salt=links.COOKIE_SALT)
+    reply.set_signed_cookie("handful_worker", "visitor", salt=links.COOKIE_SALT)
     request = rf.get("/")
     request.COOKIES["handful_worker"] = reply.cookies["handful_worker"].value
     assert links.browser(request) == ""

@@ -182,7 +182,7 @@ def test_the_101st_request_in_a_minute_is_429_with_retry_after(researcher, other
 def test_errors_have_the_problem_details_format(researcher):
     headers = factories.bearer(researcher)
     for address, status, code in [
-        (f"{STUDIES}nobody/", 404, "not_found"),
+        (f"{STUDIES}unknown/", 404, "not_found"),
         ("/api/v1/nowhere/", 404, "not_found"),
         ("/api/studies/", 404, "not_found"),
         (f"{STUDIES}?limti=3", 400, "invalid"),

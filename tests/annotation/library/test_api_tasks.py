@@ -213,41 +213,41 @@ def test_predictions_can_be_uploaded_and_downloaded(program, researcher):
 
 
 def test_every_table_of_a_page_has_an_api_address(program, researcher):
-    study = factories.make_study(researcher, factories.make_task(), shots=[0, 2], name="told")
+    study = factories.make_study(researcher, factories.make_task(), shots=[0, 2], name="pilot")
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
     for name in (
         "sensitivity/", "examples/", "gold-audit/", "cross-task/gains/", "cross-task/plan/",
         "behaviour/", "leaderboard/", "report/", "preregistration.md", "report.md", "export.zip",
     ):  # fmt: skip
-        assert program.get(f"/studies/told/{name}").status_code == 200, name
+        assert program.get(f"/studies/pilot/{name}").status_code == 200, name
     assert program.get("/planner/").json()["rows"]
     assert program.get("/planner/?examples=x").status_code == 400
-    assert program.get("/studies/told/sensitivity/?kind=robot").status_code == 400
-    assert program.get("/studies/told/cross-task/nothing/").status_code == 404
+    assert program.get("/studies/pilot/sensitivity/?kind=robot").status_code == 400
+    assert program.get("/studies/pilot/cross-task/nothing/").status_code == 404
 
 
 def test_the_analysis_job_is_started_and_run_by_the_api(program, researcher):
-    study = factories.make_study(researcher, factories.make_task(), shots=[2], name="told")
-    assert program.post("/studies/told/analysis/").status_code == 409
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], name="pilot")
+    assert program.post("/studies/pilot/analysis/").status_code == 409
     factories.work_through(factories.seat(study.scenarios.get()))
-    begun = program.post("/studies/told/analysis/", {"kind": "person"})
+    begun = program.post("/studies/pilot/analysis/", {"kind": "person"})
     assert begun.status_code == 202
     assert run(program, begun.json())["state"] == "done"
     assert findings.job_of(study, "person").is_done
-    (entry,) = program.get("/studies/told/analysis/").json()
+    (entry,) = program.get("/studies/pilot/analysis/").json()
     assert entry["pending"] is None
 
 
 @pytest.mark.long
 def test_the_release_bundle_is_prepared_by_the_api(program, researcher):
-    study = factories.make_study(researcher, factories.make_task(), shots=[2], name="told")
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], name="pilot")
     factories.work_through(factories.seat(study.scenarios.get()))
-    assert program.get("/studies/told/release.zip").status_code == 404
-    begun = program.post("/studies/told/release/")
+    assert program.get("/studies/pilot/release.zip").status_code == 404
+    begun = program.post("/studies/pilot/release/")
     assert begun.status_code == 202
     done = run(program, begun.json())
-    assert done["result"]["archive"] == reverse("api_release_zip", args=["told"])
-    archive = b"".join(program.get("/studies/told/release.zip").streaming_content)
+    assert done["result"]["archive"] == reverse("api_release_zip", args=["pilot"])
+    archive = b"".join(program.get("/studies/pilot/release.zip").streaming_content)
     assert zipfile.ZipFile(io.BytesIO(archive)).testzip() is None
-    assert program.post("/studies/told/release/").status_code == 200
+    assert program.post("/studies/pilot/release/").status_code == 200

@@ -25,7 +25,7 @@ def study(researcher, other_researcher, settings):
     researcher.email = "ada@example.org"
     researcher.save()
     study = factories.make_study(
-        researcher, factories.make_task(), shots=[0, 2], annotators=1, name="told"
+        researcher, factories.make_task(), shots=[0, 2], annotators=1, name="pilot"
     )
     team.add(study, "grace", "analyst", researcher)
     return study
@@ -54,10 +54,10 @@ def test_a_mail_names_study_event_and_link_and_is_sent_once(study):
     assert collecting.send_mails() == "2 sent"
     assert collecting.send_mails() == "0 sent"
     first = next(each for each in outgoing.outbox if "first person" in each.subject)
-    assert first.subject == "[told] The first annotator has started"
+    assert first.subject == "[pilot] The first annotator has started"
     assert first.to == ["ada@example.org"]  # grace has no address
-    assert "https://annotate.example.org/studies/told/people/" in first.body
-    assert "https://annotate.example.org/studies/told/notices/" in first.body
+    assert "https://annotate.example.org/studies/pilot/people/" in first.body
+    assert "https://annotate.example.org/studies/pilot/notices/" in first.body
 
 
 class Broken:
@@ -97,7 +97,7 @@ def test_without_a_mail_server_notices_are_only_on_the_page(study, settings):
 
 def test_notices_can_be_switched_off_per_study_and_researcher(ada, study, other_researcher):
     on = ["full", "job"]
-    ada.post(reverse("notice_switches", args=["told"]), {"page": on, "mail": on})
+    ada.post(reverse("notice_switches", args=["pilot"]), {"page": on, "mail": on})
     factories.seat(study.scenarios.get(shots=0))
     collecting.collect()
     assert not study.owner.notices.filter(read_at=None).exists()
@@ -105,7 +105,7 @@ def test_notices_can_be_switched_off_per_study_and_researcher(ada, study, other_
     assert other_researcher.notices.filter(read_at=None).count() == 2
     everything = [about for about, _words in Notice.About.choices]
     switched = {"page": everything, "mail": everything}
-    ada.post(reverse("notice_switches", args=["told"]), switched)
+    ada.post(reverse("notice_switches", args=["pilot"]), switched)
     collecting.collect()
     assert not study.owner.notices.filter(read_at=None).exists()  # old events cause no notices
 
@@ -123,7 +123,7 @@ def test_the_header_counts_unread_notices_and_opening_marks_them(ada, study):
     assert '<span class="bell-count">2<span' in head()  # a GET marks nothing
     first = study.owner.notices.get(about="first")
     reply = ada.post(reverse("notices"), {"open": first.pk})
-    assert reply["Location"] == reverse("people", args=["told"])
+    assert reply["Location"] == reverse("people", args=["pilot"])
     assert '<span class="bell-count">1<span' in head()
     ada.post(reverse("notices"), {"all": "1"})
     assert "bell-count" not in head()
@@ -151,7 +151,7 @@ def test_overview_and_notices_state_the_same(ada, study):
     factories.seat(study.scenarios.get(shots=0))
     Participation.objects.update(arrived_at=timezone.now() - timedelta(hours=9))
     type(study).objects.update(opened_at=timezone.now() - timedelta(hours=9))
-    assert "No new annotators for 9 h" in ada.get(reverse("study", args=["told"])).content.decode()
+    assert "No new annotators for 9 h" in ada.get(reverse("study", args=["pilot"])).content.decode()
     assert "quiet" in told(study.owner)
     assert study.owner.notices.get(about="quiet").what == "No new annotators for 9 h"
 

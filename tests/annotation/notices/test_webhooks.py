@@ -66,13 +66,13 @@ def receiver():
 def study(researcher, settings, receiver):
     settings.WEBHOOK_HOSTS = [receiver.place]
     return factories.make_study(
-        researcher, factories.make_task(), shots=[2], annotators=1, name="told"
+        researcher, factories.make_task(), shots=[2], annotators=1, name="pilot"
     )
 
 
 def make(study, receiver, *events: str):
     body = {"url": receiver.url, "events": list(events or Event.values)}
-    made = Program(study.owner).post("/studies/told/webhooks/", body)
+    made = Program(study.owner).post("/studies/pilot/webhooks/", body)
     assert made.status_code == 201, made.json()
     return made.json()
 
@@ -105,7 +105,7 @@ def test_each_event_is_delivered_once_and_signed(study, receiver):
     assert headers["webhook-signature"] == f"v1,{digest}"
     assert abs(int(headers["webhook-timestamp"]) - timezone.now().timestamp()) < 100
     assert json.loads(body)["id"] == headers["webhook-id"]
-    assert json.loads(body)["study"] == "told"
+    assert json.loads(body)["study"] == "pilot"
 
 
 def test_older_and_unrequested_events_are_not_sent(study, receiver):
@@ -133,7 +133,7 @@ def test_a_failed_delivery_is_repeated_with_the_same_id(study, receiver):
     delivery = Delivery.objects.get()
     assert (delivery.state, delivery.attempts, delivery.last_status) == ("delivered", 2, 204)
     (row,) = Program(study.owner).get(
-        f"/studies/told/webhooks/{delivery.webhook_id}/deliveries/"
+        f"/studies/pilot/webhooks/{delivery.webhook_id}/deliveries/"
     ).json()["results"]  # fmt: skip
     assert (row["id"], row["state"]) == (str(delivery.key), "delivered")
 
@@ -270,7 +270,7 @@ def test_public_addresses_are_public(place):
 )  # fmt: skip
 def test_an_invalid_url_is_422(study, url):
     reply = Program(study.owner).post(
-        "/studies/told/webhooks/", {"url": url, "events": ["study.paused"]}
+        "/studies/pilot/webhooks/", {"url": url, "events": ["study.paused"]}
     )
     assert reply.status_code == 422
     assert not Webhook.objects.exists()
@@ -312,14 +312,14 @@ def test_the_database_stores_an_event_once(study, receiver):
 def test_the_secret_is_shown_once_and_stored_encrypted(study, receiver):
     made = make(study, receiver)
     assert made["secret"] not in Webhook.objects.get().secret
-    listed = Program(study.owner).get("/studies/told/webhooks/").json()["results"]
+    listed = Program(study.owner).get("/studies/pilot/webhooks/").json()["results"]
     assert "secret" not in listed[0]
 
 
 def test_an_ended_webhook_receives_nothing(study, receiver):
     made = make(study, receiver)
     program = Program(study.owner)
-    address = f"/api/v1/studies/told/webhooks/{made['id']}/"
+    address = f"/api/v1/studies/pilot/webhooks/{made['id']}/"
     assert program.client.delete(address, headers=program.headers).status_code == 204
     lifecycle.change_status(study, "pause", study.owner)
     call_command("run_jobs", verbosity=0)
@@ -338,7 +338,7 @@ def grace(study, other_researcher):
 
 def make_as(user, receiver) -> Webhook:
     body = {"url": receiver.url, "events": ["study.paused"]}
-    made = Program(user).post("/studies/told/webhooks/", body).json()
+    made = Program(user).post("/studies/pilot/webhooks/", body).json()
     return Webhook.objects.get(pk=made["id"])
 
 
@@ -376,7 +376,7 @@ def test_nothing_is_sent_for_a_maker_who_left_the_team(study, receiver, grace):
 
 def test_owners_see_and_end_webhooks_on_the_page_of_the_team(ada, study, receiver, grace):
     webhook = make_as(grace, receiver)
-    address = reverse("team", args=["told"])
+    address = reverse("team", args=["pilot"])
     page = ada.get(address).content.decode()
     assert receiver.url in page
     assert "none yet" in page
@@ -391,5 +391,5 @@ def test_a_webhook_of_another_study_is_not_ended(ada, study, receiver):
     other = factories.make_study(study.owner, study.tasks.get(), name="other", title="Other")
     webhook, _secret = webhooks.make(other, receiver.url, ["study.paused"], study.owner)
     fields = {"action": "end_webhook", "webhook": str(webhook.pk)}
-    assert ada.post(reverse("team", args=["told"]), fields).status_code == 422
+    assert ada.post(reverse("team", args=["pilot"]), fields).status_code == 422
     assert Webhook.objects.exists()

@@ -182,9 +182,9 @@ def test_an_example_that_is_not_shown_yet_is_404(door, seat):
 def test_a_foreign_turn_and_an_unknown_token_are_refused(door, study, seat):
     foreign = factories.seat(study.scenarios.get()).latest_turn()
     assert door.answer(seat.token, foreign.pk, right(foreign)).status_code == 404
-    assert door.answer("nobody", foreign.pk, right(foreign)).status_code == door.stranger
+    assert door.answer("unknown", foreign.pk, right(foreign)).status_code == door.stranger
     for ask in (door.state, door.consent, door.begin, door.go_on, door.withdraw):
-        assert ask("nobody").status_code == door.stranger
+        assert ask("unknown").status_code == door.stranger
     assert not Answer.objects.exists()
 
 

@@ -106,7 +106,7 @@ def test_a_draft_is_not_an_answer(seat):
 
 
 def test_a_draft_cannot_be_stored_without_a_seat(seat):
-    reply = Client().post(reverse("draft", args=["nobody"]), {"turn": 1, "draft": "{}"})
+    reply = Client().post(reverse("draft", args=["unknown"]), {"turn": 1, "draft": "{}"})
     assert reply.status_code == 404
     assert Client().get(reverse("draft", args=[seat.token])).status_code == 405
 

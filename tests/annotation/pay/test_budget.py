@@ -138,7 +138,7 @@ def test_no_seat_exceeds_the_budget_and_the_page_says_why(study):
 
 def test_an_annotator_below_the_cap_leaves_budget_for_another(study):
     first, _second = factories.join(study), factories.join(study)
-    assert refusals.refusal(study, "nobody", "person") == "budget"
+    assert refusals.refusal(study, "unknown", "person") == "budget"
     consent.record(first, agree=True)
     training_step.begin(first.token)
     study.budget = 13
@@ -174,7 +174,7 @@ def test_abandoned_seats_reserve_no_budget(study):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timezone, "now", lambda: later)
         assert budget.reserved(study) == 0
-        assert refusals.refusal(study, "nobody", "person") == ""
+        assert refusals.refusal(study, "unknown", "person") == ""
 
 
 def test_a_returning_annotator_needs_room_in_the_budget(study):

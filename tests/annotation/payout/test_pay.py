@@ -480,7 +480,7 @@ def test_prepared_batches_are_counted_in_words(number, told):
 
 
 def test_an_empty_list_of_people_suggests_what_to_do(client, researcher):
-    study = factories.make_study(researcher, factories.make_task(name="nobody-yet"))
+    study = factories.make_study(researcher, factories.make_task(name="no-arrivals"))
     client.force_login(researcher)
     page = client.get(reverse("people", args=[study.name])).content.decode()
     text = " ".join(re.sub("<[^>]+>", "", page).split())

@@ -137,7 +137,7 @@ def test_after_a_withdrawal_the_file_has_no_examples(study):
 
 
 def test_an_unknown_token_is_not_found(client, db):
-    assert client.get(reverse("own_data", args=["nobody"])).status_code == 404
+    assert client.get(reverse("own_data", args=["unknown"])).status_code == 404
 
 
 def test_researchers_download_the_same_file_and_it_is_logged(study, ada):
@@ -238,7 +238,7 @@ def test_payers_look_up_a_completion_code(study, ada):
     assert f"{done.completion_code} belongs to" in told(done.completion_code.lower()).replace(
         done.completion_code.lower(), done.completion_code
     )
-    for code in (working.completion_code, "NOBODY"):
+    for code in (working.completion_code, "UNKNOWN"):
         assert "was not issued in this study" in told(code)
     (batch,) = batches.prepare(study, study.owner)
     (row,) = csv.DictReader(io.StringIO(payout.batch_csv(batch)))

@@ -142,7 +142,7 @@ def test_a_withdrawal_erases_the_reason_of_a_freed_seat(study, seats, researcher
 QUESTIONS = "Which one?\n* this\n- that"
 # 4 of 7 in both steps, as a number and as in a reason: nothing else here has it, no time either.
 SCORE = ("57.142857", "0.571428", "S1 57.1", "57.1 is")
-TOLD = "a remark of nobody else"
+TOLD = "a remark of this annotator"
 
 
 def everything() -> dict[str, str]:

@@ -295,12 +295,14 @@ def an_hour_later() -> None:
     Submission.objects.update(arrived_at=F("arrived_at") - timedelta(hours=1))
 
 
-@pytest.mark.parametrize("forged", ["nobody's submission", "somebody else's", "of another study"])
+@pytest.mark.parametrize(
+    "forged", ["an unknown submission", "another person's", "of another study"]
+)
 def test_an_unconfirmed_arrival_is_flagged_and_not_paid(
     fake, published, study, researcher, ada, forged
 ):
     session = "d" * 24
-    if forged == "somebody else's":
+    if forged == "another person's":
         session = fake.arrive(published.external_id, BO)["session_id"]
     elif forged == "of another study":
         other = factories.make_study(

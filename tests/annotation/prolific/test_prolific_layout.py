@@ -237,7 +237,7 @@ def test_every_table_says_that_participants_chose_if_they_did(fake, researcher, 
     told = marks.sentences(study)
     assert [mark[: len(CHOSEN)] for mark in told] == [CHOSEN] * is_chosen
     for number in range(6):
-        seat = factories.join(study, identity=f"somebody {number}")
+        seat = factories.join(study, identity=f"person {number}")
         begin(seat)
         factories.work_through(seat)
     for page in (

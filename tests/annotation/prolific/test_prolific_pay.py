@@ -122,7 +122,7 @@ def test_two_lookups_of_a_lost_payment_pay_it_once(fake, study, published, monke
             payout.pay_batch(PaymentBatch.objects.get(pk=batch.pk))
             return seen
 
-    with pytest.raises(batches.PaymentError, match="Somebody else"):
+    with pytest.raises(batches.PaymentError, match="already being paid"):
         payout.pay_batch(batch, Overtaken())
     assert books(fake) == 100
     assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"

@@ -120,7 +120,7 @@ def test_fifty_programs_get_no_seat_of_a_person_by_any_link(fake, researcher):
     ]  # fmt: skip
     links = [link for study in made for link in links_of(study, fake, researcher)]
     before = stored()
-    bodies = itertools.cycle([{}, {"kind": "person"}, {"arrival": "of-somebody-else"}])
+    bodies = itertools.cycle([{}, {"kind": "person"}, {"arrival": "of-another-person"}])
     for link, body in zip(itertools.islice(itertools.cycle(links), 50), bodies, strict=False):
         program = Client()
         about = program.get(link)

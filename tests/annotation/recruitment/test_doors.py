@@ -40,7 +40,7 @@ def test_an_unknown_turn_is_not_found(client, seats, turn):
 
 @pytest.mark.parametrize("name", ["work", "consent", "begin", "answer", "continue", "next_task"])
 def test_an_unknown_personal_link_is_not_found(client, db, name):
-    address = reverse(name, args=["nobody"])
+    address = reverse(name, args=["unknown"])
     reply = (
         client.get(address)
         if name == "work"
@@ -51,7 +51,7 @@ def test_an_unknown_personal_link_is_not_found(client, db, name):
 
 @pytest.mark.parametrize("name", ["landing", "start"])
 def test_an_unknown_study_link_is_not_found(client, db, name):
-    address = reverse(name, args=["nobody"])
+    address = reverse(name, args=["unknown"])
     assert (client.get if name == "landing" else client.post)(address).status_code == 404
 
 
@@ -71,10 +71,10 @@ def test_posts_need_the_csrf_token(study):
 
 
 def test_the_cookie_of_a_worker_cannot_be_forged(client, study):
-    client.cookies["handful_worker"] = "somebody:1abc:forged"
+    client.cookies["handful_worker"] = "visitor:1abc:forged"
     client.post(reverse("start", args=[study.link_code]))
     first = study.participations.get()
-    assert client.cookies["handful_worker"].value != "somebody:1abc:forged"
+    assert client.cookies["handful_worker"].value != "visitor:1abc:forged"
     client.post(reverse("start", args=[study.link_code]))
     assert study.participations.get() == first
 

@@ -274,13 +274,13 @@ def deny(ada, study, ids: str, platform: str):
 
 
 def test_a_list_of_ids_stores_only_hashes_and_can_be_ended(ada, study, panel):
-    arrive(panel, "participantId=somebody")
+    arrive(panel, "participantId=anna")
     page = deny(ada, study, "P-1\nsomebody", "panel:Connect").content.decode()
     assert "2 on the list; 1 of them have already been here." in page
     assert "2 people of panel:Connect" in page
     rule = study.access_rules.get()
     listed = list(rule.listed.values_list("key", flat=True))
-    assert listed == [identities.worker_key("panel:Connect", name) for name in ("p-1", "somebody")]
+    assert listed == [identities.worker_key("panel:Connect", name) for name in ("p-1", "anna")]
     assert "P-1" not in str(AuditEntry.objects.values_list("what", flat=True))
     assert arrive(panel).status_code == 409
     ada.post(reverse("lists", args=[study.name]), {"end": rule.pk})

@@ -234,7 +234,7 @@ def test_create_study_creates_and_opens_a_study(researcher, task, capsys):
         ({"tasks": ["nothing"]}, "The task nothing does not exist"),
         ({"shots": [7]}, "shots: toy-places has no training split of 7"),
         ({"annotators": 0}, "annotators: "),
-        ({"owner": "nobody"}, "The researcher 'nobody' does not exist"),
+        ({"owner": "unknown"}, "The researcher 'unknown' does not exist"),
         ({"hourly_rate": "much"}, "--hourly-rate: 'much' is not an amount"),
     ],
 )

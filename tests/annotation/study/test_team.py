@@ -82,7 +82,7 @@ ALLOWED = [
     ("robots", (), None, OWNERS),
     ("robots", (), {"policy": "gold"}, OWNERS),
     ("team", (), None, OWNERS),
-    ("team", (), {"action": "add", "username": "nobody", "role": "owner"}, OWNERS),
+    ("team", (), {"action": "add", "username": "unknown", "role": "owner"}, OWNERS),
     ("seats", (), {"scenario": "scenario", "number": "1"}, OWNERS),
     ("budget", (), {"amount": "1"}, OWNERS),
     ("retention", (), None, OWNERS),
@@ -94,8 +94,8 @@ ALLOWED = [
     ("notice_switches", (), {"page": "quiet"}, EVERYBODY),
     ("switches", (), {"open_link_on": "on"}, OWNERS),
     ("lists", (), {"effect": "deny", "criterion": "people", "value": "prolific x"}, OWNERS),
-    ("behaviour_exclude", (), {"annotators": "nobody", "reason": "fine"}, OWNERS),
-    ("people_decide", (), {"annotators": "nobody", "outcome": "yes", "reason": "fine"}, OWNERS),
+    ("behaviour_exclude", (), {"annotators": "unknown", "reason": "fine"}, OWNERS),
+    ("people_decide", (), {"annotators": "unknown", "outcome": "yes", "reason": "fine"}, OWNERS),
     ("example_comment", ("example",), {"text": "Odd gold."}, READERS),
     ("participation_decide", ("pseudonym",), decide("analysis"), OWNERS),
     ("participation_decide", ("pseudonym",), decide("qualification"), OWNERS),
@@ -464,7 +464,7 @@ def test_another_owner_may_do_all_except_remove_the_creator(client, world):
 
 
 REFUSED = [
-    ({"action": "add", "username": "nobody", "role": "analyst"}, "share no study with an account"),
+    ({"action": "add", "username": "unknown", "role": "analyst"}, "share no study with an account"),
     # An existing account gets the same error: names are not revealed to strangers.
     ({"action": "add", "username": "charlie", "role": "analyst"}, "share no study with an account"),
     ({"action": "add", "username": "", "role": "analyst"}, "Enter their user name"),

@@ -25,8 +25,8 @@ SECRET = "why-the-gold-of-the-test-is-right"
 ADDRESS = "/api/v1/schema/?format=json"
 # Files of hundreds of megabytes are sent to no test; the document's own address needs none.
 REAL = st.sampled_from([True, True, True, False])  # are things that are there named?
-PARTICIPANTS = ["participant", "participant", "nobody"]
-EVERYBODY = ["researcher", "researcher", "researcher", "stranger", "participant", "nobody"]
+PARTICIPANTS = ["participant", "participant", "unknown"]
+EVERYBODY = ["researcher", "researcher", "researcher", "stranger", "participant", "unknown"]
 LEFT_OUT = {"/api/v1/schema/"}
 
 pytestmark = pytest.mark.long
@@ -57,7 +57,7 @@ class World:
             "researcher": factories.bearer(owner, "read", "run", "pay"),
             "participant": {"Authorization": f"Bearer {self.working.token}"},
             "stranger": factories.bearer(other, "read", "run", "pay"),
-            "nobody": {},
+            "unknown": {},
         }
 
 
