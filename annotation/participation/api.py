@@ -47,7 +47,7 @@ from annotation.web.views import ApiView
 from annotation.web.wording import translated
 from tasks.spans import AnswerError
 
-NOBODY = "This token belongs to no participation. Join again, or use the token that you were given."
+NOBODY = "No participation has this token. Check the token, or join again."
 
 
 class Unfit(ValidationError):
@@ -153,19 +153,19 @@ def documented(summary: str, body: Any = None) -> Callable[[Any], Any]:
 
 
 class State(Work):
-    @extend_schema(summary="Where the participation stands", responses=STATE)
+    @extend_schema(summary="State of the participation", responses=STATE)
     def get(self, request: Request) -> Response:
         return Response(state_of(mine(request)))
 
 
 class History(Work):
-    @extend_schema(summary="What was answered so far, as it was told", responses=STATE)
+    @extend_schema(summary="Answers so far, as the pages showed them", responses=STATE)
     def get(self, request: Request) -> Response:
         return Response(record_of(mine(request)))
 
 
 class Consent(Work):
-    @documented("Agree to the consent text, or leave without a trace", bodies.ConsentBody)
+    @documented("Accept or decline the consent text", bodies.ConsentBody)
     def post(self, request: Request) -> Response:
         participation = mine(request)
         if read(bodies.ConsentBody, request)["agree"]:
@@ -178,7 +178,7 @@ class Consent(Work):
 
 
 class Begin(Work):
-    @documented("Show the first example: from here on this worker has met the task")
+    @documented("Show the first example; from then on, this worker has seen the task")
     def post(self, request: Request) -> Response:
         training_step.begin(mine(request).token, Channel.API)
         return Response(state_of(mine(request)))
@@ -193,7 +193,7 @@ class OwnQuestions(Work):
         asked = own_questions.asked(participation, moment)
         known = {question.id for question in asked}
         if asked and (unknown := sorted(set(given) - known)):
-            raise Unfit({f"answers.{name}": ["There is no such question."] for name in unknown})
+            raise Unfit({f"answers.{name}": ["This question does not exist."] for name in unknown})
         form = OwnForm(asked, {f"own-{name}": text for name, text in given.items()})
         if not form.is_valid():
             raise Unfit(
@@ -238,7 +238,7 @@ class Answer(Work):
         try:
             participation, turn = answering.submit(token, sent["turn"], fields, Channel.API)
         except Turn.DoesNotExist:
-            raise NotFound("This turn is none of this participation's.") from None
+            raise NotFound("This turn does not belong to this participation.") from None
         except AnswerError as error:
             participation = mine(request)
             told = translated(error.sentence)
@@ -257,7 +257,7 @@ class Continue(Work):
 
 
 class Wait(Work):
-    @documented("Ask whether the wait for a decision is over")
+    @documented("Check whether the decision has been made")
     def post(self, request: Request) -> Response:
         qualification.move_on(mine(request).token)
         return Response(state_of(mine(request)))
@@ -272,7 +272,7 @@ class Questionnaire(Work):
 
 
 class Finish(Work):
-    @documented("How a model's run went; the first account stays", bodies.RunBody)
+    @documented("Report a model's run; the first report counts", bodies.RunBody)
     def post(self, request: Request) -> Response:
         participation, told = mine(request), read(bodies.RunBody, request)
         try:
@@ -286,7 +286,7 @@ class Finish(Work):
 
 
 class Resume(Work):
-    @documented("Go on after the seat had expired, if one is free")
+    @documented("Resume an expired seat, if one is free")
     def post(self, request: Request) -> Response:
         seats.resume(mine(request))
         return Response(state_of(mine(request)))
@@ -303,7 +303,7 @@ class Withdraw(Work):
 
 class NextTask(Work):
     @extend_schema(
-        summary="Start the next task of the study, where it allows more than one",
+        summary="Start the next task of the study, if it allows several",
         request=None,
         responses={201: OpenApiTypes.OBJECT} | REFUSED,
     )

@@ -51,7 +51,7 @@ class AnswerFields(Body):
 
     label = verbatim(required=False, help_text="the name of a label")
     option = serializers.IntegerField(
-        required=False, min_value=0, max_value=MAX_KEY, help_text="its place in the list, from 0"
+        required=False, min_value=0, max_value=MAX_KEY, help_text="its index in the list, from 0"
     )
     options = serializers.ListField(
         child=serializers.IntegerField(min_value=0, max_value=MAX_KEY), required=False
@@ -62,11 +62,11 @@ class AnswerFields(Body):
     typed = serializers.ListField(
         child=verbatim(),
         required=False,
-        help_text="texts that stand in the example, in place of spans",
+        help_text="texts that occur in the example, instead of spans",
     )
     no_answer = serializers.BooleanField(required=False)
     gives_up = serializers.BooleanField(
-        required=False, help_text="of models alone: no valid output; an empty answer is stored"
+        required=False, help_text="models only: the output was invalid; stores an empty answer"
     )
 
 
@@ -84,20 +84,20 @@ class ConsentBody(Body):
 class ComprehensionBody(Body):
     answers = serializers.ListField(
         child=serializers.IntegerField(min_value=0, max_value=MAX_KEY),
-        help_text="for each question the place of the chosen option, from 0",
+        help_text="for each question, the index of the chosen option, from 0",
     )
 
 
 class OwnBody(Body):
     answers = serializers.DictField(
-        child=verbatim(), help_text="id of each question -> its answer; one may be left out"
+        child=verbatim(), help_text="question id -> answer; optional ones can be omitted"
     )
 
 
 class ContinueBody(Body):
     leaving = serializers.ChoiceField(
         ["reveal", "review", "instructions"], error_messages=UNKNOWN,
-        help_text="the step that is left: asked a second time nothing happens",
+        help_text="the step to leave; repeating the request has no effect",
     )  # fmt: skip
 
 
@@ -115,11 +115,11 @@ class QuestionnaireBody(Body):
 
 
 class ModelBody(Body):
-    name = serializers.CharField(max_length=200, help_text="as its provider calls it")
+    name = serializers.CharField(max_length=200, help_text="the provider's name for the model")
     revision = serializers.CharField(max_length=200, required=False, allow_blank=True)
     prompt_hash = serializers.RegexField(
         r"\A[0-9a-f]{64}\Z", help_text="SHA-256 of the template, in hexadecimal digits",
-        error_messages={"invalid": "Expected 64 hexadecimal digits in small letters."},
+        error_messages={"invalid": "Expected 64 hexadecimal digits in lower case."},
     )  # fmt: skip
 
 
@@ -128,7 +128,7 @@ class ScenarioBody(Body):
     shots = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER)
     split = serializers.IntegerField(
         min_value=1, max_value=MAX_INTEGER, required=False, allow_null=True,
-        help_text="number of the training split; none at zero shots",
+        help_text="number of the training split; omit at zero shots",
     )  # fmt: skip
     arm = serializers.ChoiceField(
         Arm.values, required=False, allow_blank=True, error_messages=UNKNOWN
@@ -138,15 +138,15 @@ class ScenarioBody(Body):
 class JoinBody(Body):
     kind = serializers.ChoiceField(
         Kind.values, required=False, error_messages=UNKNOWN,
-        help_text="simulated and model need the token of a researcher with the scope run",
+        help_text="simulated and model require a researcher's token with the scope run",
     )  # fmt: skip
     arrival = verbatim(
-        required=False, help_text="as the landing page gave it: a repeated join is one"
+        required=False, help_text="from the landing page; repeated joins count as one"
     )
     model = ModelBody(required=False)
-    scenario = ScenarioBody(required=False, help_text="where the model takes its seat")
+    scenario = ScenarioBody(required=False, help_text="the scenario that the model joins")
     replicate = serializers.IntegerField(
-        min_value=1, max_value=MAX_INTEGER, required=False, help_text="of a model: 1 unless given"
+        min_value=1, max_value=MAX_INTEGER, required=False, help_text="models only; default 1"
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class JoinBody(Body):
 class RunBody(Body):
     """How a model's run went (annotation/models/model_annotator.py)."""
 
-    template = verbatim(max_length=100_000, help_text="the text whose hash was given at join")
+    template = verbatim(max_length=100_000, help_text="the text whose hash was sent when joining")
     harness = verbatim(required=False, max_length=100, help_text="program and version")
     examples = serializers.ChoiceField(ModelRun.Examples.values, error_messages=UNKNOWN)
     context = serializers.ChoiceField(ModelRun.Context.values, error_messages=UNKNOWN)

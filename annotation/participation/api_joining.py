@@ -47,7 +47,7 @@ class Join(Spoken):
     throttle_classes = [PerResearcher]
 
     @extend_schema(
-        summary="What the landing page of a study says", responses={200: OpenApiTypes.OBJECT}
+        summary="Content of a study's landing page", responses={200: OpenApiTypes.OBJECT}
     )
     def get(self, request: Request, code: str) -> Response:
         arrival = by_own_link(request, code)
@@ -63,7 +63,7 @@ class Join(Spoken):
 
     @extend_schema(
         summary="Take a seat",
-        description="201 with the token of the participation, 200 for one that is there already."
+        description="201 with the token of a new participation, 200 for an existing one."
         " 403 `people_use_pages` for the seat of a person, unless the design allows programs.",
         request=bodies.JoinBody,
         responses={
@@ -103,7 +103,9 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arriv
     door = door_at(code)
     if door is not None and not isinstance(door, OpenLink):
         answering.check_channel(Channel.API, door.kind, door.study)
-        raise Unfit({"code": ["This link is a platform's: people arrive by it on its page alone."]})
+        raise Unfit(
+            {"code": ["This link belongs to a platform. People can use it on the page only."]}
+        )
     return visitors.arrival(request._request, code, ticket)
 
 
@@ -115,13 +117,13 @@ def _for_researcher(
     Raises NotAuthenticated, PermissionDenied, Unfit, and Http404 for another researcher's study.
     """
     if access.token_of(request) is None:
-        raise NotAuthenticated("A researcher's token with the scope run is needed for that kind.")
+        raise NotAuthenticated("This kind requires a researcher's token with the scope run.")
     study = access.study_of(request, arrival.study.name, "own")
     if type(arrival.door) is not OpenLink or kind == Kind.PERSON:
-        raise Unfit({"kind": [f"Nobody of the kind {kind} comes by this link."]})
+        raise Unfit({"kind": [f"This link does not accept the kind {kind}."]})
     visitor = request._request
     if kind == Kind.SIMULATED and not study.rehearsal:
-        raise Unfit({"kind": ["Simulated annotators live in rehearsals alone."]})
+        raise Unfit({"kind": ["Simulated annotators can join rehearsals only."]})
     if kind == Kind.SIMULATED:
         code = study.simulated_link_code
         ticket = sent.get("arrival", "")
