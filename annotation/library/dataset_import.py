@@ -256,10 +256,10 @@ def in_fields(sentence: str) -> str:
         name, value = _field_of(match[1]), match[2] or ""
         if name not in _FIELDS:
             return match[0]
-        told = f"“{_FIELDS[name].label}”"
+        field = f"“{_FIELDS[name].label}”"
         if value in _VALUES.get(name, {}):
-            return f"{told}: {_VALUES[name][value]}"
-        return f"{told} {value}" if value else told
+            return f"{field}: {_VALUES[name][value]}"
+        return f"{field} {value}" if value else field
 
     return _OPTION.sub(label, sentence)
 

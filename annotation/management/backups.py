@@ -54,7 +54,7 @@ def write(path: Path, recipient: str = "") -> dict[str, Any]:
         dump(database)
         archive = Path(folder) / "archive"
         with tarfile.open(archive, "w") as tar:
-            told = _add(tar, [(database.name, database), *_files()], Path(folder))
+            contents = _add(tar, [(database.name, database), *_files()], Path(folder))
         finished = archive
         if age:
             finished = Path(folder) / "archive.age"
@@ -62,8 +62,8 @@ def write(path: Path, recipient: str = "") -> dict[str, Any]:
                 age.encrypt_io(plain, out, [_recipient(age, recipient)])
         finished.chmod(0o600)
         os.link(finished, path)  # fails if the path has been created meanwhile
-    (Path(settings.VAR_DIR) / WRITTEN).write_text(f"{told['made_at']}\n")
-    return told
+    (Path(settings.VAR_DIR) / WRITTEN).write_text(f"{contents['made_at']}\n")
+    return contents
 
 
 def last() -> datetime | None:
@@ -79,7 +79,7 @@ def _add(tar: tarfile.TarFile, members: list[tuple[str, Path]], folder: Path) ->
         with contextlib.suppress(FileNotFoundError):
             sums[name] = _sha256(path)
             tar.add(path, name)
-    told = {
+    contents = {
         "format": FORMAT,
         "handful": settings.VERSION,
         "database": connection.vendor,
@@ -88,9 +88,9 @@ def _add(tar: tarfile.TarFile, members: list[tuple[str, Path]], folder: Path) ->
         "sha256": sums,
     }
     last = folder / LAST
-    last.write_text(json.dumps(told, indent=1))
+    last.write_text(json.dumps(contents, indent=1))
     tar.add(last, LAST)
-    return told
+    return contents
 
 
 def _files() -> list[tuple[str, Path]]:
@@ -161,13 +161,13 @@ def restore(path: Path, identity: Path | None = None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=root) as folder:
         with _opened(path, identity, Path(folder)) as file:
             unpack(file, Path(folder), path)
-        told = _checked(Path(folder), path)
+        contents = _checked(Path(folder), path)
         _load(Path(folder) / DATABASES[connection.vendor])
         files = Path(folder) / "var"
         for name in (*FOLDERS, installation.FILE):
             if (files / name).exists():
                 shutil.move(files / name, root / name)
-    return told
+    return contents
 
 
 def _require_empty() -> None:
@@ -235,14 +235,14 @@ def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
 def _checked(folder: Path, path: Path) -> dict[str, Any]:
     """Return backup.json after all checks. Raises CommandError."""
     try:
-        told = json.loads((folder / LAST).read_text())
-        sums, keys, engine = told["sha256"], told["keys"], told["database"]
+        contents = json.loads((folder / LAST).read_text())
+        sums, keys, engine = contents["sha256"], contents["keys"], contents["database"]
     except (OSError, ValueError, KeyError, TypeError):
         raise CommandError(
             f"{path} is not a complete backup: its last part, {LAST}, is missing."
         ) from None
-    if told.get("format") != FORMAT:
-        raise CommandError(f"{path} has the format {told.get('format')!r}, not {FORMAT}.")
+    if contents.get("format") != FORMAT:
+        raise CommandError(f"{path} has the format {contents.get('format')!r}, not {FORMAT}.")
     if engine != connection.vendor:
         raise CommandError(
             f"{path} was made with {engine}, but this database is {connection.vendor}. Data cannot"
@@ -257,7 +257,7 @@ def _checked(folder: Path, path: Path) -> dict[str, Any]:
             f"{' and '.join(others)}: not the key that the backup was made with. Restore the keys"
             " first (variables, or files in var/)."
         )
-    return told
+    return contents
 
 
 def _load(dump: Path) -> None:

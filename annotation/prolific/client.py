@@ -92,14 +92,14 @@ class Client:
         """Return the JSON of a reply, which must be `shape`. Raises ProlificError otherwise."""
         reply = self._send(method, path, json, parameters)
         try:
-            told = reply.json()
+            body = reply.json()
         except (ValueError, RecursionError):
             raise undocumented(
                 f"answer to {method} {path}", reply.text[:200], reply.status_code
             ) from None
-        if not isinstance(told, shape):
-            raise undocumented(f"answer to {method} {path}", told, reply.status_code)
-        return told
+        if not isinstance(body, shape):
+            raise undocumented(f"answer to {method} {path}", body, reply.status_code)
+        return body
 
     def _send(
         self, method: str, path: str, json: Any = None, parameters: Json | None = None
@@ -152,19 +152,19 @@ class Client:
 
     def currency(self, workspace: str) -> str:
         """Return the currency of payments, such as GBP. Raises ProlificError."""
-        told = self._call("GET", f"workspaces/{workspace}/balance/")
-        return _text(told, "currency_code").upper()
+        body = self._call("GET", f"workspaces/{workspace}/balance/")
+        return _text(body, "currency_code").upper()
 
     def minimum_hourly(self, workspace: str, currency: str) -> int | None:
         """Return Prolific's lowest recommended hourly reward in cents, or None."""
-        told = self._call(
+        body = self._call(
             "GET",
             "reward-recommendations/",
             shape=list,
             workspace_id=workspace,
             currency=currency,
         )
-        for row in told[:1]:  # the first is the newest
+        for row in body[:1]:  # the first is the newest
             amount = row.get("min_reward_per_hour") if isinstance(row, dict) else None
             if isinstance(amount, int) and not isinstance(amount, bool) and amount > 0:
                 return amount
@@ -321,13 +321,13 @@ class Client:
         body = {"workspace_id": workspace, "event_type": event, "target_url": target}
         reply = self._send("POST", "hooks/subscriptions/", body)
         try:
-            told = reply.json()
+            body = reply.json()
         except (ValueError, RecursionError):
-            told = None
-        if not isinstance(told, dict):
+            body = None
+        if not isinstance(body, dict):
             raise undocumented("answer to a subscription", reply.text[:200])
         confirmation = {"secret": reply.headers.get("X-Hook-Secret", "")}
-        self._send("POST", f"hooks/subscriptions/{_text(told, 'id')}/", confirmation)
+        self._send("POST", f"hooks/subscriptions/{_text(body, 'id')}/", confirmation)
 
 
 def environment() -> Access:
@@ -350,19 +350,19 @@ def _rows(page: Json, path: str) -> list[Json]:
     return rows
 
 
-def _text(told: Json, name: str) -> str:
+def _text(body: Json, name: str) -> str:
     """Return a required text. Raises ProlificError."""
-    value = told.get(name)
+    value = body.get(name)
     if not isinstance(value, str) or not value:
-        raise undocumented(f"{name} in its reply", told)
+        raise undocumented(f"{name} in its reply", body)
     return value
 
 
-def _number(told: Json, name: str) -> int:
+def _number(body: Json, name: str) -> int:
     """Return a required number. Raises ProlificError."""
-    value = told.get(name)
+    value = body.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
-        raise undocumented(f"{name} in its reply", told)
+        raise undocumented(f"{name} in its reply", body)
     return round(value)
 
 

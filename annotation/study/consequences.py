@@ -186,8 +186,8 @@ def in_force(study: Study) -> list[str]:
         sentences.append(f"questions about the instructions, right within {attempts} attempts")
     if study.qualification != Qualification.NONE:
         threshold = study.qualification_threshold
-        told = "" if threshold is None else f" ({threshold:g})"
-        sentences.append(f"after the training step: {study.get_qualification_display()}{told}")
+        limit = "" if threshold is None else f" ({threshold:g})"
+        sentences.append(f"after the training step: {study.get_qualification_display()}{limit}")
     return sentences
 
 

@@ -124,10 +124,12 @@ def design_page(study: Study) -> dict[str, Any]:
 def _minutes(study: Study) -> list[str]:
     """Return the announced minutes in words: of all scenarios, or by task and number of shots."""
     scenarios = study.scenarios.select_related("task")
-    told = {(s.task.name, s.shots): s.estimated_minutes for s in scenarios}
-    if len(set(told.values())) == 1:
-        return [f"{next(iter(told.values()))} minutes"]
-    return [f"{task}, {shots} shots: {number} minutes" for (task, shots), number in told.items()]
+    promised = {(s.task.name, s.shots): s.estimated_minutes for s in scenarios}
+    if len(set(promised.values())) == 1:
+        return [f"{next(iter(promised.values()))} minutes"]
+    return [
+        f"{task}, {shots} shots: {number} minutes" for (task, shots), number in promised.items()
+    ]
 
 
 class CloneForm(PageForm):

@@ -128,11 +128,11 @@ def _list_tasks(_args: argparse.Namespace) -> None:
 
 def _import_tasks(args: argparse.Namespace) -> None:
     with Client() as client:
-        told = client.tasks.import_files(
+        report = client.tasks.import_files(
             *args.paths, shipped_card=args.shipped_card, rechain=args.rechain
         )
-    was = "imported" if told["created"] else "already existed with the same content"
-    print(f"{told['name']} v{told['version']}: {was}")
+    was = "imported" if report["created"] else "already existed with the same content"
+    print(f"{report['name']} v{report['version']}: {was}")
 
 
 def _list_studies(_args: argparse.Namespace) -> None:
@@ -146,13 +146,13 @@ def _create(args: argparse.Namespace) -> int:
             study = client.studies.create(args.design)
             print(f"{study.name}: draft created; to open it: `handful study open {study.name}`")
             return 0
-        told = client.studies.validate(args.design)
-    for key, said in told["problems"].items():
+        report = client.studies.validate(args.design)
+    for key, said in report["problems"].items():
         print(f"{key}: {' '.join(said)}")
-    for doubt in told["doubts"]:
+    for doubt in report["doubts"]:
         print(f"Doubtful: {doubt}")
-    print("The design is valid." if told["valid"] else "Nothing was stored.")
-    return 0 if told["valid"] else 1
+    print("The design is valid." if report["valid"] else "Nothing was stored.")
+    return 0 if report["valid"] else 1
 
 
 def _move(args: argparse.Namespace) -> None:
@@ -166,17 +166,17 @@ def _move(args: argparse.Namespace) -> None:
 
 def _watch(args: argparse.Namespace) -> None:
     with Client() as client:
-        for told in client.studies[args.study].watch(args.seconds):
+        for report in client.studies[args.study].watch(args.seconds):
             if sys.stdout.isatty():
                 print(CLEAR, end="")
-            print(seen(args.study, told), flush=True)
+            print(seen(args.study, report), flush=True)
 
 
-def seen(name: str, told: Record) -> str:
+def seen(name: str, report: Record) -> str:
     """Format the progress of a study as text."""
-    head = f"{name}: {told['status']}, {told['completed']} of {told['seats']} seats completed"
-    left = f"; {told['time_left']} of work left" if told["time_left"] else ""
-    return f"{head}{left}\n{Rows(lambda: told['scenarios']).as_text(*SEATS)}"
+    head = f"{name}: {report['status']}, {report['completed']} of {report['seats']} seats completed"
+    left = f"; {report['time_left']} of work left" if report["time_left"] else ""
+    return f"{head}{left}\n{Rows(lambda: report['scenarios']).as_text(*SEATS)}"
 
 
 def _export(args: argparse.Namespace) -> int:
@@ -216,11 +216,13 @@ def annotate(args: argparse.Namespace, **model_args: Any) -> int:
     )
     samples = logs[0].samples or []
     for sample in samples:
-        told = sample.metadata
+        report = sample.metadata
         if sample.error:
             print(f"{sample.id}: {sample.error.message}; run the command again to continue")
         else:
-            print(f"{sample.id}: {told['step']}, {told['invalid']} of {told['answers']} invalid")
+            print(
+                f"{sample.id}: {report['step']}, {report['invalid']} of {report['answers']} invalid"
+            )
     is_done = logs[0].status == "success" and not any(sample.error for sample in samples)
     return 0 if samples and is_done else 1
 

@@ -94,8 +94,8 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
     have_labels = columns.kind == "choice" or (columns.kind == "options" and not columns.options)
     if not (is_labelled or have_labels):
         if columns.labels or columns.names:
-            told = "spans with labels" if columns.kind == "spans" else "labels of all rows"
-            raise table.error(None, columns.gold[0], f"contains no {told}")
+            expected = "spans with labels" if columns.kind == "spans" else "labels of all rows"
+            raise table.error(None, columns.gold[0], f"contains no {expected}")
         return columns, []
     if is_labelled and (columns.question or columns.ask or len(columns.text) > 1):
         raise table.error(

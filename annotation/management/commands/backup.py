@@ -19,10 +19,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, file: Path, recipient: str, **options: Any) -> None:
-        told = backups.write(file, recipient)
+        contents = backups.write(file, recipient)
         size = file.stat().st_size / 1e6
         self.stdout.write(
-            f"{file}: {size:.1f} MB, {len(told['sha256'])} files. Back up these keys separately:"
+            f"{file}: {size:.1f} MB, {len(contents['sha256'])} files. Store these keys separately:"
         )
-        for name, mark in told["keys"].items():
+        for name, mark in contents["keys"].items():
             self.stdout.write(f"  {name} (fingerprint {mark})")

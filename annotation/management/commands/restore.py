@@ -22,9 +22,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: Path, identity: Path | None, **options: Any) -> None:
         if not file.is_file():
             raise CommandError(f"{file} does not exist.")
-        told = backups.restore(file, identity)
+        contents = backups.restore(file, identity)
         self.stdout.write(
-            f"Restored the backup of Handful {told['handful']} from {told['made_at']}."
+            f"Restored the backup of Handful {contents['handful']} from {contents['made_at']}."
         )
         missing = guards.missing(connection)
         if missing:
