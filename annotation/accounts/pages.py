@@ -58,8 +58,7 @@ class TimeZoneForm(forms.ModelForm):
     """The time zone of times on the pages."""
 
     time_zone = forms.ChoiceField(
-        label="Time zone",
-        help_text="For times on your pages. Files, exports and the API use UTC.",
+        label="Time zone", help_text="For times on your pages. Files, exports and the API use UTC."
     )
 
     class Meta:

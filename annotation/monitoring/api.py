@@ -35,11 +35,7 @@ SCENARIOS = [
         meaning="number of the training split; null at zero shots",
         get=lambda row: row.scenario.split_number,
     ),
-    Column(
-        "arm",
-        meaning="of a cross-task study; else empty",
-        get=lambda row: row.scenario.arm,
-    ),
+    Column("arm", meaning="of a cross-task study; else empty", get=lambda row: row.scenario.arm),
     Column("seats", meaning="seats of people"),
     Column("completed", meaning="seats of people who completed and are in the analysis"),
     Column("working", meaning="seats of people who have started and not ended"),

@@ -117,8 +117,7 @@ class TickedForm(PageForm):
     key = "together"
     reason = _reason()
     annotators = forms.MultipleChoiceField(
-        widget=forms.MultipleHiddenInput,
-        error_messages={"required": "Select an annotator."},
+        widget=forms.MultipleHiddenInput, error_messages={"required": "Select an annotator."}
     )
 
     def __init__(self, ticked: Sequence[str] = (), *args: Any):

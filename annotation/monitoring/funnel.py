@@ -51,11 +51,7 @@ FUNNEL = [
         "Analysed",
         "Completed and included in the analysis.",
     ),
-    Column(
-        "declined",
-        "Declined",
-        "Declined the consent text. Only their number is stored.",
-    ),
+    Column("declined", "Declined", "Declined the consent text. Only their number is stored."),
     Column(
         "at_work",
         "In progress",
@@ -68,9 +64,7 @@ FUNNEL = [
     ),
     Column("returned", "Returned", "Returned their place on the platform."),
     Column(
-        "expired",
-        "Expired",
-        "Inactive for longer than the study allows. The seat is free again.",
+        "expired", "Expired", "Inactive for longer than the study allows. The seat is free again."
     ),
     Column(
         "refused",

@@ -36,11 +36,7 @@ FACTS = {
             "Seats completed",
             "Seats of people who completed and are included in the analysis, of all seats.",
         ),
-        Column(
-            "now",
-            "Active now",
-            "People with a seat who were active in the last ten minutes.",
-        ),
+        Column("now", "Active now", "People with a seat who were active in the last ten minutes."),
         Column(
             "waiting",
             "Waiting for a decision",
