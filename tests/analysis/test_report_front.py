@@ -56,7 +56,7 @@ def test_the_bundle_page_lists_what_is_not_stated(ada, study):
     address = reverse("report", args=[study.name])
     assert ada.post(address, ITEMS | {"versions": "{}"}).status_code == 302
     assert "Not stated" not in said()
-    assert f"{len(short_form.FIELDS) - 1} questions" in said()
+    assert f"{len(short_form.FIELDS) - 1} unanswered questions" in said()
     for name in short_form.FIELDS:
         defaults = {"text": "Yes", "by": study.owner}
         ReportAnswer.objects.get_or_create(study=study, item=name, defaults=defaults)

@@ -86,7 +86,7 @@ def test_estimated_people_and_cost_are_what_prolific_charges(fake, researcher, p
     (asked,) = told["asked"]
     assert 0 < asked["eligible"] < 130_000
     assert f"{asked['eligible']} people on Prolific match the audience" in page
-    assert f"cost {asked['cost']} GBP there" in page
+    assert f"cost {asked['cost']} GBP with fees" in page
     studies.create(draft, HOST)
     charged = fake.cost(fake.study(draft.external_id))["total_cost"]
     assert Decimal(asked["cost"]) * 100 == charged
