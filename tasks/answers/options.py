@@ -82,8 +82,8 @@ class Options(Kind):
     name: ClassVar[str] = OPTIONS
     words: ClassVar[Mapping[str, str]] = {
         "description": "Read a text and choose every option that is right.",
-        "instructions": "Read the text and all options. Then choose every option that is right;"
-        " there may be one or several.",
+        "instructions": "Read the text and all options. Then choose every option that is right."
+        " One or several can be right.",
         "submit_hint": "Choose all that are right, then submit.",
         "question": "Which options are right?",
     }

@@ -27,10 +27,10 @@ class LongText(Kind):
 
     name: ClassVar[str] = LONG_TEXT
     words: ClassVar[Mapping[str, str]] = {
-        "description": "Read a text and write one that goes with it.",
-        "instructions": "Read the text. Then write the text that goes with it, in your own words.",
-        "submit_hint": "Write the text, then submit.",
-        "question": "What do you write?",
+        "description": "Read a text and write an answer to it.",
+        "instructions": "Read the text. Then write your answer in your own words.",
+        "submit_hint": "Write your answer, then submit.",
+        "question": "What is your answer?",
     }
 
     def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
