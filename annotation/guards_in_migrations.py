@@ -25,7 +25,7 @@ LOCKED_BY_OTHERS = ("55P03", "40P01")  # PostgreSQL's codes: lock not available,
 TABLES_ARE_HELD = (
     "Other transactions held locks for two minutes, so this migration changed nothing; earlier"
     " migrations remain applied. Wait until the backup or the long query has ended, then run"
-    " migrate again before any restart. To find the query: SELECT pid, state, query FROM"
+    " migrate again before any restart. To find it: SELECT pid, state, query FROM"
     " pg_stat_activity."
 )
 

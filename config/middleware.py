@@ -111,9 +111,7 @@ class CheckedRequests:
         ):
             return _refused(request, 400, "The address or a cookie contains an invalid character.")
         if not _is_utf_8((request.content_params or {}).get("charset", "utf-8")):
-            return _refused(
-                request, 415, "Send the request in UTF-8. Other encodings are not accepted."
-            )
+            return _refused(request, 415, "Send the request in UTF-8. Nothing was stored.")
         return None
 
     def process_view(

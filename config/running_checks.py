@@ -120,8 +120,7 @@ def clocks() -> Iterator[CheckMessage]:
     ahead = database_now() - timezone.now()
     if abs(ahead) > SKEW:
         yield Error(
-            f"The clocks of the database and of this machine differ by {ahead.total_seconds():.1f}"
-            " s.",
+            f"The clocks of database and machine differ by {ahead.total_seconds():.1f} s.",
             hint="Run NTP on both: timedatectl set-ntp true.",
             id="config.E025",
         )
@@ -164,9 +163,8 @@ def shared_cache() -> Iterator[CheckMessage]:
             cache.set("check", "well", 60)
     except DatabaseError as error:
         yield Error(
-            f"The shared cache does not work ({str(error)[:120].strip()}), so users cannot sign"
-            " in.",
-            hint="Run manage.py migrate, which creates its table.",
+            f"The shared cache does not work ({str(error)[:120].strip()}): users cannot sign in.",
+            hint="Run manage.py migrate to create its table.",
             id="config.E028",
         )
 

@@ -44,9 +44,7 @@ class AccountForm(UserCreationForm):
         """Refuse names of deleted accounts (annotation/accounts/closing.py)."""
         name = str(super().clean_username())
         if name.lower().startswith(DELETED):
-            raise forms.ValidationError(
-                "Choose another name: this form is reserved for deleted accounts."
-            )
+            raise forms.ValidationError("Choose another name. Deleted accounts have such names.")
         return name
 
     def clean_email(self) -> str:

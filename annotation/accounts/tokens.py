@@ -112,9 +112,8 @@ def tokens(request: ResearcherRequest) -> HttpResponse:
     if settings.EMAIL_HOST and request.user.email:
         scopes = " and ".join(row.scopes)
         text = (
-            f"A token “{row.name}” was created for your account {request.user}. Its scopes:"
-            f" {scopes}. If this was not you, revoke the token on the page API tokens and change"
-            " your password.\n"
+            f"A token “{row.name}” was created for your account {request.user}. Scopes: {scopes}."
+            " If this was not you, revoke it on the page API tokens and change your password.\n"
         )
         mail.send("[Handful] A new API token", text, request.user.email)
     return _page(request, TokenForm(request.user), 201, token=token, made=row)

@@ -144,7 +144,7 @@ class ColumnsForm(PageForm):
     description = forms.CharField(label="Short description", required=False, max_length=500)
     instructions = TextField(label="Instructions", required=False, max_length=10_000)
     language = forms.CharField(
-        label="Language", required=False, max_length=20, help_text=("Such as en.")
+        label="Language", required=False, max_length=20, help_text="Code (en)"
     )
     source = forms.CharField(label="Source", required=False, max_length=500)
     licence = forms.CharField(label="Licence", required=False, max_length=500)

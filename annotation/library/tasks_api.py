@@ -71,9 +71,7 @@ class ImportBody(serializers.Serializer):
     shipped_card = serializers.CharField(
         required=False, help_text="name of a CLUES task whose card is included in Handful"
     )
-    rechain = serializers.BooleanField(
-        required=False, help_text="renumber training files so that they nest"
-    )
+    rechain = serializers.BooleanField(required=False, help_text="renumber so that splits nest")
 
 
 class SplitShape(serializers.Serializer):

@@ -221,9 +221,7 @@ def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
                 target = (folder / member.name).resolve()
                 source = tar.extractfile(member) if member.isreg() else None
                 if source is None or not target.is_relative_to(folder.resolve()):
-                    raise CommandError(
-                        f"{path} is not a backup of Handful: it contains {member.name}."
-                    )
+                    raise CommandError(f"{path} is not a backup: it has {member.name}.")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with target.open("wb") as out:
                     shutil.copyfileobj(source, out)
@@ -238,9 +236,7 @@ def _checked(folder: Path, path: Path) -> dict[str, Any]:
         contents = json.loads((folder / LAST).read_text())
         sums, keys, engine = contents["sha256"], contents["keys"], contents["database"]
     except (OSError, ValueError, KeyError, TypeError):
-        raise CommandError(
-            f"{path} is not a complete backup: its last part, {LAST}, is missing."
-        ) from None
+        raise CommandError(f"{path} is not a complete backup: {LAST} is missing.") from None
     if contents.get("format") != FORMAT:
         raise CommandError(f"{path} has the format {contents.get('format')!r}, not {FORMAT}.")
     if engine != connection.vendor:

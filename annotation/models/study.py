@@ -415,10 +415,7 @@ class Study(models.Model):
     rehearsal = models.BooleanField(
         "a rehearsal, for simulated annotators",
         default=False,
-        help_text=(
-            "For testing a design. Frozen with the design, so a rehearsal cannot become a real"
-            " study."
-        ),
+        help_text="For testing a design. Frozen, so a rehearsal never becomes a real study.",
     )
     hide_test_scores = models.BooleanField(
         "hide test scores of people until the study is closed",
@@ -524,9 +521,7 @@ class Study(models.Model):
                 condition=Q(equivalence_margin__isnull=True)
                 | Q(equivalence_margin__gte=0.1, equivalence_margin__lte=100),
                 name="an_equivalence_margin_is_some_points",
-                violation_error_message=(
-                    "The equivalence margin must be between 0.1 and 100 points."
-                ),
+                violation_error_message="The equivalence margin must be from 0.1 to 100 points.",
             ),
             models.CheckConstraint(
                 condition=Q(qualification_threshold__isnull=True)

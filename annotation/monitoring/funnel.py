@@ -74,8 +74,7 @@ FUNNEL = [
     Column(
         "withdrawn",
         "Withdrawn",
-        "Withdrew, and their answers were erased. They are counted up to the last step they"
-        " reached.",
+        "Withdrew and erased their answers. They are counted up to their last step.",
     ),
     Column(
         "rejected",

@@ -129,8 +129,7 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
         yield Happened(
             NoticeAbout.RETENTION, f"identities after {day}",
             f"Ids of annotators are deleted after {day}",
-            "They are deleted once all annotators are paid. To keep them longer, change or remove"
-            " the date.",
+            "Once all annotators are paid. To keep them longer, change the date.",
             "retention", "own",
         )  # fmt: skip
     day = study.answers_until
@@ -138,8 +137,7 @@ def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
         yield Happened(
             NoticeAbout.RETENTION, f"study after {day}",
             f"The study is deleted after {day}, with all answers",
-            "It is deleted once it is closed and all annotators are paid. Download the bundle"
-            " first, or change the date.",
+            "Once it is closed and all are paid. Download the bundle first, or change the date.",
             "retention", "own",
         )  # fmt: skip
 
@@ -148,9 +146,7 @@ def _webhooks(study: Study, now: datetime) -> Iterator[Happened]:
     """Notify owners of webhooks that ended with the role or account of their creators."""
     for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
         what = "A webhook has ended because its creator is no longer an owner of this study"
-        detail = (
-            "No more events are sent to its address. Create a new webhook if you still need it."
-        )
+        detail = "No more events are sent to its address. If you still need it, create another."
         yield Happened(NoticeAbout.WEBHOOK, f"entry {entry.pk}", what, detail, "team", "own")
 
 

@@ -58,9 +58,7 @@ def check_address(url: str) -> SplitResult:
     if not parts.hostname or not url.isascii() or not url.isprintable() or " " in url:
         raise Refused("Enter an address such as https://example.org/hook.")
     if parts.username is not None or parts.fragment or len(url) > 500:
-        raise Refused(
-            "Enter an address of at most 500 characters, without a user name and without #."
-        )
+        raise Refused("Enter an address of up to 500 characters without a user name or #.")
     if _is_allowed(parts.hostname, port):
         if parts.scheme not in ("http", "https"):
             raise Refused("Enter an address that begins with https:// or http://.")

@@ -82,9 +82,7 @@ class Pay(StudyTwin):
     page = "pay"
     summary = "Show what is due (dry_run), or prepare, pay, mark, cancel, release"
     more_fields: ClassVar = {
-        "dry_run": serializers.BooleanField(
-            required=False, help_text="show only, without other fields"
-        ),
+        "dry_run": serializers.BooleanField(required=False, help_text="alone: only show"),
         "action": serializers.ChoiceField(
             ["prepare", "pay", "mark", "cancel", "release"], required=False
         ),

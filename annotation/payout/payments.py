@@ -240,8 +240,7 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
     if database_now() - batch.paying_since < SETTLING:
         raise PaymentError(
             f"The connection failed while batch {batch.pk} was being paid. Prolific does not show"
-            " its bonuses yet, which can take a while. Try again in an hour; payments are never"
-            " made twice."
+            " its bonuses yet. Try again in an hour; payments are never made twice."
         )
     # Nothing arrived in all that time: the request was lost. Set it up again under a new id, but
     # only if no other process has done so meanwhile, which then pays it.

@@ -142,9 +142,7 @@ def delete_due(today: date | None = None) -> list[tuple[str, str]]:
             done.append((study.name, f"waits: {error}"))
     for study in Study.objects.filter(answers_until__lt=today).order_by("pk"):
         try:
-            tombstone = _erase(
-                study, None, "deleted with all answers, because the date of deletion has passed"
-            )
+            tombstone = _erase(study, None, "deleted, with all answers, on its date of deletion")
             done.append((study.name, f"deleted, with {tombstone.answers_erased} answers"))
         except (ErasureError, identities.PurgeError) as error:
             done.append((study.name, f"waits: {error}"))

@@ -118,8 +118,7 @@ def check_currency(study: Study, currency: str) -> None:
     if study.currency != currency:
         raise PlanError(
             f"Your workspace on Prolific pays in {currency}, but this study pays in"
-            f" {study.currency}. Choose a workspace with that currency, or design a new study in"
-            f" {currency}."
+            f" {study.currency}. Choose another workspace, or design a study in {currency}."
         )
 
 

@@ -349,9 +349,7 @@ def receive(request: HttpRequest) -> HttpResponse:
     is_news = event.get("event_type") == "submission.status.change"
     resource = str(event.get("resource_id", "")) if is_news else ""
     if len(resource) > 100 or "\0" in resource:
-        return HttpResponse(
-            "The event contains no submission.", status=400, content_type="text/plain"
-        )
+        return HttpResponse("No submission.", status=400, content_type="text/plain")
     _event, is_new = WebhookEvent.objects.get_or_create(
         event_id=signed,
         defaults={

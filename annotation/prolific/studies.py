@@ -143,9 +143,7 @@ def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
         family.filter(part__gte=1).update(qualified_group=group)
         draft.qualified_group = group
     if draft.part > 1 and not draft.qualified_group:
-        raise ProlificError(
-            "Create part 1 first: its group determines the participants of this part."
-        )
+        raise ProlificError("Create part 1 first: its group determines who can enter this part.")
     if draft.part <= 1 and not draft.blocklist_id:
         known = draft.study.prolific_studies.exclude(blocklist_id="").first()
         group = known.blocklist_id if known else ""

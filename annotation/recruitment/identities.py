@@ -104,9 +104,7 @@ def purge(study: Study) -> int:
         ledger.settle_ended(study)
         people = study.participations.filter(kind="person")
         if people.filter(status__in=LIVE).exists():
-            raise PurgeError(
-                "Annotators are still working. Close the study and wait until they have ended."
-            )
+            raise PurgeError("Annotators are still working. Close the study and wait.")
         owed = LedgerEntry.objects.filter(participation__in=people.filter(is_paid=True))
         if owed.exclude(payment__batch__state=PaymentBatch.State.PAID).exists():
             raise PurgeError(

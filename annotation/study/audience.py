@@ -47,9 +47,7 @@ def problems(audience: Any) -> list[str]:
     if not wrong and lowest is not None and highest is not None and lowest > highest:
         wrong.append("maximum_age: less than the minimum age.")
     if not wrong and (twice := sorted(_asked_twice(audience))):
-        wrong.append(
-            f"filters: {', '.join(twice)} is already set by another field of the audience."
-        )
+        wrong.append(f"filters: {', '.join(twice)} is set by another field of the audience.")
     return wrong
 
 

@@ -186,8 +186,7 @@ def parse(declared: str, tasks: Sequence[str] | None = None) -> dict[str, int]:
         name, value = read["task"], int(read["minutes"])
         if tasks is not None and name not in tasks:
             raise MinutesError(
-                f"Line {number}: {name} is not a task of this study:"
-                f" {', '.join(tasks) or 'none yet'}."
+                f"Line {number}: {name} is not in this study: {', '.join(tasks) or 'none yet'}."
             )
         if name in minutes:
             raise MinutesError(f"Line {number}: {name} already has a line.")

@@ -31,8 +31,7 @@ def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
     """
     if not _is_colleague(username, by):
         raise TeamError(
-            f"You share no study with an account named {username!r}. Invite them with a link"
-            " instead."
+            f"You share no study with an account named {username!r}. Invite them with a link."
         )
     return add(study, username, role, by)
 

@@ -51,8 +51,7 @@ class TokenAuthentication(BaseAuthentication):
             token = ApiToken.objects.of(given)
         except ApiToken.DoesNotExist:
             raise AuthenticationFailed(
-                "This token is unknown, revoked or expired. Create a new one on the page API"
-                " tokens."
+                "This token is unknown, revoked or expired. Create one under API tokens."
             ) from None
         token.note_use()
         return token.owner, token

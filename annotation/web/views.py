@@ -47,10 +47,7 @@ class ApiView(APIView):
         if unknown:
             known = ", ".join(sorted(self.parameters)) or "none"
             raise ValidationError(
-                {
-                    name: [(f"{name!r} is not a parameter here. Parameters: {known}.")]
-                    for name in unknown
-                }
+                {name: [f"{name!r} is not a parameter here: {known}."] for name in unknown}
             )
 
 

@@ -39,8 +39,7 @@ class Client:
 
 
 NO_LOGIN = (
-    "No server is configured: run `handful login https://HOST`, or set HANDFUL_SERVER and"
-    " HANDFUL_TOKEN"
+    "No server is set: run `handful login https://HOST`, or set HANDFUL_SERVER and HANDFUL_TOKEN"
 )
 
 

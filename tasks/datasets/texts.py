@@ -111,8 +111,7 @@ def _lines(text: str, dialect: Dialect, name: str) -> Iterator[tuple[int, list[s
         except csv.Error as error:
             raise DatasetError(
                 name, f"line {number}", "",
-                f"cannot be read ({error}); check for a quotation mark that is not closed or not"
-                " doubled",
+                f"cannot be read ({error}); check its quotation marks",
             ) from None  # fmt: skip
         if fields and (len(fields) > 1 or fields[0].strip()):
             yield number, fields

@@ -203,6 +203,5 @@ def of_partition(partition: Partition, here: Collection[str]) -> list[str]:
             " published"
             for name in partition.leaked
         ),
-        f"{partition.name}: {present} tasks are present, {len(partition.all) - present} are"
-        " missing.",
+        f"{partition.name}: {present} tasks present, {len(partition.all) - present} missing.",
     ]

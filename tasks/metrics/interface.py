@@ -162,9 +162,7 @@ METRICS = {
         ),
         _whole(
             "Matthew-Correlation", matthews, "positive:acceptable|constant:0", matthews_without,
-            is_acceptable, kinds=(LABEL,), why=(
-                f"it compares the label “{ACCEPTABLE}” with all others"
-            ),
+            is_acceptable, kinds=(LABEL,), why=f"it needs a label “{ACCEPTABLE}” and others",
         ),
         _whole(
             "Pearson-Correlation", pearson, "constant:undefined", pearson_without, float,

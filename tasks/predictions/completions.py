@@ -83,10 +83,7 @@ def _of_inspect(path: Path) -> tuple[str, bytes]:
     log = _log(path)
     if log.status != "success":
         raise FormatError(
-            path.name,
-            None,
-            "status",
-            f"the log has the status {log.status}; run it again with eval-retry",
+            path.name, None, "status", f"its status is {log.status}; run it again with eval-retry"
         )
     samples = log.samples or []
     if not samples:

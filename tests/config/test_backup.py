@@ -227,6 +227,6 @@ def test_a_backup_with_a_file_outside_its_folder_is_refused(kind, tmp_path):
         tar.addfile(member)
     folder = tmp_path / "folder"
     folder.mkdir()
-    with path.open("rb") as file, pytest.raises(CommandError, match="not a backup of Handful"):
+    with path.open("rb") as file, pytest.raises(CommandError, match="is not a backup: it has"):
         backups.unpack(file, folder, path)
     assert not (tmp_path / "outside").exists()

@@ -192,7 +192,7 @@ def test_a_clock_that_differs_from_the_database_is_reported(monkeypatch):
     monkeypatch.setattr(timezone, "now", lambda: now() - timedelta(minutes=5))
     monkeypatch.setattr(time, "time", lambda: seconds() - 300)
     assert found(running_checks.clocks)[0] == (
-        "E025", "The clocks of the database and of this machine differ by 300.0 s.",
+        "E025", "The clocks of database and machine differ by 300.0 s.",
     )  # fmt: skip
 
 

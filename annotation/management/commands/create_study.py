@@ -48,9 +48,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--owner", help="user name of the researcher (the only one)")
         parser.add_argument("--tasks", nargs="+", help="names, or NAME@VERSION")
-        parser.add_argument(
-            "--upstream-tasks", nargs="+", help="of a cross-task study, in the same form"
-        )
+        parser.add_argument("--upstream-tasks", nargs="+", help="of a cross-task study")
         parser.add_argument("--sham-task", help="the neutral task of the sham arm")
         for name in FLAGS:
             field = Study._meta.get_field(name)
@@ -74,9 +72,7 @@ class Command(BaseCommand):
             try:
                 lifecycle.change_status(study, "open")
             except design.DesignError as error:
-                raise CommandError(
-                    f"{study.name} was created as a draft, but not opened. {error}"
-                ) from None
+                raise CommandError(f"{study.name} is a draft and not open. {error}") from None
         for doubt in minutes.doubts(study, tasks):
             self.stderr.write(self.style.WARNING(f"Warning: {doubt}"))
         self.stdout.write(

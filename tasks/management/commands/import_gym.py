@@ -28,9 +28,7 @@ class Command(BaseCommand):
         chosen = parser.add_mutually_exclusive_group()
         chosen.add_argument("--tasks", nargs="+", metavar="NAME", help="only these tasks")
         chosen.add_argument(
-            "--partition",
-            choices=sorted(catalogue.partitions()),
-            help="only tasks of this partition",
+            "--partition", choices=sorted(catalogue.partitions()), help="only its tasks"
         )
         parser.add_argument(
             "--dry-run", action="store_true", help="print everything and store nothing"
@@ -39,7 +37,7 @@ class Command(BaseCommand):
             "--kind", nargs="+", default=[], metavar="TASK=KIND", help="kind of answer of a task"
         )
         parser.add_argument("--test", type=int, help="number of test examples of each task")
-        parser.add_argument("--seed", type=int, help="of this sample; default: random, printed")
+        parser.add_argument("--seed", type=int, help="of this sample; default: random")
         add_owner(parser)
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:

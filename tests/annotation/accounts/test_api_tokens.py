@@ -194,7 +194,7 @@ def test_errors_have_the_problem_details_format(researcher):
         assert (problem["status"], problem["code"]) == (status, code)
         assert problem["detail"].endswith(".")
     assert problem["fields"] == {
-        "limti": ["'limti' is not a parameter here. Parameters: cursor, page_size, status."]
+        "limti": ["'limti' is not a parameter here: cursor, page_size, status."]
     }
     assert Client().get(STUDIES)["Content-Type"] == "application/problem+json"
 

@@ -234,7 +234,7 @@ def test_a_closed_study_is_deleted_after_its_date(ada, study, researcher):
     assert StudyTombstone.objects.get().by == study.owner
     entry = AuditEntry.objects.filter(study=study).latest("pk")
     assert (entry.what, entry.by) == (
-        ("deleted with all answers, because the date of deletion has passed"),
+        ("deleted, with all answers, on its date of deletion"),
         None,
     )
     assert erasure.delete_due(date.max) == []

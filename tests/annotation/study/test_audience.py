@@ -54,7 +54,7 @@ def make_study(researcher, audience=AUDIENCE, **more) -> Study:
         ({"filters": [{"filter_id": "or"}]}, "filters: or needs selected_filters."),
         (
             {"minimum_age": 20, "filters": [{"filter_id": "age", "selected_range": {"lower": 1}}]},
-            "filters: age is already set by another field",
+            "filters: age is set by another field",
         ),
         ({"content_warning": "x" * 501}, "content_warning: expected a text of at most 500"),
         ({"content_warning": "\ud800"}, "audience: contains an invalid character"),

@@ -110,7 +110,7 @@ def test_a_pilot_replaces_reading_speed_in_the_announced_minutes(researcher, tas
     ("line", "said"),
     [
         ("long 90", "Line 1: expected a task name, a colon and whole minutes"),
-        ("lang: 90", "Line 1: lang is not a task of this study: short, long."),
+        ("lang: 90", "Line 1: lang is not in this study: short, long."),
         ("long: 0", "Line 1: expected 1 to 10000 minutes."),
         ("long: 90\nlong: 80", "Line 2: long already has a line."),
     ],
