@@ -107,7 +107,7 @@ def test_an_answer_that_is_missing_is_not_counted_as_wrong():
 
 @pytest.mark.parametrize("matrix", [np.empty((0, 4)), np.full((3, 4), np.nan)])
 def test_an_empty_matrix_cannot_be_resampled(matrix):
-    with pytest.raises(ValueError, match="nobody has answered"):
+    with pytest.raises(ValueError, match="no answers"):
         uncertainty.bootstrap(matrix, "both")
 
 

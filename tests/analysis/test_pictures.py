@@ -169,7 +169,7 @@ def test_a_broken_browser_is_reported_and_the_bundle_is_made(
     assert f"{broken} made no pictures: " in errors
     assert reason in errors
     assert (bundle / "verify.txt").read_text().endswith("no external hash was given.\n")
-    assert "There are no pictures" in readme(bundle)
+    assert "The bundle has no screenshots" in readme(bundle)
 
 
 def test_a_missing_browser_is_reported(study, tmp_path):

@@ -293,7 +293,7 @@ WRONG = [
     ("Submission id,Age\ns1,30\ns1,31\n", "Line 3, column Submission id: the same id as in line 2"),
     ('Submission id,Age\n"s1"x,30\n', "Line 2: not a valid CSV"),
     ("Submission id,Age\nother,30\n", "None of the 1 submissions"),
-    (b"Submission id,Age\ns1,\xff\n", "Byte 22 of the file is no UTF-8"),
+    (b"Submission id,Age\ns1,\xff\n", "The file is not UTF-8 (byte 22)"),
 ]
 
 
