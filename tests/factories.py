@@ -284,7 +284,7 @@ _identities = itertools.count()
 def join(study: Study, kind: str = Kind.PERSON, identity: str = "") -> Participation:
     """Seat a new participant."""
     platform = "link" if kind == Kind.PERSON else "simulated"
-    identity = identity or f"somebody-{next(_identities)}-{secrets.token_hex(4)}"
+    identity = identity or f"person-{next(_identities)}-{secrets.token_hex(4)}"
     return seats.join(study.pk, identities.worker_key(platform, identity), platform, kind)
 
 

@@ -222,7 +222,7 @@ def test_at_most_two_passwords_are_hashed_and_one_waits(busy):
 
 
 def test_a_sign_in_during_hashing_is_asked_to_retry(busy):
-    for name in ("ada", "nobody"):
+    for name in ("ada", "unknown"):
         reply = sign_in(name=name, password=RIGHT)
         assert (reply.status_code, reply["Retry-After"]) == (429, "1")
         assert "Try again in 1 second" in " ".join(reply.content.decode().split())

@@ -102,7 +102,7 @@ def empty(tmp_path) -> Path:
     git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-C", str(work)]
     machine.run([*git, "init", "-q", "-b", "main"])
     machine.run([*git, "add", "-A"])
-    machine.run([*git, "commit", "-qm", "As it stands"])
+    machine.run([*git, "commit", "-qm", "Current state"])
     machine.run(["git", "clone", "-q", "--bare", str(work), str(root / "srv/source.git")])
     return root
 

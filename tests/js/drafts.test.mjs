@@ -51,7 +51,7 @@ test("an answer on its way outlives the tab until another turn is shown", () => 
   assert.deepEqual(Object.keys(localStorage), []);
 });
 
-test("the browser is told no token, one answer at most, and none of another participation's", () => {
+test("the browser gets no token, one answer at most, and none of another participation", () => {
   keepDraft("7", { v: 1, label: "positive" });
   hold("7");
   globalThis.location = { pathname: "/work/another/" };
@@ -67,7 +67,7 @@ test("the browser is told no token, one answer at most, and none of another part
   assert.deepEqual(readDraft("7"), { v: 1, label: "positive" });
 });
 
-test("what nobody came back for is dropped after a week", () => {
+test("drafts without a return are dropped after a week", () => {
   localStorage.setItem("unsent:1", JSON.stringify({ turn: "1", at: Date.now() - 8 * 24 * 3600 * 1000, draft: {} }));
   localStorage.setItem("unsent:2", JSON.stringify({ turn: "2", at: Date.now() - 6 * 24 * 3600 * 1000, draft: {} }));
   dropDrafts(null);

@@ -137,7 +137,7 @@ test("in text that reads leftwards a word is entered from its right", () => {
   assert.deepEqual(drag(rects, [150, 10], [60, 10], leftwards), { first: 0, last: 1 });
 });
 
-test("the text of a span has its gaps as they stand", () => {
+test("the text of a span keeps its gaps", () => {
   const b = box("a  b\nc");
   assert.equal(pure.textOf(b.pieces, 0, 2), "a  b\nc");
   assert.equal(pure.textOf(b.pieces, 1, 1), "b");

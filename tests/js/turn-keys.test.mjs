@@ -40,7 +40,7 @@ test("what is typed outside the field of a typed answer goes into it", () => {
   for (const key of [" ", "?", "Tab"]) assert.notEqual(press(key, text), "typed");
 });
 
-test("Enter submits and continues in the turn, and is everybody's own elsewhere", () => {
+test("Enter submits and continues in the turn, and keeps its function elsewhere", () => {
   assert.equal(press("Enter"), "go");
   assert.equal(press("Enter", { ...question, isReveal: true }), "go");
   for (const place of ["passage", "typing", "control", "elsewhere"]) {

@@ -74,11 +74,11 @@ class Site:
             raise FakeError(401, "Authentication credentials were not provided or are wrong")
         if modes["fail_next"]:
             modes["fail_next"] -= 1
-            raise FakeError(modes["fail_with"], "the double was told to fail; nothing was done")
+            raise FakeError(modes["fail_with"], "the double was set to fail; nothing was done")
         reply = self._call(environ["REQUEST_METHOD"], path.removeprefix(API), environ, headers)
         if modes["fail_after_next"]:
             modes["fail_after_next"] -= 1
-            raise FakeError(modes["fail_with"], "the double was told to lose this reply")
+            raise FakeError(modes["fail_with"], "the double was set to lose this reply")
         return reply
 
     def _call(self, method, path, environ, headers):

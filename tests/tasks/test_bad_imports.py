@@ -105,7 +105,7 @@ def test_an_unknown_card_is_refused(ada):
     assert send(ada, GOOD, "../../etc/passwd").status_code == 422
     assert not TaskUpload.objects.exists()
     page = settle(ada, send(ada, GOOD))
-    assert act(ada, page, "files", card="nobody").status_code == 422
+    assert act(ada, page, "files", card="unknown").status_code == 422
     assert act(ada, page, "files", card="").status_code == 422
 
 

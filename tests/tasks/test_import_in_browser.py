@@ -161,13 +161,13 @@ def test_an_upload_belongs_to_its_owner(ada, other_researcher):
 def test_an_upload_is_deleted_after_a_day(ada, var):
     upload = settle(ada, send(ada, GOOD)).context["upload"]
     TaskUpload.objects.update(created_at=timezone.now() - timedelta(hours=25))
-    for name, hours in (("of-nobody", 2), ("of-nobody-yet", 0)):
+    for name, hours in (("without-a-row", 2), ("without-a-row-yet", 0)):
         (var / "uploads" / name).mkdir()
         os.utime(var / "uploads" / name, (time.time() - hours * 3600,) * 2)
     call_command("run_jobs")
     assert not TaskUpload.objects.filter(pk=upload.pk).exists()
     assert not Job.objects.exists()
-    assert stored_folders(var) == ["of-nobody-yet"]
+    assert stored_folders(var) == ["without-a-row-yet"]
 
 
 def test_a_large_upload_is_read_in_parts(ada, monkeypatch):

@@ -205,4 +205,4 @@ def test_scores_can_be_had_as_csv_with_all_digits(ada, researcher, task):
 
 def test_an_unknown_model_is_not_found(ada, db):
     for name in ("model", "model_file"):
-        assert ada.get(reverse(name, args=["nobody"])).status_code == 404
+        assert ada.get(reverse(name, args=["unknown"])).status_code == 404

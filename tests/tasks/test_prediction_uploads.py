@@ -111,13 +111,13 @@ def test_a_small_upload_is_stored_in_the_request(ada, task, monkeypatch):
 
 
 def test_one_invalid_file_stores_nothing_and_each_is_named(ada, task, var):
-    bad = b'{"id": "nobody", "predicted": []}\n'
+    bad = b'{"id": "unknown", "predicted": []}\n'
     send(ada, files(task, 1, 2, 3, n1=bad, n3=b"<b>\n"))
     while not go_on(ada).is_done:
         pass
     page = shown(ada)
     assert "Nothing was stored." in page
-    assert f"{task.name}_2_1.jsonl, line 1, field id: &#x27;nobody&#x27;" in page
+    assert f"{task.name}_2_1.jsonl, line 1, field id: &#x27;unknown&#x27;" in page
     assert f"{task.name}_2_3.jsonl, line 1" in page
     assert f"{task.name}_2_2.jsonl" not in page
     assert not LanguageModel.objects.exists()

@@ -43,7 +43,7 @@ def test_only_the_team_attaches_checks_and_adds_members(ada, task, researcher):
         assert reply.status_code == 403
         assert "belongs to other researchers" in reply.content.decode()
     get_user_model().objects.update(is_superuser=True)
-    assert ada.post(team, {"username": "nobody"}).status_code == 422
+    assert ada.post(team, {"username": "unknown"}).status_code == 422
     assert ada.post(team, {"username": "ada"}).status_code == 302
     get_user_model().objects.update(is_superuser=False)
     assert ada.post(checks, {}).status_code == 422  # no file, but admitted
@@ -55,7 +55,7 @@ def test_only_colleagues_are_added_so_names_cannot_be_guessed(ada, researcher, o
     program = Client(headers=factories.bearer(researcher, "run"))
     api = reverse("api_task_team", args=[its.name, its.version])
     told = []
-    for name in ("grace", "nobody"):
+    for name in ("grace", "unknown"):
         reply = ada.post(pages, {"username": name})
         assert reply.status_code == 422
         sentence = re.search("You share no study[^<]+", reply.content.decode())[0]

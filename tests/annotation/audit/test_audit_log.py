@@ -388,7 +388,7 @@ def test_a_download_is_logged_once_an_hour_and_a_page_view_never(ada, world, res
 
 
 def test_the_log_has_no_worker_identity_and_no_token(ada, world, researcher):
-    ada.post(reverse("personal_links", args=["story"]), {"names": "Dora Somebody"})
+    ada.post(reverse("personal_links", args=["story"]), {"names": "Dora Smith"})
     sent = {"effect": "deny", "criterion": "people", "value": "prolific 5f5f5f5f5f5f5f5f5f5f5f5f"}
     ada.post(reverse("lists", args=["story"]), sent)
     panel = {"name": "Sona", "id_parameter": "who", "completed_code": "PAYS77"}
