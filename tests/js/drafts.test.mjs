@@ -67,7 +67,7 @@ test("the browser gets no token, one answer at most, and none of another partici
   assert.deepEqual(readDraft("7"), { v: 1, label: "positive" });
 });
 
-test("drafts without a return are dropped after a week", () => {
+test("drafts that are not continued are dropped after a week", () => {
   localStorage.setItem("unsent:1", JSON.stringify({ turn: "1", at: Date.now() - 8 * 24 * 3600 * 1000, draft: {} }));
   localStorage.setItem("unsent:2", JSON.stringify({ turn: "2", at: Date.now() - 6 * 24 * 3600 * 1000, draft: {} }));
   dropDrafts(null);

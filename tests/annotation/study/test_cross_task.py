@@ -263,7 +263,7 @@ def refused_fields(owner, **changes) -> dict[str, list[str]]:
         ({"sham_task": None}, "sham_task", "neutral task"),
         ({"shots": [0, 4]}, "shots", "one number of shots"),
         ({"qualification": "minimum", "qualification_threshold": 50}, "qualification", "each arm"),
-        ({"upstream_examples": 9}, "upstream_tasks", "it has 8"),
+        ({"upstream_examples": 9}, "upstream_tasks", "but has 8"),
         ({"upstream_examples": 5}, "sham_task", "needs 10 training examples"),
         ({"upstream_examples": None}, "upstream_examples", "the number of examples"),
         ({"partition": "no such"}, "partition", "no partition"),
