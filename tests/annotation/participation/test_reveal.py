@@ -165,7 +165,7 @@ def test_common_mistakes_are_reviewed_before_the_annotation_step(client, last_re
     seat = last_reveal
     review = go_on(client, seat, "reveal")
     assert 'data-state="review"' in review
-    assert "1 of 2 examples were right" in review
+    assert "You got 1 of 2 right" in review
     assert 'data-mistake="too_short"' in review
     assert 'data-mistake="missed"' in review
     assert in_words(review).count("What counts as people? All that are people.") == 1

@@ -146,7 +146,7 @@ def test_in_the_annotation_step_a_second_answer_gets_no_reveal(client, seat):
     submit(client, seat, turn, [], **HTMX)
     reply = submit(client, seat, turn, ["home"], **HTMX)
     assert reply.status_code == 409
-    assert "already recorded" in reply.content.decode()
+    assert "already saved" in reply.content.decode()
     assert "data-finding" not in reply.content.decode()
 
 

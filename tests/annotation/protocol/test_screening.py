@@ -113,7 +113,7 @@ def test_the_first_screening_answer_counts_and_may_be_repeated(client, study):
     assert [reply.status_code for reply in replies] == [200, 200]
     other = client.post(address, fields | {"label": "negative"}, **HTMX)
     assert other.status_code == 409
-    assert "already recorded" in other.content.decode()
+    assert "already saved" in other.content.decode()
     assert turn.participation.turns.count() == 2
     assert Answer.objects.get().label == "positive"
 
