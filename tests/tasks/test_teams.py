@@ -18,7 +18,7 @@ def task(db):
 
 def test_only_the_team_makes_a_version_of_a_task(researcher, other_researcher):
     first = factories.make_task(by=researcher)
-    with pytest.raises(teams.NotInTeam, match="Choose another name"):
+    with pytest.raises(teams.NotInTeam, match="choose another name"):
         factories.make_task(by=other_researcher, test_size=5)
     assert factories.make_task(by=other_researcher) == first  # the same content changes nothing
     teams.add(first.name, "grace", researcher)

@@ -53,7 +53,7 @@ def test_a_mail_names_study_event_and_link_and_is_sent_once(study):
     collecting.collect()
     assert collecting.send_mails() == "2 sent"
     assert collecting.send_mails() == "0 sent"
-    first = next(each for each in outgoing.outbox if "first person" in each.subject)
+    first = next(each for each in outgoing.outbox if "first annotator" in each.subject)
     assert first.subject == "[pilot] The first annotator has started"
     assert first.to == ["ada@example.org"]  # grace has no address
     assert "https://annotate.example.org/studies/pilot/people/" in first.body

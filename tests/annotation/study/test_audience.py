@@ -43,10 +43,10 @@ def make_study(researcher, audience=AUDIENCE, **more) -> Study:
         ({"countries": "Ireland"}, "countries: expected a list of names."),
         ({"countries": ["Ireland", "Ireland"]}, "countries: Ireland is named twice."),
         ({"languages": [""]}, "languages: expected a list of names."),
-        ({"minimum_age": 17}, "minimum_age: write a whole number from 18 to 100."),
-        ({"minimum_age": True}, "minimum_age: write a whole number from 18 to 100."),
+        ({"minimum_age": 17}, "minimum_age: expected a whole number from 18 to 100."),
+        ({"minimum_age": True}, "minimum_age: expected a whole number from 18 to 100."),
         ({"minimum_age": 50, "maximum_age": 40}, "maximum_age: less than the minimum age."),
-        ({"approval_rate": 101}, "approval_rate: write a number from 0 to 100."),
+        ({"approval_rate": 101}, "approval_rate: expected a number from 0 to 100."),
         ({"quotas": {"Sex": {"Male": 1}}}, "quotas: Sex needs at least two choices"),
         ({"quotas": {"Sex": {"Male": 1, "Female": 0}}}, "quotas: the share of Female in Sex"),
         ({"filters": [{}]}, "filters: each object needs a filter_id."),
@@ -96,7 +96,7 @@ def test_the_form_stores_an_audience_and_shows_it_again(ada):
 @pytest.mark.parametrize(
     ("field", "text", "said"),
     [
-        ("minimum_age", "5", "Write a whole number from 18 to 100."),
+        ("minimum_age", "5", "Expected a whole number from 18 to 100."),
         ("quotas", "Sex", "Sex: Female 50, Male 50"),
         ("filters", "[", "Not valid JSON"),
         ("countries", "Ireland\nIreland", "Ireland is named twice."),
