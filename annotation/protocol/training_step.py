@@ -101,9 +101,7 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
         if participation.status != Status.WORKING or participation.turns.exists():
             return
         if own_questions.asked(participation, OwnAnswer.Moment.BEFORE):
-            raise Conflict(
-                gettext("First, please answer the questions that come before the instructions.")
-            )
+            raise Conflict(gettext("First, please answer the questions before the instructions."))
         if comprehension.is_open(participation):
             raise Conflict(gettext("First, please answer the questions about the instructions."))
         if not upstream_step.may_begin(participation):
