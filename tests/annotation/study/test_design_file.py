@@ -127,15 +127,15 @@ def test_an_empty_text_means_no_value(create):
     ("line", "key", "reason"),
     [
         ("seats = 3", "seats", "unknown key. Known keys: tasks, name"),
-        ("annotators = true", "annotators", "write a whole number"),
-        ("annotators = 2.5", "annotators", "write a whole number"),
+        ("annotators = true", "annotators", "expected a whole number"),
+        ("annotators = 2.5", "annotators", "expected a whole number"),
         ("annotators = 0", "annotators", "greater than or equal to 1"),
-        ('computer_only = "yes"', "computer_only", "write true or false"),
+        ('computer_only = "yes"', "computer_only", "expected true or false"),
         ("title = 7", "title", "expected a text"),
         ('shots = "0 2"', "shots", "expected a list of whole numbers"),
         ("shots = [3]", "shots", "no training split of 3"),
-        ('hourly_rate = "1e3"', "hourly_rate", "write an amount"),
-        ("hourly_rate = true", "hourly_rate", "write an amount"),
+        ('hourly_rate = "1e3"', "hourly_rate", "expected an amount"),
+        ("hourly_rate = true", "hourly_rate", "expected an amount"),
         ("tasks = [7]", "tasks", "expected names, such as MNLI"),
         ('pay = "much"', "pay", r"expected a table, \[pay\]"),
         ("[pay]\ncap = 7", "pay.cap", "unknown key"),
@@ -160,7 +160,7 @@ def test_a_file_that_is_not_toml_is_reported(create, text):
 
 
 def test_a_missing_name_or_missing_shots_are_reported(create):
-    with pytest.raises(CommandError, match="Give NAME, or write name"):
+    with pytest.raises(CommandError, match="Set NAME, or name"):
         create("shots = [2]")
-    with pytest.raises(CommandError, match="Give --shots, or write shots"):
+    with pytest.raises(CommandError, match="Set --shots, or shots"):
         create('name = "pilot"')
