@@ -343,7 +343,7 @@ def test_an_id_is_the_same_person_in_upper_or_lower_case(panel):
 @pytest.mark.parametrize(
     ("criterion", "value", "reason"),
     [
-        ("task", "nothing", "no task nothing"),
+        ("task", "nothing", "task nothing does not exist"),
         ("study", "nothing", "no study nothing"),
         ("people", "ida", "Line 1: choose the platform"),
         ("people", "", "Enter 1 to"),
