@@ -321,13 +321,13 @@ class Client:
         body = {"workspace_id": workspace, "event_type": event, "target_url": target}
         reply = self._send("POST", "hooks/subscriptions/", body)
         try:
-            body = reply.json()
+            created = reply.json()
         except (ValueError, RecursionError):
-            body = None
-        if not isinstance(body, dict):
+            created = None
+        if not isinstance(created, dict):
             raise undocumented("answer to a subscription", reply.text[:200])
         confirmation = {"secret": reply.headers.get("X-Hook-Secret", "")}
-        self._send("POST", f"hooks/subscriptions/{_text(body, 'id')}/", confirmation)
+        self._send("POST", f"hooks/subscriptions/{_text(created, 'id')}/", confirmation)
 
 
 def environment() -> Access:
