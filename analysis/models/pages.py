@@ -262,7 +262,7 @@ def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
             ],
         }
     page = "_differences" if request.htmx else "study_differences"
-    return render(request, f"researcher/{page}.html", context)
+    return render(request, f"models/{page}.html", context)
 
 
 @reading
