@@ -56,7 +56,7 @@ class OpenLink(Door):
 
     @classmethod
     def links(cls, study: Study) -> list[tuple[str, str, str]]:
-        return [("The open link", study.link_code, "")] if cls is OpenLink else []
+        return [("Open link", study.link_code, "")] if cls is OpenLink else []
 
     def identity(self, request: HttpRequest) -> Identity | None:
         known = browser(request)
