@@ -624,7 +624,7 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(choices=[('person', 'people'), ('simulated', 'simulated annotators'), ('model', 'models')], max_length=10)),
                 ('token', models.CharField(default=functools.partial(secrets.token_urlsafe, *(18,), **{}), max_length=40, unique=True)),
                 ('pseudonym', models.CharField(max_length=20)),
-                ('status', models.CharField(choices=[('arrived', 'has a seat, has not consented'), ('working', 'at work'), ('waiting', 'waiting for a decision after the training step'), ('between', 'between two parts'), ('completed', 'completed'), ('screened_out', 'screened out'), ('returned', 'returned the seat'), ('expired', 'exceeded the idle limit'), ('refused', 'had already done this task'), ('withdrawn', 'withdrew'), ('rejected', 'rejected on the platform')], default='arrived', max_length=12)),
+                ('status', models.CharField(choices=[('arrived', 'has a seat, has not consented'), ('working', 'in progress'), ('waiting', 'waiting for a decision after the training step'), ('between', 'between two parts'), ('completed', 'completed'), ('screened_out', 'screened out'), ('returned', 'returned the seat'), ('expired', 'exceeded the idle limit'), ('refused', 'had already done this task'), ('withdrawn', 'withdrew'), ('rejected', 'rejected on the platform')], default='arrived', max_length=12)),
                 ('seat_number', models.PositiveIntegerField(null=True)),
                 ('in_analysis', models.BooleanField(default=True)),
                 ('is_paid', models.BooleanField(default=True)),
