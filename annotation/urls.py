@@ -1,9 +1,139 @@
-"""Addresses of the annotators' and researchers' pages, and of the API."""
+"""Addresses of the pages, of researchers first; those of the API are in urls_api.py."""
 
-from django.urls import include, path
+from django.urls import path
+
+from annotation.accounts import first_study, tokens
+from annotation.accounts import pages as accounts
+from annotation.audit import pages as audit
+from annotation.library import dataset_import, gym_import, task_import
+from annotation.library import tasks as task_pages
+from annotation.monitoring import annotator_pages as annotators
+from annotation.monitoring import pages as monitoring_pages
+from annotation.notices import pages as notices
+from annotation.participation import pages as participation
+from annotation.participation import preview
+from annotation.payout import pages as pay
+from annotation.privacy import pages as retention
+from annotation.prolific import pages as platforms
+from annotation.recruitment import pages as lists
+from annotation.simulation import pages as simulation_pages
+from annotation.study import pages as studies
+from annotation.study import team_pages as team
+
+STUDY = "studies/<str:name>/"
+ANNOTATOR = STUDY + "annotators/<str:pseudonym>/"
+PROLIFIC = STUDY + "platforms/prolific/"
+TASK = "tasks/<str:name>/<int:version>/"
+UPLOAD = "tasks/import/<uuid:pk>/"
+
+POSTS = lists.POSTS | retention.POSTS | annotators.POSTS
 
 urlpatterns = [
-    path("", include("annotation.urls_researcher")),
-    path("", include("annotation.participation.urls")),
-    path("api/v1/", include("annotation.urls_api")),
+    *(path(post.below[0] + post.path, view, name=post.row) for post, view in POSTS.items()),
+    path("", monitoring_pages.home, name="home"),
+    path("studies/", monitoring_pages.studies, name="studies"),
+    path("invitation/<str:token>/", accounts.invitation, name="invitation"),
+    path("tokens/", tokens.tokens, name="tokens"),
+    path("tokens/<int:pk>/revoke/", tokens.token_revoke, name="token_revoke"),
+    path("tokens/prolific/", tokens.prolific_token, name="prolific_token"),
+    path(
+        "tokens/prolific/<int:pk>/remove/",
+        tokens.prolific_token_remove,
+        name="prolific_token_remove",
+    ),
+    path("first-study/", first_study.first_study, name="first_study"),
+    path("new-study/", studies.study_new, name="study_new"),
+    path(STUDY, monitoring_pages.study, name="study"),
+    path(STUDY + "edit/", studies.study_edit, name="study_edit"),
+    path(STUDY + "clone/", studies.clone, name="study_clone"),
+    path(STUDY + "archive/", studies.archive, {"is_archived": True}, name="study_archive"),
+    path(STUDY + "unarchive/", studies.archive, {"is_archived": False}, name="study_unarchive"),
+    path(STUDY + "delete/", studies.delete, name="study_delete"),
+    path(STUDY + "robots/", simulation_pages.robots, name="robots"),
+    path(STUDY + "robots/<int:pk>/run/", simulation_pages.robots_run, name="robots_run"),
+    path(STUDY + "recruit/", monitoring_pages.recruit, name="recruit"),
+    path(STUDY + "people/", monitoring_pages.people, name="people"),
+    path(STUDY + "people/decide/", annotators.decide_together, name="people_decide"),
+    path(STUDY + "design/", studies.study_design, name="study_design"),
+    path(STUDY + "progress/", monitoring_pages.study_progress, name="study_progress"),
+    path(STUDY + "status/", monitoring_pages.study_status, name="study_status"),
+    path(
+        STUDY + "preview/<int:scenario>/<str:step>/<int:position>/",
+        preview.scenario_preview,
+        name="scenario_preview",
+    ),
+    path(ANNOTATOR, annotators.participation, name="participation"),
+    path(ANNOTATOR + "data/", annotators.personal_data_file, name="participation_data"),
+    path(ANNOTATOR + "decide/", annotators.decide, name="participation_decide"),
+    path(ANNOTATOR + "score/", annotators.show_score, name="participation_score"),
+    path(STUDY + "behaviour/", annotators.behaviour_page, name="behaviour"),
+    path(STUDY + "behaviour/exclude/", annotators.behaviour_exclude, name="behaviour_exclude"),
+    path(STUDY + "links/", lists.links, name="personal_links"),
+    path(STUDY + "links.csv", lists.links_file, name="personal_links_file"),
+    path(STUDY + "platforms/", platforms.page, name="platforms"),
+    path(STUDY + "platforms/panels/", platforms.panel_new, name="panel_new"),
+    path(STUDY + "platforms/panels/<int:pk>/", platforms.panel_visit, name="panel_visit"),
+    path(PROLIFIC, platforms.prolific_plan, name="prolific_plan"),
+    path(PROLIFIC + "sync/", platforms.prolific_sync, name="prolific_sync"),
+    path(PROLIFIC + "<int:pk>/", platforms.prolific_study, name="prolific_study"),
+    path("platforms/prolific/webhook/", platforms.receive, name="prolific_webhook"),
+    path(STUDY + "pay/", pay.pay_page, name="pay"),
+    path(STUDY + "pay/<int:pk>.csv", pay.batch_file, name="pay_batch_file"),
+    path(STUDY + "lists/", lists.lists, name="lists"),
+    path("deleted-studies/", retention.deleted, name="deleted_studies"),
+    path(STUDY + "switches/", lists.switches, name="switches"),
+    path(STUDY + "log/", audit.log, name="audit_log"),
+    path(STUDY + "notices/", notices.switches, name="notice_switches"),
+    path("notices/", notices.notices, name="notices"),
+    path("log/", audit.site_log, name="site_log"),
+    path(STUDY + "team/", team.team, name="team"),
+    path("tasks/", task_pages.tasks, name="tasks"),
+    path(TASK, task_pages.task, name="task"),
+    path(TASK + "examples/", task_pages.task_examples, name="task_examples"),
+    path(TASK + "task.toml", task_pages.task_card, name="task_card"),
+    path(TASK + "task.zip", task_pages.task_files, name="task_files"),
+    path(TASK + "edit/", task_pages.task_edit, name="task_edit"),
+    path(TASK + "checks/", task_pages.task_checks, name="task_checks"),
+    path(TASK + "team/", task_pages.task_team, name="task_team"),
+    path(TASK + "archive/", task_pages.task_archive, {"is_archived": True}, name="task_archive"),
+    path(
+        TASK + "unarchive/", task_pages.task_archive, {"is_archived": False}, name="task_unarchive"
+    ),
+    path("tasks/dataset/", dataset_import.dataset_import, name="dataset_import"),
+    path("tasks/dataset/<uuid:pk>/", dataset_import.dataset_columns, name="dataset_columns"),
+    path("tasks/gym/", gym_import.gym_import, name="gym_import"),
+    path("tasks/gym/<uuid:pk>/", gym_import.gym_tasks, name="gym_tasks"),
+    path("tasks/gym/<uuid:pk>/run/", gym_import.gym_run, name="gym_run"),
+    path("tasks/import/", task_import.task_import, name="task_import"),
+    path(UPLOAD, task_import.task_upload, name="task_upload"),
+    path(UPLOAD + "files/", task_import.task_upload_files, name="task_upload_files"),
+    path(UPLOAD + "run/", task_import.task_upload_run, name="task_upload_run"),
+    path(UPLOAD + "confirm/", task_import.task_upload_confirm, name="task_upload_confirm"),
+    path(UPLOAD + "discard/", task_import.task_upload_discard, name="task_upload_discard"),
+    path(
+        UPLOAD + "preview/<int:number>/",
+        task_import.task_upload_preview,
+        name="task_upload_preview",
+    ),
+    # Annotators
+    path("join/<str:code>/", participation.landing, name="landing"),
+    path("join/<str:code>/start/", participation.start, name="start"),
+    path("join/<str:code>/refused/", participation.refused, name="refused"),
+    path("work/<str:token>/", participation.work, name="work"),
+    path("work/<str:token>/consent/", participation.consent, name="consent"),
+    path("work/<str:token>/begin/", participation.begin, name="begin"),
+    path("work/<str:token>/try/<int:number>/", participation.try_tool, name="try_tool"),
+    path("work/<str:token>/answer/", participation.answer, name="answer"),
+    path("work/<str:token>/continue/", participation.go_on, name="continue"),
+    path("work/<str:token>/comprehend/", participation.comprehend, name="comprehend"),
+    path("work/<str:token>/wait/", participation.wait, name="wait"),
+    path("work/<str:token>/ping/", participation.ping, name="ping"),
+    path("work/<str:token>/draft/", participation.draft, name="draft"),
+    path("work/<str:token>/questions/", participation.own, name="own_questions"),
+    path("work/<str:token>/questionnaire/", participation.exit_questionnaire, name="questionnaire"),
+    path("work/<str:token>/resume/", participation.resume, name="resume"),
+    path("work/<str:token>/withdraw/", participation.withdraw, name="withdraw"),
+    path("work/<str:token>/data/", participation.own_data, name="own_data"),
+    path("declined/", participation.declined, name="declined"),
+    path("work/<str:token>/next-task/", participation.next_task, name="next_task"),
 ]

@@ -16,7 +16,7 @@ from annotation.recruitment import api as recruitment_api
 from annotation.simulation import pages as simulation_pages
 from annotation.study import api as studies
 from annotation.study import lifecycle
-from annotation.urls_researcher import POSTS
+from annotation.urls import POSTS
 from annotation.web import jobs
 from annotation.web.views import twin
 from tasks import gym_uploads, uploads

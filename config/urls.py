@@ -81,6 +81,7 @@ handler500 = "config.refusals.server_error"
 
 urlpatterns = [
     path("", include("annotation.urls")),
+    path("api/v1/", include("annotation.urls_api")),
     path("", include("analysis.urls")),
     *ACCOUNTS,
     path("help/", help_page, name="help_index"),

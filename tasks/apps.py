@@ -11,12 +11,7 @@ class TasksConfig(AppConfig):
     name = "tasks"
 
     def ready(self) -> None:
-        from tasks import (  # noqa: F401 (registers kinds of jobs)
-            gym_uploads,
-            installation,
-            retired,
-            upload_jobs,
-        )
+        from tasks import gym_uploads, installation, retired, upload_jobs  # noqa: F401 (registers kinds of jobs)
         from tasks.predictions import upload_job  # noqa: F401 (the same)
 
         pre_migrate.connect(retired.refuse_migration, sender=self)

@@ -31,13 +31,7 @@ from tasks.formats import (
     read_split,
 )
 from tasks.metrics import score
-from tasks.predictions.format import (
-    as_answered,
-    disobedient,
-    not_in_context,
-    parse,
-    whole_test,
-)
+from tasks.predictions.format import as_answered, disobedient, not_in_context, parse, whole_test
 
 TOO_MUCH = 3  # exit status if memory ran out
 SHOWN = 10  # examples in the preview

@@ -8,9 +8,7 @@ from rest_framework.response import Response
 
 from analysis.cross_task import cross_task, upstream
 from analysis.cross_task.upstream import OF_ARMS
-from analysis.scores import (
-    performance,
-)
+from analysis.scores import performance
 from analysis.scores.api import KIND, OBJECT, KindOfTable
 from analysis.scores.pages import csv_file, of_kind, reading
 from annotation.protocol.blinding import scores_of

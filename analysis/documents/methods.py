@@ -22,7 +22,7 @@ from annotation.models import Status, StudyStatus
 from annotation.pay.ledger import in_currency
 from annotation.prolific.door import ProlificDoor
 from annotation.recruitment.links import OpenLink
-from annotation.study import gates, own_questions
+from annotation.study import own_questions, screening
 from annotation.study.design_file import OPTIONS
 from tasks.answer_keys import LONG_TEXT, NUMBER, OPTION, SHORT_TEXT
 
@@ -154,7 +154,7 @@ def _gates(record: StudyRecord) -> str:
     if (language := wording.interface_language(manifest)) != "English":
         sentences.append(f"The annotation interface was in {language}.")
     sentences += [done for option, (_plan, done) in OPTIONS.items() if done and manifest[option]]
-    questions = gates.parse(manifest["comprehension_questions"])
+    questions = screening.parse(manifest["comprehension_questions"])
     if questions:
         attempts = count(manifest["comprehension_attempts"], "attempt")
         paid = ", with pay promised for their time" if float(manifest["hourly_rate"]) else ""

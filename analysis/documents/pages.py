@@ -26,11 +26,7 @@ from analysis.documents import (
 from analysis.documents.checklists import short_form
 from analysis.examples import gold_audit
 from analysis.models import leaderboard
-from analysis.scores import (
-    findings,
-    findings_columns,
-    performance,
-)
+from analysis.scores import findings, findings_columns, performance
 from analysis.scores import sensitivity as rules
 from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.scores.columns import TableRows

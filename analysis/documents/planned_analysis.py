@@ -26,7 +26,7 @@ from analysis.stats import power, significance
 from analysis.stats.two_way import BOTH, RUNS
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
 from annotation.models import Kind, Study
-from annotation.study import gates
+from annotation.study import screening
 from tasks.answer_keys import LABEL, OPTION
 from tasks.columns import Column, on_page
 
@@ -146,7 +146,7 @@ def _contrasts(scenarios: list[dict[str, Any]], rule: dict[str, Any]) -> list[Bl
         ]
     number = count(len(planned), "contrast")
     shots = sorted({scenario["shots"] for scenario in scenarios})
-    told = gates.warning(rule["rule"], shots, rule.get("screening_examples", 0))
+    told = screening.warning(rule["rule"], shots, rule.get("screening_examples", 0))
     return [
         *([Paragraph(told)] if told else []),
         Paragraph(

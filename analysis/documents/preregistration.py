@@ -45,9 +45,9 @@ from analysis.documents.wording import (
 from analysis.scores.performance import FAMILY_NAMES
 from analysis.scores.sensitivity import SECONDS, TRAINING
 from annotation.models import Study
-from annotation.study import gates
+from annotation.study import screening
 from annotation.study.design_file import OPTIONS
-from tasks.paper import place
+from tasks.cards import place
 
 NO_HYPOTHESES = " The design contains no hypotheses."
 
@@ -275,7 +275,7 @@ def _procedure(manifest: Manifest) -> list:
 
 def _rules(manifest: Manifest) -> list:
     items = [rule_text(manifest)]
-    questions = gates.parse(manifest["comprehension_questions"])
+    questions = screening.parse(manifest["comprehension_questions"])
     if questions:
         items.append(
             "Before the first example, annotators must answer"
@@ -326,7 +326,7 @@ def _sensitivity(manifest: Manifest) -> str:
     return "; ".join(filter(None, [*rules, "quality flags"]))
 
 
-def _questions(questions: list[gates.Question]) -> str:
+def _questions(questions: list[screening.Question]) -> str:
     return "\n\n".join(
         "\n".join(
             [

@@ -44,8 +44,8 @@ from annotation.monitoring.sample import Row
 from annotation.pay import ledger
 from annotation.recruitment.doors import source_of
 from annotation.study import compared_files
+from tasks.cards import place
 from tasks.models import Example, Split, Task
-from tasks.paper import place
 
 # Sentences of the audit log (AuditEntry.what) on changes during the study, without names.
 NAMES_NOBODY = re.compile(

@@ -11,11 +11,7 @@ from rest_framework.response import Response
 from analysis.examples import difficulty, gold_audit
 from analysis.examples.pages import CommentForm, example_of
 from analysis.scores.api import KIND, OBJECT, KindOfTable
-from annotation.models import (
-    ExampleComment,
-    GoldOpinion,
-    Study,
-)
+from annotation.models import ExampleComment, GoldOpinion, Study
 from annotation.protocol.blinding import scores_of
 from annotation.web.form_bodies import as_form_data
 from annotation.web.paging import page_of, small_list

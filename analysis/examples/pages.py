@@ -17,8 +17,8 @@ from annotation.web.access import ResearcherRequest
 from annotation.web.fields import PageForm, TextField
 from annotation.web.rights import right_to
 from tasks import columns, listing
+from tasks.cards import place
 from tasks.models import Example, Split, Task
-from tasks.paper import place
 
 # Filters of the list of examples.
 CHOICES = {

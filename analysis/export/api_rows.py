@@ -14,15 +14,7 @@ from rest_framework.request import Request
 
 from analysis.export.columns import ANSWERS
 from analysis.scores.columns import type_of
-from annotation.models import (
-    JUDGED_STEPS,
-    REVEALED,
-    AnswerSpan,
-    Kind,
-    Scenario,
-    Step,
-    Turn,
-)
+from annotation.models import JUDGED_STEPS, REVEALED, AnswerSpan, Kind, Scenario, Step, Turn
 from annotation.protocol import blinding
 from annotation.web.access import study_of
 from annotation.web.form_bodies import Texts

@@ -12,9 +12,7 @@ from rest_framework.response import Response
 from analysis.figures import data as figure_data
 from analysis.figures import pages as figures
 from analysis.figures.several_studies import Comparison
-from analysis.scores import (
-    performance,
-)
+from analysis.scores import performance
 from analysis.scores.api import KIND, OBJECT, Rows
 from analysis.scores.columns import as_records, plain
 from annotation.models import Kind

@@ -17,7 +17,7 @@ from typing import Any
 
 from analysis.heavy import alt, pd
 from analysis.stats.two_way import BOTH
-from tasks.paper import place
+from tasks.cards import place
 
 INK, SOFT, LINE = "#1b1b1f", "#53565f", "#d9dbe0"
 COLOURS = ["#0b4fa8", "#b3470b", "#1b6b2f", "#6b3fc0", "#53565f", "#8a5a00"]

@@ -15,10 +15,10 @@ from analysis.figures import data as figure_data
 from analysis.figures.humans_models import SeriesRow
 from analysis.scores import marks, test_sets
 from annotation.models import Kind, Study
+from tasks.cards import place
 from tasks.columns import NOTHING, Column
 from tasks.formats import digest_of
 from tasks.models import Task
-from tasks.paper import place
 
 MAX_STUDIES = 6  # lines that are distinguishable in print
 LONG = 60  # characters; a longer value is shown by its digest

@@ -14,10 +14,7 @@ from rest_framework.response import Response
 from analysis.models import differences, leaderboard, model_runs, models_columns
 from analysis.models import models as model_tables
 from analysis.models.forms import UploadForm
-from analysis.scores import (
-    metrics,
-    performance,
-)
+from analysis.scores import metrics, performance
 from analysis.scores.api import Rows, rows_schema
 from analysis.scores.columns import as_records
 from annotation.library.tasks_api import JobBegun

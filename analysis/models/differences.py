@@ -32,8 +32,8 @@ from analysis.scores.tested import Tested
 from analysis.stats import significance, two_way
 from annotation.models import Answer, Kind, Participation, Step, Study
 from annotation.study import compared_files
+from tasks.cards import place
 from tasks.models import Example, Prediction, PredictionFile, Task
-from tasks.paper import place
 
 # Printed next to each such p value.
 LEFT_OUT = (

@@ -35,11 +35,10 @@ from analysis.scores.scores import Aggregate, Score, aggregate, over
 from analysis.scores.test_sets import training_files
 from annotation.models import Kind, Study
 from annotation.study import compared_files
-from tasks.cards import FAMILIES
+from tasks.cards import FAMILIES, place
 from tasks.columns import points
 from tasks.metrics import recipe
 from tasks.models import PredictionFileQuerySet, Task
-from tasks.paper import place
 
 ALL = "all"  # fully supervised, among the published figures
 WHO = {

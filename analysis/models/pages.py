@@ -16,12 +16,7 @@ from analysis.models import differences, leaderboard, model_runs, models_columns
 from analysis.models import models as model_tables
 from analysis.models.forms import UploadForm
 from analysis.models.leaderboard import Board
-from analysis.scores import (
-    columns,
-    metrics,
-    performance,
-    published,
-)
+from analysis.scores import columns, metrics, performance, published
 from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
 from annotation.models import Kind
 from annotation.protocol.blinding import scores_of

@@ -14,7 +14,7 @@ from analysis.stats import significance
 from analysis.stats.learning import by_cell
 from annotation.models import LIVE, Kind, Qualification, Status, Study
 from annotation.monitoring.sample import FEWEST, SMALL, WITHHELD, Row, own_rows, stored_rows
-from annotation.study import gates
+from annotation.study import screening
 from tasks.columns import NOTHING, Column
 
 
@@ -229,7 +229,7 @@ def admissions(study: Study, kind: str) -> list[Admission]:
             task,
             shots,
             split,
-            gates.judged_by(study.qualification, shots, study.screening_examples),
+            screening.judged_by(study.qualification, shots, study.screening_examples),
             *counts.get(pk, (0, 0)),
         )
         for pk, task, shots, split in arms.values_list("pk", "task__name", "shots", "split_number")
@@ -251,7 +251,9 @@ def told(study: Study) -> list[str]:
     Some are judged and others are not, or zero-shot annotators have a screening set.
     """
     rule = (study.qualification, study.shots, study.screening_examples)
-    return [sentence for sentence in (gates.warning(*rule), gates.screened(*rule)) if sentence]
+    return [
+        sentence for sentence in (screening.warning(*rule), screening.screened(*rule)) if sentence
+    ]
 
 
 # The table of the sample, counted in annotation/monitoring.

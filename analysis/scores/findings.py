@@ -25,9 +25,9 @@ from analysis.stats import agreement
 from analysis.stats.learning import by_cell
 from annotation.models import Answer, Participation, Step, Study
 from tasks import jobs
+from tasks.cards import place
 from tasks.metrics import score
 from tasks.models import Example, Job, Task
-from tasks.paper import place
 
 GROUP = ["task", "shots"]
 SMALL = 3000  # answers; each takes about 0.1 ms of a page's time

@@ -23,10 +23,10 @@ from analysis.scores.test_sets import training_files
 from analysis.stats import two_way
 from annotation.models import Kind, Study
 from annotation.study import compared_files
+from tasks.cards import place
 from tasks.columns import NOTHING, Column
 from tasks.metrics import METRICS, SetScore, over_test_set, recipe
 from tasks.models import Task
-from tasks.paper import place
 
 CARD, FURTHER = "card", "further"
 MODEL = "uploaded"  # instead of a kind of annotators

@@ -28,11 +28,10 @@ from analysis.scores.published import (
     set_note,
 )
 from annotation.models import ANALYSED, Kind, Status, Study
-from tasks.cards import FAMILIES
+from tasks.cards import FAMILIES, place
 from tasks.columns import points
 from tasks.metrics import recipe
 from tasks.models import Task
-from tasks.paper import place
 
 # The names in the paper.
 FAMILY_NAMES = {

@@ -19,9 +19,9 @@ from analysis.scores import frames
 from analysis.scores.columns import mean_and_sd
 from analysis.scores.performance import kinds
 from annotation.models import Kind, Scenario, Study
+from tasks.cards import place
 from tasks.columns import Column
 from tasks.models import Example, Split
-from tasks.paper import place
 
 # (key of the task, number of the training split) -> size -> content hashes of that file.
 Contents = dict[tuple[int, int | None], dict[int, frozenset[str]]]

@@ -16,7 +16,7 @@ from typing import Any
 
 from analysis.heavy import np, pd
 from analysis.stats.uncertainty import Numbers, t_interval, why_no_interval
-from tasks.paper import place
+from tasks.cards import place
 
 GROUP = ["task", "shots"]
 RESAMPLES = 2000

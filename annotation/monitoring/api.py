@@ -9,14 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.models import (
-    ORDERS,
-    Decision,
-    Kind,
-    Participation,
-    Status,
-    Step,
-)
+from annotation.models import ORDERS, Decision, Kind, Participation, Status, Step
 from annotation.monitoring import decisions, flags, progress
 from annotation.protocol import blinding
 from annotation.web.access import annotator_of, study_of

@@ -16,13 +16,7 @@ from annotation.models import ORDERS, Study
 from annotation.monitoring import overview, participants, progress, todo
 from annotation.monitoring.decisions import TogetherForm
 from annotation.pay import budget
-from annotation.study import (
-    consequences,
-    design,
-    gates,
-    lifecycle,
-    minutes,
-)
+from annotation.study import consequences, design, lifecycle, minutes, screening
 from annotation.web import qr, wording
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.rights import right_to
@@ -76,8 +70,8 @@ def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
         "doubts": minutes.doubts(study, list(study.tasks.all())) if study.is_draft else [],
         "sums": sums,
         "sum": sums.sum_in_words if sums else "",
-        "unequal": gates.warning(*rule),
-        "screened": gates.screened(*rule),
+        "unequal": screening.warning(*rule),
+        "screened": screening.screened(*rule),
         "notice": budget.notice(study),
         "restrictions": consequences.in_force(study),
         "link": _link(request, study),

@@ -30,7 +30,7 @@ from annotation.protocol import comprehension, own_questions, training_step, ups
 from annotation.protocol.training_review import Mistake
 from annotation.recruitment import refusals
 from annotation.recruitment.doors import Exit
-from annotation.study import gates
+from annotation.study import screening
 from tasks.answers.number import written
 from tasks.cards import Card, Help
 from tasks.spans import GivenAnswer
@@ -111,7 +111,7 @@ def _outside(participation: Participation) -> dict[str, Any]:
         shown = _instructions(participation.scenario, page)
         if not comprehension.is_open(participation):
             return {"step": step, "leads_to": "begin"} | shown
-        asked = gates.parse(study.comprehension_questions)
+        asked = screening.parse(study.comprehension_questions)
         questions = [{"text": one.text, "options": list(one.options)} for one in asked]
         return {
             "step": "comprehension", **shown,

@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from annotation.models import ExitAnswers, Study
 from annotation.protocol.own_questions import EXIT_QUESTIONS
-from annotation.study import gates
+from annotation.study import screening
 from annotation.study.own_questions import CHOICE, NUMBER, OwnQuestion
 from annotation.web.fields import PageForm, TextField
 
@@ -35,7 +35,7 @@ class ComprehensionForm(PageForm):
 
     def __init__(self, study: Study, *args: Any):
         super().__init__(*args)
-        questions = gates.parse(study.comprehension_questions)
+        questions = screening.parse(study.comprehension_questions)
         for number, question in enumerate(questions, start=1):
             self.fields[f"question-{number}"] = forms.ChoiceField(
                 label=f"{number}. {question.text}",

@@ -2,13 +2,7 @@
 
 from typing import Any
 
-from annotation.models import (
-    AuditEntry,
-    ProlificStudy,
-    Study,
-    StudyStatus,
-    Topic,
-)
+from annotation.models import AuditEntry, ProlificStudy, Study, StudyStatus, Topic
 from annotation.pay import budget
 from annotation.prolific.accounts import client_of
 from annotation.prolific.client import Client, status_of

@@ -10,13 +10,7 @@ import statistics
 
 from django.contrib.auth.models import User
 
-from annotation.models import (
-    Answer,
-    Participation,
-    Status,
-    Submission,
-    Topic,
-)
+from annotation.models import Answer, Participation, Status, Submission, Topic
 from annotation.prolific.accounts import client_of
 from annotation.prolific.client import Client
 from annotation.prolific.submissions import sync_submission

@@ -18,7 +18,7 @@ from django.db import transaction
 from annotation.models import Participation, Status
 from annotation.protocol import qualification
 from annotation.protocol.locking import lock
-from annotation.study.gates import parse
+from annotation.study.screening import parse
 from tasks.clock import database_now
 
 

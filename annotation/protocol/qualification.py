@@ -33,7 +33,7 @@ from annotation.pay import budget, ledger
 from annotation.protocol import annotation_step, blinding
 from annotation.protocol.locking import lock
 from annotation.recruitment import seats
-from annotation.study.gates import OTHERS_NEEDED
+from annotation.study.screening import OTHERS_NEEDED
 from tasks.clock import database_now
 
 # Bound of rounding errors in sums of fractions, which must not screen anyone out.

@@ -5,15 +5,7 @@ task's instructions separates two tasks: it follows from stored rows (the readin
 reveal), so that a reload or a second device shows the same.
 """
 
-from annotation.models import (
-    ArmTaken,
-    Exposure,
-    Participation,
-    Reading,
-    Status,
-    Step,
-    Turn,
-)
+from annotation.models import ArmTaken, Exposure, Participation, Reading, Status, Step, Turn
 from annotation.study import cross_task
 from tasks import frozen
 from tasks.cards import Card

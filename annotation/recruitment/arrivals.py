@@ -2,12 +2,7 @@
 
 from django.db import transaction
 
-from annotation.models import (
-    Participation,
-    Study,
-    Submission,
-    Worker,
-)
+from annotation.models import Participation, Study, Submission, Worker
 from annotation.pay import budget
 from annotation.recruitment import expiry, identities, seats
 from annotation.recruitment.doors import Door, Identity

@@ -5,13 +5,7 @@ from datetime import datetime
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from annotation.models import (
-    DeclinedOffer,
-    Participation,
-    Status,
-    Study,
-    StudyStatus,
-)
+from annotation.models import DeclinedOffer, Participation, Status, Study, StudyStatus
 from annotation.pay import budget
 from tasks.clock import database_now
 

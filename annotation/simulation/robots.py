@@ -21,7 +21,7 @@ from django.conf import settings
 from django.test import Client
 
 from annotation.models import Study
-from annotation.study import gates
+from annotation.study import screening
 from tasks import spans
 from tasks.answers import KINDS, Kind
 from tasks.cards import Card
@@ -124,7 +124,7 @@ class Knowledge:
         self._known: dict[tuple[Any, ...], Known] = {}
         self._majority: dict[str, str] = {}
         # Correct answers to the comprehension questions, as the form sends them.
-        asked = gates.parse(study.comprehension_questions)
+        asked = screening.parse(study.comprehension_questions)
         self.of_instructions = {
             f"question-{number}": str(question.right)
             for number, question in enumerate(asked, start=1)

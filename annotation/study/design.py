@@ -18,20 +18,12 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 from django.db.models import Model, Sum
 
-from annotation.models import (
-    SCALES,
-    Arm,
-    Qualification,
-    Scenario,
-    Study,
-    Topic,
-)
+from annotation.models import SCALES, Arm, Qualification, Scenario, Study, Topic
 from annotation.pay import ledger
 from annotation.study import (
     audience,
     consequences,
     cross_task,
-    gates,
     minutes,
     own_questions,
     screening,
@@ -211,8 +203,8 @@ def _check_metrics(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
     """Check the questions, attention checks and rule between arrival and completion."""
     try:
-        gates.parse(study.comprehension_questions)
-    except gates.QuestionError as error:
+        screening.parse(study.comprehension_questions)
+    except screening.QuestionError as error:
         refuse("comprehension_questions", str(error))
     try:
         own_questions.parse(study.own_questions)

@@ -14,14 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F, ProtectedError
 
-from annotation.models import (
-    Kind,
-    Scenario,
-    Status,
-    Study,
-    StudyManifest,
-    Topic,
-)
+from annotation.models import Kind, Scenario, Status, Study, StudyManifest, Topic
 from annotation.pay import budget, ledger
 from annotation.study import compared_files, consent_text, consequences, cross_task, design, minutes
 from annotation.study.design import DesignError, check_design, missing

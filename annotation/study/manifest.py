@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from annotation.models import Study
 from annotation.pay import ledger
 from annotation.study import consequences, cross_task, design_file, screening
-from annotation.study.gates import OTHERS_NEEDED
+from annotation.study.screening import OTHERS_NEEDED
 from tasks.formats import digest_of
 from tasks.metrics import recipe
 from tasks.models import Example, Split, Task

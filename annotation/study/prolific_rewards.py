@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
-from annotation.models import (
-    ProlificReward,
-    Study,
-)
+from annotation.models import ProlificReward, Study
 from annotation.pay.ledger import cents, for_time, in_currency
 
 # Prolific's minimum in cents of the currencies that it pays in: per hour, and per screen-out.

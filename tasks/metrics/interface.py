@@ -5,16 +5,7 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.answer_keys import (
-    ANSWERS,
-    LABEL,
-    LONG_TEXT,
-    NUMBER,
-    OPTION,
-    OPTIONS,
-    SHORT_TEXT,
-    SPANS,
-)
+from tasks.answer_keys import ANSWERS, LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
 from tasks.metrics.corpus import (
     ACCEPTABLE,
     Left,

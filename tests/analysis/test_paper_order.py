@@ -12,9 +12,9 @@ from analysis.models import models as model_tables
 from analysis.models.differences import differences
 from analysis.scores import findings, frames, sensitivity, training
 from annotation.models import Kind, Study
+from tasks.cards import TASKS
 from tasks.importing import CLUES
 from tasks.models import PredictionFile
-from tasks.paper import TASKS
 from tests import factories
 
 pytestmark = pytest.mark.long

@@ -16,7 +16,7 @@ from analysis.documents.wording import REPORTED, count
 from annotation.models import Qualification, Reason, StudyStatus
 from annotation.pay.ledger import in_currency
 from annotation.prolific.door import ProlificDoor
-from annotation.study import gates
+from annotation.study import screening
 
 NA = str(Status.NOT_APPLICABLE)
 
@@ -106,7 +106,7 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
 def _rules(facts: Facts) -> list[str]:
     """The rules that excluded people during recruitment, in addition to earlier participation."""
     manifest, found = facts.manifest, list(audience(facts))
-    if questions := gates.parse(manifest["comprehension_questions"]):
+    if questions := screening.parse(manifest["comprehension_questions"]):
         attempts = count(manifest["comprehension_attempts"], "attempt")
         found.append(
             f"{count(len(questions), 'question')} about the instructions had to be answered"
