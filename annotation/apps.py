@@ -15,16 +15,16 @@ class AnnotationConfig(AppConfig):
         from annotation.notices import collecting, webhooks
         from annotation.pay import budget
         from annotation.privacy import erasure
-        from annotation.prolific import door as prolific_door
+        from annotation.prolific import adapter as prolific_adapter
         from annotation.prolific import sync as prolific_sync
-        from annotation.recruitment import doors, expiry, links, panel
+        from annotation.recruitment import expiry, links, panel, platform_adapters
         from tasks import jobs, periodic
 
-        doors.DOORS += [
-            links.OpenLink, links.PersonalDoor, panel.PanelDoor, prolific_door.ProlificDoor,
-            links.SimulatedLink, links.ModelDoor,
+        platform_adapters.ADAPTERS += [
+            links.OpenLink, links.PersonalLinkAdapter, panel.PanelAdapter,
+            prolific_adapter.ProlificAdapter, links.SimulatedLink, links.ModelAdapter,
         ]  # fmt: skip
-        budget.anonymous_platforms = doors.of_doors_with(
+        budget.anonymous_platforms = platform_adapters.of_adapters_with(
             "anonymous", "participation__worker__platform"
         )
         pre_migrate.connect(guards_in_migrations.go_with_each_migration, sender=self)

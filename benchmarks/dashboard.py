@@ -80,14 +80,14 @@ def make() -> int:
 def _fill(scenario) -> int:
     """Take every seat with a person who answered everything, or half of it on the last seat."""
     from annotation.models import LedgerEntry
-    from annotation.protocol import signs
+    from annotation.protocol import activity_summary
 
     rng = random.Random(scenario.pk)
     answers = 0
     for participation in take_seats(scenario):
         answers += _answer(participation, rng)
         if participation.finished_at:
-            participation.signs = signs.for_participation(participation)._asdict()
+            participation.signs = activity_summary.for_participation(participation)._asdict()
             participation.save(update_fields=["signs"])
             LedgerEntry.objects.create(
                 participation=participation, kind="partial", cents=1200, currency="USD",

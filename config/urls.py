@@ -76,8 +76,8 @@ ACCOUNTS = [
          name="mfa_generate_recovery_codes"),
 ]  # fmt: skip
 
-handler403 = "config.refusals.not_allowed"
-handler500 = "config.refusals.server_error"
+handler403 = "config.error_pages.not_allowed"
+handler500 = "config.error_pages.server_error"
 
 urlpatterns = [
     path("", include("annotation.urls")),

@@ -20,7 +20,7 @@ from analysis.stats import two_way
 from analysis.stats.uncertainty import RESAMPLES
 from annotation.models import Status, StudyStatus
 from annotation.pay.ledger import in_currency
-from annotation.prolific.door import ProlificDoor
+from annotation.prolific.adapter import ProlificAdapter
 from annotation.recruitment.links import OpenLink
 from annotation.study import own_questions, screening
 from annotation.study.design_file import OPTIONS
@@ -83,7 +83,7 @@ def _assignment(record: StudyRecord) -> list[str]:
     """How scenarios were assigned: by choice on Prolific, or by the platform's allocation."""
     if not record.chose_scenario:
         return [recruitment.assignment(REPORTED)]
-    others = {name for name, _number in record.platforms} - {ProlificDoor.words}
+    others = {name for name, _number in record.platforms} - {ProlificAdapter.words}
     assigned = recruitment.assignment(REPORTED, recruitment.ELSEWHERE)
     return [recruitment.choice(REPORTED), *([assigned] if others else [])]
 

@@ -42,7 +42,7 @@ from annotation.models import (
 from annotation.monitoring import funnel
 from annotation.monitoring.sample import Row
 from annotation.pay import ledger
-from annotation.recruitment.doors import source_of
+from annotation.recruitment.platform_adapters import source_of
 from annotation.study import compared_files
 from tasks.cards import place
 from tasks.models import Example, Split, Task

@@ -91,7 +91,9 @@ class Comments(Twin):
         study = scores_of(request, name)
         return small_list(map(as_record, gold_audit.on(study, example_of(study, pk))))
 
-    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> tuple[Study, Example]:
+    def subject(
+        self, request: Request, sent: dict[str, Any], **names: Any
+    ) -> tuple[Study, Example]:
         study = scores_of(request, names["name"], right_to(self.page))
         return study, example_of(study, names["pk"])
 

@@ -13,10 +13,10 @@ from django.utils.translation import get_language, get_language_bidi
 
 from annotation.models import Scenario, Step, Study
 from annotation.participation.forms import ComprehensionForm
+from annotation.participation.progress import Place, Progress
 from annotation.participation.reveal import Reveal, reveal_page
 from annotation.participation.state import instructions_of
 from annotation.participation.turn import TurnPage
-from annotation.participation.way import Place, Way
 from annotation.study import cross_task, screening
 from annotation.study.consent_text import as_html
 from tasks.cards import Card
@@ -153,7 +153,7 @@ def _turn(
         answer_url="#",
         continue_url="#",
         shows_examples=scenario.shows_help_examples,
-        way=Way(hourly_rate=study.hourly_rate, currency=study.currency),
+        way=Progress(hourly_rate=study.hourly_rate, currency=study.currency),
         reveal=_reveal(task, example) if is_revealed else None,
     )
     context = {"turn": turn, "card": card}

@@ -21,7 +21,7 @@ from analysis.scores.test_sets import spans_in_order, texts_by_turn, texts_of
 from annotation.models import Status, Step, Study, Turn
 from annotation.monitoring import flags, funnel
 from annotation.pay.ledger import elapsed_seconds, waiting_time
-from annotation.protocol import signs
+from annotation.protocol import activity_summary
 from annotation.study import screening
 from annotation.study.manifest import splits_of
 from tasks.answers import highest_s1
@@ -125,7 +125,7 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
     """One row per participation; for a withdrawn one, only its allocation."""
     seen, stages = flags.for_study(study), funnel.stages(study)
     browsers, settled = _browsers(study), _settled(study)
-    nothing = signs.signs([])
+    nothing = activity_summary.signs([])
     empty = [""] * (len(COLUMNS["annotators.csv"]) - ALLOCATED)
     participations: Iterable[Any] = frame.itertuples()
     for row in participations:

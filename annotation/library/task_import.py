@@ -15,8 +15,8 @@ from django.views.decorators.cache import never_cache
 
 from annotation.models import Step
 from annotation.participation.preview import show
+from annotation.participation.progress import Place
 from annotation.participation.turn import TurnPage
-from annotation.participation.way import Place
 from annotation.web.access import ResearcherRequest, signed_in, upload_of
 from tasks import data_report, dataset_uploads, disk, gym_uploads, teams, upload_jobs, uploads
 from tasks.importing import CLUES

@@ -205,7 +205,7 @@ class TaskReport(ApiView):
 class TaskTwin(Twin):
     """A POST about one version of a task, for its team."""
 
-    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Task:
+    def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Task:
         may_run(request)
         task = task_of(names["name"], names["version"])
         if not teams.may_change(task.name, request.user):

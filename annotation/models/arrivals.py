@@ -139,7 +139,7 @@ class DeclinedOffer(models.Model):
 
 
 class Reason(models.TextChoices):
-    """Why a person got no seat: the codes of recruitment/refusals.py, and MET."""
+    """Why a person got no seat: the codes of recruitment/join_errors.py, and MET."""
 
     MET = "met", "had done these tasks already, in another study"
     DONE = "done", "had already taken part in this study"

@@ -175,7 +175,7 @@ class Participation(models.Model):
     decided_at = models.DateTimeField(null=True)
     # Active time up to the end, stored when pay is settled: it outlives the answers.
     worked_seconds = models.FloatField(null=True)
-    # Measures of completed ones (annotation/protocol/signs.py): their answers no longer change.
+    # Measures of completed ones (protocol/activity_summary.py): their answers no longer change.
     signs = models.JSONField(null=True)
     # Hash of a random first-party cookie: the same one under two ids raises a quality flag.
     browser = models.CharField(max_length=64, blank=True)

@@ -114,7 +114,9 @@ class ProlificStudy(models.Model):
     minutes = models.PositiveIntegerField()
     max_minutes = models.PositiveIntegerField()
     places = models.PositiveIntegerField()
-    codes = models.JSONField(default=dict)  # outcome (doors.OUTCOMES) -> completion code
+    codes = models.JSONField(
+        default=dict
+    )  # outcome (platform_adapters.OUTCOMES) -> completion code
     # Only certain workspaces have signed addresses.
     signed = models.BooleanField(default=False)
     signing_keys = models.JSONField(default=dict)  # as Prolific publishes them (JWKS)

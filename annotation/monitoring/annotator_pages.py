@@ -113,7 +113,7 @@ def _page(
         "is_hidden": is_hidden,
         "until_closed": blinding.UNTIL_CLOSED if study.covers_test_scores else "",
         "wrong_only": wrong_only,
-        "beside": _beside(annotator, is_hidden, told_steps) if may_read else [],
+        "beside": _peer_comparison(annotator, is_hidden, told_steps) if may_read else [],
         "neighbours": participants.neighbours(annotator),
         "rows": [_row(annotator, turn, hides(turn)) for turn in part],
         "decisions": _decisions(annotator, may_read, may_pay),
@@ -141,7 +141,7 @@ def _decisions(annotator: Participation, may_read: bool, may_pay: bool) -> Query
     return annotator.decisions.select_related("by").filter(seen)
 
 
-def _beside(
+def _peer_comparison(
     annotator: Participation, is_hidden: bool, told_steps: tuple[Step, ...]
 ) -> list[participants.Beside]:
     """Return comparisons with other annotators, as far as scores are visible."""

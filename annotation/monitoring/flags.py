@@ -13,7 +13,7 @@ from django.db.models import Count
 
 from annotation.models import ORDERS, Kind, Participation, Study
 from annotation.protocol import qualification
-from annotation.protocol.signs import Signs, answers_by_participation, signs
+from annotation.protocol.activity_summary import Signs, answers_by_participation, signs
 
 SHARE_TOO_FAST = 0.05  # of the answers; tolerates slips
 MODAL_SHARE = 0.9  # among at least FEWEST answers

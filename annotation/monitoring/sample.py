@@ -18,7 +18,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import AuditEntry, Kind, OwnAnswer, ReportAnswer, Study, Topic
-from annotation.prolific.door import ProlificDoor
+from annotation.prolific.adapter import ProlificAdapter
 from annotation.recruitment.arrivals import submission_key
 from annotation.recruitment.identities import worker_key
 from annotation.study.own_questions import CHOICE, NUMBER, OwnQuestion, parse
@@ -286,7 +286,7 @@ def _workers(
         if not identity:
             raise ExportError(f"Line {number}, column {key_column}: empty.")
         own = submission_key if key_column == SUBMISSION else worker_key
-        key = own(ProlificDoor.platform, identity)
+        key = own(ProlificAdapter.platform, identity)
         if key in line_of:
             raise ExportError(
                 f"Line {number}, column {key_column}: the same id as in line {line_of[key]}."

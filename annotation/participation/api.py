@@ -39,8 +39,8 @@ from annotation.protocol import (
     training_step,
 )
 from annotation.recruitment import consent as consent_step
-from annotation.recruitment import refusals, registry, seats, visitors
-from annotation.recruitment.doors import NotAdmitted
+from annotation.recruitment import join_errors, registry, seats, visitors
+from annotation.recruitment.platform_adapters import NotAdmitted
 from annotation.web import problems
 from annotation.web.authentication import HoldsParticipation, ParticipationToken, PerParticipation
 from annotation.web.views import ApiView
@@ -106,7 +106,7 @@ class Work(Spoken):
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, Participation.DoesNotExist):
             exc = AuthenticationFailed(NOBODY)
-        if isinstance(exc, answering.Conflict | refusals.RecruitmentError):
+        if isinstance(exc, answering.Conflict | join_errors.RecruitmentError):
             code = getattr(exc, "code", self.conflict)
             return refused(mine(self.request), HTTPStatus.CONFLICT, code, str(exc))
         return super().handle_exception(exc)

@@ -19,9 +19,9 @@ from annotation.participation import api_bodies as bodies
 from annotation.participation.api import Spoken, Unfit, holding, read
 from annotation.participation.landing import landing_page
 from annotation.protocol import answering
-from annotation.recruitment import refusals, visitors
-from annotation.recruitment.doors import door_at
-from annotation.recruitment.links import ModelDoor, OpenLink, Seated, SimulatedLink
+from annotation.recruitment import join_errors, visitors
+from annotation.recruitment.links import ModelAdapter, OpenLink, Seated, SimulatedLink
+from annotation.recruitment.platform_adapters import adapter_at
 from annotation.web import access
 from annotation.web.authentication import PerHolder, TokenAuthentication
 from annotation.web.problems import MEDIA_TYPE, problem
@@ -81,7 +81,7 @@ class Join(Spoken):
         known = arrival.begun() or arrival.ended()
         try:
             participation = _seated(arrival)
-        except refusals.RecruitmentError as refusal:
+        except join_errors.RecruitmentError as refusal:
             if refusal.code == "busy":
                 raise Throttled(visitors.WINDOW, str(refusal)) from None
             told = problem(HTTPStatus.CONFLICT, refusal.code, str(refusal))
@@ -100,9 +100,9 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arriv
     A platform's link needs a platform id, which programs are not asked for: it raises
     answering.PeopleUsePages, or Unfit where the design allows programs.
     """
-    door = door_at(code)
-    if door is not None and not isinstance(door, OpenLink):
-        answering.check_channel(Channel.API, door.kind, door.study)
+    adapter = adapter_at(code)
+    if adapter is not None and not isinstance(adapter, OpenLink):
+        answering.check_channel(Channel.API, adapter.kind, adapter.study)
         raise Unfit(
             {"code": ["This link belongs to a platform. People can use it on the page only."]}
         )
@@ -119,7 +119,7 @@ def _for_researcher(
     if access.token_of(request) is None:
         raise NotAuthenticated("This kind requires a researcher's token with the scope run.")
     study = access.study_of(request, arrival.study.name, "own")
-    if type(arrival.door) is not OpenLink or kind == Kind.PERSON:
+    if type(arrival.adapter) is not OpenLink or kind == Kind.PERSON:
         raise Unfit({"kind": [f"This link does not accept the kind {kind}."]})
     visitor = request._request
     if kind == Kind.SIMULATED and not study.rehearsal:
@@ -133,8 +133,8 @@ def _for_researcher(
         replicate=sent.get("replicate", 1),
         **{"revision": ""} | sent["model"],
     )
-    door = ModelDoor(model.scenario, model.identity)
-    return visitors.Arrival(visitor, door, study.link_code), model
+    adapter = ModelAdapter(model.scenario, model.identity)
+    return visitors.Arrival(visitor, adapter, study.link_code), model
 
 
 def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
@@ -152,7 +152,7 @@ def _seated(arrival: visitors.Arrival) -> Participation:
     """Seat the arrival, or return its ended participation. Raises RecruitmentError."""
     try:
         return arrival.start(in_browser=False)
-    except refusals.RecruitmentError:
+    except join_errors.RecruitmentError:
         ended = arrival.ended()
         if ended is None or not arrival.owns(ended):
             raise

@@ -17,6 +17,7 @@ from annotation.models import (
     Status,
     Turn,
 )
+from annotation.participation.progress import Place
 from annotation.participation.reveal import Reveal, reveal_page
 from annotation.participation.state import (
     instructions_of,
@@ -25,11 +26,10 @@ from annotation.participation.state import (
     turn_page,
 )
 from annotation.participation.turn import TurnPage
-from annotation.participation.way import Place
 from annotation.protocol import comprehension, own_questions, training_step, upstream_step
 from annotation.protocol.training_review import Mistake
-from annotation.recruitment import refusals
-from annotation.recruitment.doors import Exit
+from annotation.recruitment import join_errors
+from annotation.recruitment.platform_adapters import Exit
 from annotation.study import screening
 from tasks.answers.number import written
 from tasks.cards import Card, Help
@@ -138,7 +138,7 @@ def _finished(participation: Participation, page: dict[str, Any]) -> dict[str, A
         "answered": page["answered"],
         "asks_questions": study.exit_questionnaire and not answered,
         "own_questions": _own(participation, OwnAnswer.Moment.AFTER),
-        "next_task": refusals.next_task_is_offered(participation),
+        "next_task": join_errors.next_task_is_offered(participation),
     }
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from annotation.models import Kind, Participation, Study
 from annotation.pay import promises
-from annotation.recruitment import refusals
+from annotation.recruitment import join_errors
 from annotation.recruitment.links import COOKIE_AGE
 from annotation.recruitment.visitors import Arrival
 from annotation.study import cross_task, minutes
@@ -28,7 +28,7 @@ def landing_page(
     `code` is the reason for having no seat, if known. State found by an unverified id is shown only
     in the browser that began it.
     """
-    study, door = arrival.study, arrival.door
+    study, adapter = arrival.study, arrival.adapter
     state = code or arrival.refusal() or "open"
     may_start = state in ("open", "busy")
     ended = None if begun or may_start else arrival.ended()
@@ -39,7 +39,7 @@ def landing_page(
     is_refused = not (begun or ended or may_start or state == "elsewhere")
     if is_refused:
         outcome = "incompatible_device" if state == "device" else "study_full"
-        way_out = door.exit(outcome, arrival.who, "")
+        way_out = adapter.exit(outcome, arrival.who, "")
     start_url = reverse("start", args=[arrival.code])
     minutes = {scenario.estimated_minutes for scenario in study.scenarios.all()} or {0}
     return {
@@ -52,7 +52,7 @@ def landing_page(
         "idle_limit_hours": study.idle_limit_hours,
         "preview": arrival.is_preview,
         "state": "open" if begun or may_start else state,
-        "sentence": refusals.NO_SEAT.get(state, ""),
+        "sentence": join_errors.NO_SEAT.get(state, ""),
         "resume_url": reverse("work", args=[begun.token]) if begun and not has_submission else "",
         # Pressing Continue stores another submission, or the next part: GET writes nothing.
         "goes_on_by_post": bool(begun and has_submission),
@@ -74,11 +74,11 @@ def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse
     state = landing_page(arrival, arrival.begun())["refused"]
     if not state or arrival.kind != Kind.PERSON:
         return
-    why = refusals.counted_reason(arrival.study, arrival.key, state, arrival.door.scenarios())
+    why = join_errors.counted_reason(arrival.study, arrival.key, state, arrival.adapter.scenarios())
     counted = (request.get_signed_cookie(REFUSED, "", salt=REFUSED) or "").split()
     if not why or why in counted:
         return
-    refusals.count(arrival.study, why)
+    join_errors.count(arrival.study, why)
     response.set_signed_cookie(
         REFUSED,
         " ".join([*counted, why]),

@@ -45,8 +45,8 @@ from annotation.protocol import (
     upstream_step,
 )
 from annotation.recruitment import consent as consent_step
-from annotation.recruitment import refusals, registry, seats, visitors
-from annotation.recruitment.doors import Exit, NotAdmitted
+from annotation.recruitment import join_errors, registry, seats, visitors
+from annotation.recruitment.platform_adapters import Exit, NotAdmitted
 from annotation.web import access
 from annotation.web.fields import PageForm, by_key
 from annotation.web.wording import of_scripts, translated
@@ -104,7 +104,7 @@ def start(request: access.PageRequest, code: str) -> HttpResponse:
     arrival = visitors.arrival(request, code, request.POST.get("arrival", ""))
     try:
         participation = arrival.start()
-    except refusals.RecruitmentError as refusal:
+    except join_errors.RecruitmentError as refusal:
         if refusal.code == "busy":
             return _busy(request, arrival)
         # The page of a preview has an explanation.
@@ -249,7 +249,7 @@ def resume(request: access.PageRequest, token: str) -> HttpResponse:
     participation = visitors.participation_of(token)
     try:
         seats.resume(participation)
-    except refusals.RecruitmentError as refusal:
+    except join_errors.RecruitmentError as refusal:
         return _state(request, participation, notice=str(refusal), status=409)
     return redirect("work", token)
 
@@ -330,7 +330,7 @@ def next_task(request: access.PageRequest, token: str) -> HttpResponse:
             worker.kind,
             browser=participation.browser,
         )
-    except refusals.RecruitmentError as refusal:
+    except join_errors.RecruitmentError as refusal:
         return _state(request, participation, notice=str(refusal), status=409)
     return redirect("work", following.token)
 

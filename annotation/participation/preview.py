@@ -20,6 +20,7 @@ from django.views.decorators.cache import never_cache
 
 from annotation.models import Scenario, Step
 from annotation.participation.forms import ExitForm
+from annotation.participation.progress import Place
 from annotation.participation.state import (
     comprehension_page,
     consent_page,
@@ -30,7 +31,6 @@ from annotation.participation.state import (
     tried,
 )
 from annotation.participation.turn import TurnPage
-from annotation.participation.way import Place
 from annotation.pay import ledger
 from annotation.study import cross_task, screening
 from annotation.study.own_questions import AFTER, BEFORE, of_moment

@@ -25,9 +25,9 @@ from annotation.models import (
     Turn,
 )
 from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
+from annotation.participation.progress import Place, Progress
 from annotation.participation.reveal import reveal_page
 from annotation.participation.turn import TurnPage, paragraphs
-from annotation.participation.way import Place, Way
 from annotation.pay import ledger
 from annotation.privacy.personal_data import WHOLE, personal_data
 from annotation.protocol import (
@@ -39,7 +39,7 @@ from annotation.protocol import (
     training_step,
     upstream_step,
 )
-from annotation.recruitment import refusals
+from annotation.recruitment import join_errors
 from annotation.recruitment.registry import current_exit, is_rejected
 from annotation.study import cross_task
 from annotation.study.consent_text import as_html
@@ -209,7 +209,7 @@ def _finished(participation: Participation) -> dict:
         "learned": _learned(participation),
         "exit": current_exit(participation),
         "worked": in_words(worked),
-        "next_task": refusals.next_task_is_offered(participation),
+        "next_task": join_errors.next_task_is_offered(participation),
         "next_task_url": reverse("next_task", args=[token]),
         "exit_form": exit_form(participation),
         "questionnaire_url": reverse("questionnaire", args=[token]),
@@ -326,7 +326,7 @@ def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
     return replace(page, reveal=reveal_page(card, example, given, comparison)), 200
 
 
-def _way(participation: Participation, turn: Turn) -> Way:
+def _way(participation: Participation, turn: Turn) -> Progress:
     """Return the progress of this participation at that turn, its latest, and its pace."""
     scenario = participation.scenario
     worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
@@ -334,7 +334,7 @@ def _way(participation: Participation, turn: Turn) -> Way:
     judged = upstream + len(participation.judged_order)
     begins = {Step.UPSTREAM.value: 0} | {step.value: upstream for step in JUDGED_STEPS}
     before = begins.get(turn.step, judged)
-    return Way(
+    return Progress(
         answered=before + turn.position + (turn.given is not None),
         total=judged + len(participation.annotation_order),
         worked=worked.total_seconds(),

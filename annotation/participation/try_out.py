@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils.translation import get_language, get_language_bidi, gettext
 
 from annotation.models import Participation, Status, Step
+from annotation.participation.progress import Place, Progress
 from annotation.participation.turn import TurnPage
-from annotation.participation.way import Place, Way
 from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT
 from tasks.cards import Card, Label
 from tasks.clock import database_now
@@ -39,7 +39,7 @@ def _spans() -> tuple[MadeUp, ...]:
         MadeUp(
             # Translators: of the made-up sentences with %(words)s, translate those words as they
             # stand in the sentence.
-            gettext("The %(words)s stood by the door.") % {"words": bicycle},
+            gettext("The %(words)s stood by the adapter.") % {"words": bicycle},
             gettext("Highlight the words “%(words)s”.") % {"words": bicycle},
             (bicycle,),
         ),
@@ -196,7 +196,7 @@ def page(participation: Participation, number: int) -> TurnPage | None:
         answer_url=reverse("try_tool", args=[participation.token, number]),
         continue_url=reverse("try_tool", args=[participation.token, number + 1]),
         shows_examples=False,
-        way=Way(worked=worked.total_seconds(), **scenario.promise),
+        way=Progress(worked=worked.total_seconds(), **scenario.promise),
     )
 
 

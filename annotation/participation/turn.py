@@ -10,9 +10,9 @@ from functools import cached_property
 
 from django.utils.translation import gettext_lazy
 
+from annotation.participation.progress import Place, Progress
 from annotation.participation.question import Question
 from annotation.participation.reveal import Reveal
-from annotation.participation.way import Place, Way
 from annotation.protocol.training_review import Mistake
 from tasks.cards import Card, Help
 from tasks.models import Example
@@ -37,7 +37,7 @@ class TurnPage:
     answer_url: str
     continue_url: str
     shows_examples: bool
-    way: Way = field(default_factory=Way)
+    way: Progress = field(default_factory=Progress)
     reveal: Reveal | None = None
     # At the end of the training step: the commonest mistakes.
     review: Sequence[Mistake] = ()

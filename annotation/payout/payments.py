@@ -20,13 +20,13 @@ from annotation.pay import holds, ledger
 from annotation.payout import batches
 from annotation.payout.batches import Method, PaymentError, State, prepare, total
 from annotation.prolific.accounts import client_of
+from annotation.prolific.adapter import ProlificAdapter
 from annotation.prolific.client import Client
-from annotation.prolific.door import ProlificDoor
 from annotation.prolific.errors import ProlificError, undocumented
 from annotation.prolific.submissions import Row, sync_submission
 from annotation.recruitment import identities
 from annotation.recruitment.arrivals import submission_key
-from annotation.recruitment.links import PersonalDoor
+from annotation.recruitment.links import PersonalLinkAdapter
 from tasks.clock import database_now
 from tasks.csv_files import csv_text, no_formula
 
@@ -155,7 +155,7 @@ def _references(
             lost.append(submission)
     if lost:
         listed = {
-            submission_key(ProlificDoor.platform, shown): shown
+            submission_key(ProlificAdapter.platform, shown): shown
             for shown in _statuses(batch, client)
         }
         references |= {
@@ -370,7 +370,9 @@ def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
 def _link_names(study: Study) -> dict[str, str]:
     """Return key of the worker of each personal link -> its name."""
     links: Iterable[PersonalLink] = study.personal_links.all()
-    return {identities.worker_key(PersonalDoor.platform, link.code): link.name for link in links}
+    return {
+        identities.worker_key(PersonalLinkAdapter.platform, link.code): link.name for link in links
+    }
 
 
 def pay_all(study: Study, by: User | None, client: Client | None = None) -> list[str]:

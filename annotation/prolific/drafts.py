@@ -29,7 +29,7 @@ from annotation.models import (
 from annotation.pay.ledger import in_currency
 from annotation.prolific.accounts import account_of, client_of_account
 from annotation.prolific.errors import ProlificError
-from annotation.recruitment.doors import OUTCOMES
+from annotation.recruitment.platform_adapters import OUTCOMES
 from annotation.recruitment.seats import new_code
 from annotation.study import cross_task
 from annotation.study.prolific_rewards import (
@@ -42,7 +42,7 @@ from annotation.study.prolific_rewards import (
 )
 from tasks.models import Example
 
-LONGEST_SITTING = 24 * 60 - 1  # minutes: "under a day"
+LONGEST_SESSION = 24 * 60 - 1  # minutes: "under a day"
 MAX_PARTS = 10
 LEAST_SCREEN_OUT = {"GBP": 10, "USD": 14}
 # Public name and description of every study, so that people cannot select by them.
@@ -69,7 +69,7 @@ def shortest_maximum(minutes: int) -> int:
 
 # A longer estimate would require a maximum time of a day or more.
 LONGEST_ESTIMATE = max(
-    e for e in range(1, LONGEST_SITTING) if shortest_maximum(e) <= LONGEST_SITTING
+    e for e in range(1, LONGEST_SESSION) if shortest_maximum(e) <= LONGEST_SESSION
 )
 
 
@@ -195,7 +195,7 @@ def _drafts(
             name=f"{name} (part {number + 1})" if annotation_parts else name,
             part=number + 1 if annotation_parts else 0,
             minutes=longest,
-            max_minutes=max(shortest_maximum(longest), min(3 * longest + 2, LONGEST_SITTING)),
+            max_minutes=max(shortest_maximum(longest), min(3 * longest + 2, LONGEST_SESSION)),
             reward_cents=cents_there,
             screen_out_cents=min(screen_out, cents_there - 1),
             places=sum(scenario.seats for scenario in scenarios),
@@ -281,9 +281,9 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
             "minutes",
         )
     least = shortest_maximum(draft.minutes)
-    if not least <= draft.max_minutes <= LONGEST_SITTING:
+    if not least <= draft.max_minutes <= LONGEST_SESSION:
         raise PlanError(
-            f"For {draft.minutes} minutes, the maximum time must be {least} to {LONGEST_SITTING}"
+            f"For {draft.minutes} minutes, the maximum time must be {least} to {LONGEST_SESSION}"
             " minutes.",
             "max_minutes",
         )

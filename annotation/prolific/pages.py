@@ -25,7 +25,7 @@ from annotation.prolific.errors import ProlificError
 from annotation.prolific.places import start_by_hand
 from annotation.prolific.sync import OLDEST, signature, sync
 from annotation.recruitment import panel
-from annotation.recruitment.doors import DOORS
+from annotation.recruitment.platform_adapters import ADAPTERS
 from annotation.web import posts
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import AmountField, OnPage, PageForm, WholeNumberField, by_key
@@ -203,8 +203,8 @@ def _page(
         "problem": problem,
         "links": [
             (label, address(code), note)
-            for door in DOORS
-            for label, code, note in door.links(study)
+            for adapter in ADAPTERS
+            for label, code, note in adapter.links(study)
         ],
         "panels": [
             {"panel": platform, "address": address(platform.code)}

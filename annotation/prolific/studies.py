@@ -29,7 +29,7 @@ from annotation.prolific.accounts import client_of
 from annotation.prolific.client import Client
 from annotation.prolific.drafts import CREATING, NOT_CREATED, PlanError, check_currency, check_pay
 from annotation.prolific.errors import ProlificError
-from annotation.recruitment.doors import OUTCOMES
+from annotation.recruitment.platform_adapters import OUTCOMES
 from annotation.study import minutes
 from annotation.study.prolific_rewards import LEAST_HOURLY
 from tasks.clock import database_now

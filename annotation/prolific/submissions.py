@@ -22,8 +22,8 @@ from annotation.models import (
 from annotation.pay import ledger
 from annotation.privacy import withdrawal
 from annotation.prolific.accounts import client_of
+from annotation.prolific.adapter import ProlificAdapter
 from annotation.prolific.client import Client, status_of
-from annotation.prolific.door import ProlificDoor
 from annotation.prolific.errors import ProlificError, undocumented
 from annotation.recruitment import arrivals, expiry, identities
 
@@ -95,7 +95,7 @@ class Row:
 
     @property
     def key(self) -> str:
-        return arrivals.submission_key(ProlificDoor.platform, self.session)
+        return arrivals.submission_key(ProlificAdapter.platform, self.session)
 
     @property
     def return_is_open(self) -> bool:
@@ -144,7 +144,7 @@ def sync_submission(session: str, client: Client | None = None) -> bool:
 
     `client` is for a page that waits; without it the study's patient client is used.
     """
-    key = arrivals.submission_key(ProlificDoor.platform, session.lower())
+    key = arrivals.submission_key(ProlificAdapter.platform, session.lower())
     known = Submission.objects.select_related("prolific_study__account__owner")
     submission = known.filter(key=key).first()
     if submission is None:
@@ -305,5 +305,5 @@ def _is_confirmed(submission: Submission, client: Client) -> bool | None:
         raise
     person = str(told.get("participant") or told.get("participant_id") or "").lower()
     return person == identities.decrypt(submission.person).lower() and (
-        str(told.get("study_id", "")).lower() == submission.prolific_study.external_id  # type: ignore[union-attr]  # only its door stores these
+        str(told.get("study_id", "")).lower() == submission.prolific_study.external_id  # type: ignore[union-attr]  # only its adapter stores these
     )

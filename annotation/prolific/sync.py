@@ -27,8 +27,8 @@ from annotation.models import (
     Worker,
 )
 from annotation.prolific.accounts import client_of
+from annotation.prolific.adapter import ProlificAdapter
 from annotation.prolific.client import Client, status_of
-from annotation.prolific.door import ProlificDoor
 from annotation.prolific.errors import ProlificError
 from annotation.prolific.places import fit_places, note_pause
 from annotation.prolific.submissions import (
@@ -124,11 +124,11 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
     met = Exposure.objects.filter(task_name__in=tasks).values("worker_key")
     # People who expired or returned may resume their participation.
     back = study.participations.filter(status__in=MAY_RESUME).values("worker")
-    workers = Worker.objects.filter(platform=ProlificDoor.platform, key__in=met)
+    workers = Worker.objects.filter(platform=ProlificAdapter.platform, key__in=met)
     workers = workers.exclude(pk__in=back)
     if study.tasks_per_worker > 1:
         workers = workers.exclude(participations__study=study)
-    known = Submission.objects.filter(platform=ProlificDoor.platform).exclude(person="")
+    known = Submission.objects.filter(platform=ProlificAdapter.platform).exclude(person="")
     known = known.exclude(verified=False)
     barred = set(workers.values_list("pk", flat=True))
     if study.access_rules.filter(ended_at=None).exists():

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from annotation.models import Participation, Status, Step, Turn
 from annotation.pay import budget, ledger
-from annotation.protocol import signs
+from annotation.protocol import activity_summary
 from annotation.recruitment import seats
 from tasks.clock import database_now
 
@@ -29,7 +29,7 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
         )  # fmt: skip
     participation.status = Status.COMPLETED
     participation.finished_at = database_now()
-    participation.signs = signs.for_participation(participation)._asdict()
+    participation.signs = activity_summary.for_participation(participation)._asdict()
     participation.save(update_fields=["status", "finished_at", "signs"])
     seats.note_outcome(participation, "completed")
     ledger.settle(participation)

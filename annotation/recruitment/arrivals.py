@@ -5,46 +5,46 @@ from django.db import transaction
 from annotation.models import Participation, Study, Submission, Worker
 from annotation.pay import budget
 from annotation.recruitment import expiry, identities, seats
-from annotation.recruitment.doors import Door, Identity
 from annotation.recruitment.identities import worker_key
+from annotation.recruitment.platform_adapters import Identity, PlatformAdapter
 
 
-def arrive(door: Door, who: Identity, browser: str) -> Participation:
+def arrive(adapter: PlatformAdapter, who: Identity, browser: str) -> Participation:
     """Assign a seat to the arrival, and store the platform's record of their work.
 
     `browser` is the random value of the browser's cookie. Raises RecruitmentError.
     """
     # Swept even if this arrival is refused in the end.
-    expiry.expire_idle(door.study)
-    budget.settle_left_in_turn(door.study)
+    expiry.expire_idle(adapter.study)
+    budget.settle_left_in_turn(adapter.study)
     with transaction.atomic():
         participation = seats.join(
-            door.study.pk,
-            worker_key(door.platform, who.person),
-            door.platform,
-            door.kind,
-            among=door.scenarios(),
-            part=door.part,
+            adapter.study.pk,
+            worker_key(adapter.platform, who.person),
+            adapter.platform,
+            adapter.kind,
+            among=adapter.scenarios(),
+            part=adapter.part,
             browser=worker_key("browser", browser) if browser else "",
-            anonymous=door.anonymous,
+            anonymous=adapter.anonymous,
             verified=who.verified,
-            refused=door.refusal(),
+            refused=adapter.refusal(),
         )
         # Panels such as SONA have no submission id: then the person's id leads back and is paid.
-        if who.submission or door.submission_fields():
-            _note_submission(door, who, participation.worker, participation)
+        if who.submission or adapter.submission_fields():
+            _note_submission(adapter, who, participation.worker, participation)
         return participation
 
 
-def note_elsewhere(door: Door, who: Identity) -> None:
+def note_elsewhere(adapter: PlatformAdapter, who: Identity) -> None:
     """Store the arrival of an unverified id in another browser, for confirmation by the platform.
 
     The visitor is shown nothing. Once Prolific confirms the new submission as that person's,
     `attach` lets them continue by their personal link.
     """
-    worker = Worker.objects.filter(key=worker_key(door.platform, who.person)).first()
-    if worker is not None and door.confirms:
-        _note_submission(door, who, worker, None)
+    worker = Worker.objects.filter(key=worker_key(adapter.platform, who.person)).first()
+    if worker is not None and adapter.confirms:
+        _note_submission(adapter, who, worker, None)
 
 
 def attach(submission: Submission) -> None:
@@ -68,7 +68,7 @@ def submission_key(platform: str, submission: str) -> str:
 
 
 def _note_submission(
-    door: Door, who: Identity, worker: Worker, participation: Participation | None
+    adapter: PlatformAdapter, who: Identity, worker: Worker, participation: Participation | None
 ) -> None:
     """Store the platform's record of this work once, perhaps without a participation so far."""
     submission = who.submission
@@ -76,16 +76,16 @@ def _note_submission(
         assert participation is not None  # without an id there is always a participation
         submission = f"participation {participation.pk}"
     stored, created = Submission.objects.get_or_create(
-        key=submission_key(door.platform, submission),
+        key=submission_key(adapter.platform, submission),
         defaults={
-            "study": door.study,
+            "study": adapter.study,
             "worker": worker,
             "participation": participation,
-            "platform": door.platform,
+            "platform": adapter.platform,
             "person": identities.encrypt(who.person),
             "verified": True if who.verified else None,
             "reference": identities.encrypt(who.submission),
-            **door.submission_fields(),
+            **adapter.submission_fields(),
         },
     )
     if created or participation is None or stored.participation_id == participation.pk:

@@ -20,8 +20,8 @@ from annotation.models import (
     Worker,
 )
 from annotation.models.participation import ParticipationQuerySet
-from annotation.recruitment.doors import DOORS, Source
 from annotation.recruitment.identities import worker_key
+from annotation.recruitment.platform_adapters import ADAPTERS, Source
 from annotation.study import consequences
 from tasks.models import Task
 
@@ -61,7 +61,11 @@ def qualified_in(study_name: str) -> ParticipationQuerySet:
 
 def sources(study: Study) -> dict[str, Source]:
     """Return platform name in hashes -> source of ids, Handful's links last."""
-    return {source.platform: source for door in reversed(DOORS) for source in door.sources(study)}
+    return {
+        source.platform: source
+        for adapter in reversed(ADAPTERS)
+        for source in adapter.sources(study)
+    }
 
 
 def add_rule(

@@ -1,4 +1,8 @@
-"""Seats that become free: idle too long, returned on the platform, or freed by a researcher."""
+"""Seats that become free: idle too long, returned on the platform, or freed by a researcher.
+
+Other steps free seats too: consent.py (declined), training_step.py (task already done),
+qualification.py (screened out), withdrawal.py, exclusion.py, prolific/submissions.py (rejected).
+"""
 
 from datetime import datetime
 

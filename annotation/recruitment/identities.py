@@ -19,7 +19,7 @@ from django.db.models.functions import Concat
 
 from annotation.models import LIVE, LedgerEntry, PaymentBatch, Study
 from annotation.pay import ledger
-from annotation.recruitment.doors import DOORS
+from annotation.recruitment.platform_adapters import ADAPTERS
 
 
 def worker_key(platform: str, identity: str) -> str:
@@ -28,7 +28,7 @@ def worker_key(platform: str, identity: str) -> str:
     Ids of platforms are typed, pasted and inserted by programs: all spellings (surrounding blanks,
     case, full-width digits) give the same hash.
     """
-    own = platform == "browser" or any(d.own_codes and d.platform == platform for d in DOORS)
+    own = platform == "browser" or any(d.own_codes and d.platform == platform for d in ADAPTERS)
     if not own:
         identity = unicodedata.normalize("NFKC", identity).strip().casefold()
     message = f"{platform}\0{identity}".encode()

@@ -25,8 +25,8 @@ from annotation.models import (
     Topic,
     Worker,
 )
-from annotation.recruitment.doors import Door, Exit, Identity, Source
 from annotation.recruitment.identities import worker_key
+from annotation.recruitment.platform_adapters import Exit, Identity, PlatformAdapter, Source
 
 COOKIE_SALT = "annotation.worker"
 COOKIE_AGE = 400 * 24 * 3600  # seconds; the maximum in browsers
@@ -40,7 +40,7 @@ def browser(request: HttpRequest) -> str:
     return held or ""
 
 
-class OpenLink(Door):
+class OpenLink(PlatformAdapter):
     """One link for all. A worker is a browser: each browser may take part once."""
 
     platform, words = "link", "an open link"
@@ -50,7 +50,7 @@ class OpenLink(Door):
         self.study = study
 
     @classmethod
-    def at(cls, code: str) -> Door | None:
+    def at(cls, code: str) -> PlatformAdapter | None:
         study = Study.objects.filter(link_code=code).first()
         return cls(study) if study is not None else None
 
@@ -75,7 +75,7 @@ class SimulatedLink(OpenLink):
     platform, kind, anonymous = "simulated", Kind.SIMULATED, False
 
     @classmethod
-    def at(cls, code: str) -> Door | None:
+    def at(cls, code: str) -> PlatformAdapter | None:
         # Simulated annotators exist only in rehearsals: other studies have no such link.
         study = Study.objects.filter(simulated_link_code=code, rehearsal=True).first()
         return cls(study) if study is not None else None
@@ -84,13 +84,13 @@ class SimulatedLink(OpenLink):
         return ""
 
 
-class ModelDoor(OpenLink):
+class ModelAdapter(OpenLink):
     """A researcher's model in one scenario; `Seated.identity` is its identity."""
 
     platform, kind, anonymous = "model", Kind.MODEL, False
 
     @classmethod
-    def at(cls, code: str) -> Door | None:
+    def at(cls, code: str) -> PlatformAdapter | None:
         return None  # models join by the API
 
     def __init__(self, scenario: Scenario, person: str):
@@ -107,7 +107,7 @@ class ModelDoor(OpenLink):
         return ""
 
 
-class PersonalDoor(OpenLink):
+class PersonalLinkAdapter(OpenLink):
     """A personal link: its holder is the worker, on any device."""
 
     platform, words = "personal", "personal one-time links"
@@ -118,7 +118,7 @@ class PersonalDoor(OpenLink):
         self.link = link
 
     @classmethod
-    def at(cls, code: str) -> Door | None:
+    def at(cls, code: str) -> PlatformAdapter | None:
         link = PersonalLink.objects.select_related("study").filter(code=code).first()
         return cls(link) if link is not None else None
 
@@ -187,10 +187,10 @@ def make_links(study: Study, text: str) -> list[PersonalLink]:
 def links_with_states(study: Study) -> list[tuple[PersonalLink, str]]:
     """Return the links of a study, oldest first, with states: unused, active, done, ..."""
     links: Sequence[PersonalLink] = list(study.personal_links.order_by("pk"))
-    keys = {worker_key(PersonalDoor.platform, link.code): link.pk for link in links}
-    participations = study.participations.filter(PersonalDoor.named("worker__platform")).order_by(
-        "pk"
-    )
+    keys = {worker_key(PersonalLinkAdapter.platform, link.code): link.pk for link in links}
+    participations = study.participations.filter(
+        PersonalLinkAdapter.named("worker__platform")
+    ).order_by("pk")
     states = {
         keys[key]: STATES[Status(status)]
         for key, status in participations.values_list("worker__key", "status")

@@ -14,7 +14,13 @@ from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext
 
 from annotation.models import Panel, Study, Submission
-from annotation.recruitment.doors import Door, Exit, Identity, NotAdmitted, Source
+from annotation.recruitment.platform_adapters import (
+    Exit,
+    Identity,
+    NotAdmitted,
+    PlatformAdapter,
+    Source,
+)
 
 CODES = ("completed_code", "other_code", "turned_away_code")
 URLS = ("completed_url", "other_url", "turned_away_url")
@@ -90,7 +96,7 @@ def check(panel: Panel) -> None:
         raise ValidationError(errors)
 
 
-class PanelDoor(Door):
+class PanelAdapter(PlatformAdapter):
     """The study's address for one platform."""
 
     platform, anonymous = "panel:", True  # followed by the name
@@ -106,15 +112,15 @@ class PanelDoor(Door):
 
     @classmethod
     def sources(cls, study: Study) -> list[Source]:
-        return [Source(door.platform, door.words) for door in map(cls, study.panels.all())]
+        return [Source(adapter.platform, adapter.words) for adapter in map(cls, study.panels.all())]
 
     @classmethod
-    def at(cls, code: str) -> Door | None:
+    def at(cls, code: str) -> PlatformAdapter | None:
         panel = Panel.objects.select_related("study").filter(code=code).first()
         return cls(panel) if panel is not None else None
 
     @classmethod
-    def of(cls, submission: Submission) -> Door | None:
+    def of(cls, submission: Submission) -> PlatformAdapter | None:
         return cls(submission.panel) if submission.panel is not None else None
 
     def identity(self, request: HttpRequest) -> Identity | None:
@@ -188,16 +194,16 @@ def visit(panel: Panel, query: str | None) -> Visit:
         query = f"{panel.id_parameter}=TEST-PERSON"
         if panel.submission_parameter:
             query += f"&{panel.submission_parameter}=TEST-SUBMISSION"
-    door, parameters = PanelDoor(panel), QueryDict(query.lstrip("?"))
+    adapter, parameters = PanelAdapter(panel), QueryDict(query.lstrip("?"))
     try:
-        who = door.read(parameters)
+        who = adapter.read(parameters)
     except NotAdmitted as refused:
         return Visit(query, problem=str(refused))
     return Visit(
         query,
         who,
-        is_preview=door.is_placeholder(parameters),
-        completed=door.exit("completed", who, "OWN-CODE"),
-        not_qualified=door.exit("not_qualified", who, "OWN-CODE"),
-        turned_away=door.exit("study_full", who, "OWN-CODE"),
+        is_preview=adapter.is_placeholder(parameters),
+        completed=adapter.exit("completed", who, "OWN-CODE"),
+        not_qualified=adapter.exit("not_qualified", who, "OWN-CODE"),
+        turned_away=adapter.exit("study_full", who, "OWN-CODE"),
     )

@@ -4,7 +4,7 @@ import logging
 
 from annotation.models import Participation, Status
 from annotation.recruitment import consent, identities, links
-from annotation.recruitment.doors import Exit, Identity, door_of
+from annotation.recruitment.platform_adapters import Exit, Identity, adapter_of
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
         # Do not fail on a worker's last page: show the code, and log the error for the operator.
         logger.error("%s", error)
         who = None
-    return door_of(latest).exit(outcome, who, participation.completion_code)
+    return adapter_of(latest).exit(outcome, who, participation.completion_code)
 
 
 def current_exit(participation: Participation) -> Exit | None:

@@ -35,8 +35,8 @@ from annotation.models import (
     Worker,
 )
 from annotation.pay import budget
-from annotation.recruitment import doors, eligibility, expiry, refusals
-from annotation.recruitment.refusals import RecruitmentError
+from annotation.recruitment import eligibility, expiry, join_errors, platform_adapters
+from annotation.recruitment.join_errors import RecruitmentError
 from tasks.clock import database_now
 
 
@@ -57,8 +57,8 @@ def join(
 
     By `anonymous` links, people who have not consented hold at most a third of the seats. If the id
     is not `verified`, a participation is returned only to the browser that began it. `refused` is
-    why the door assigns no new seat, a code of refusals.NO_SEAT. Raises RecruitmentError if there
-    is no seat for them.
+    why the adapter assigns no new seat, a code of join_errors.NO_SEAT. Raises RecruitmentError if
+    there is no seat for them.
     """
     now = database_now()
     with transaction.atomic():
@@ -73,7 +73,7 @@ def join(
             return enter_sitting(known, part)
         if part > 1:
             raise RecruitmentError("not_invited")
-        code = refused or refusals.refusal(study, key, kind, among, browser, now)
+        code = refused or join_errors.refusal(study, key, kind, among, browser, now)
         if not code and anonymous and _too_many_unconsented(study):
             code = "busy"
         if code:
@@ -122,7 +122,7 @@ def _too_many_unconsented(study: Study) -> bool:
     count: researchers gave them to known people.
     """
     waiting = study.participations.unconsented().filter(kind=Kind.PERSON)
-    waiting = waiting.exclude(doors.of_doors_with("invited", "worker__platform"))
+    waiting = waiting.exclude(platform_adapters.of_adapters_with("invited", "worker__platform"))
     seats = sum(study.scenarios.values_list("seats", flat=True))
     return waiting.count() >= max(3, seats // 3)
 
@@ -131,7 +131,7 @@ def _choose(
     study: Study, key: str, kind: str, among: list[int] | None, now: datetime
 ) -> tuple[Scenario, list[list[int]]]:
     """Choose a scenario; return it with the candidates, as in Allocation."""
-    joinable = refusals.joinable(study, key, kind, among, now)
+    joinable = join_errors.joinable(study, key, kind, among, now)
     scenarios = {scenario.pk: scenario for scenario in joinable}
     candidates = [
         [pk, scenario.taken, scenario.seats_for(kind)]  # type: ignore[attr-defined]  # annotated
@@ -175,7 +175,7 @@ def resume(participation: Participation) -> Participation:
                 "done", gettext("You are working on another task of this study.")
             )
         if not participation.has_seen_an_example() and (
-            refusals.tasks_begun(study, participation.worker.key) >= study.tasks_per_worker
+            join_errors.tasks_begun(study, participation.worker.key) >= study.tasks_per_worker
         ):
             raise RecruitmentError("done")
         return _reseat(participation)
@@ -186,7 +186,7 @@ def _reseat(participation: Participation) -> Participation:
     participation = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
     if participation.status not in MAY_RESUME:
         return participation  # withdrawn meanwhile
-    if refusals.is_rejected(participation.study, participation.worker.key):
+    if join_errors.is_rejected(participation.study, participation.worker.key):
         raise RecruitmentError("rejected")
     seat = free_seat(participation.scenario, participation.kind)
     if seat is None:

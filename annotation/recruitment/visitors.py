@@ -18,10 +18,10 @@ from django.utils import translation
 from django.utils.crypto import salted_hmac
 
 from annotation.models import Kind, Participation, Status, Study
-from annotation.recruitment import arrivals, doors, refusals
-from annotation.recruitment.doors import Identity
+from annotation.recruitment import arrivals, join_errors, platform_adapters
 from annotation.recruitment.identities import worker_key
 from annotation.recruitment.links import COOKIE_AGE, COOKIE_SALT, OpenLink, browser
+from annotation.recruitment.platform_adapters import Identity
 
 TICKET_SALT = "annotation.arrival"
 
@@ -37,9 +37,15 @@ ENDED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN, Status.REJECTE
 class Arrival:
     """An arrival at a study: platform adapter, kind and key of the worker, and browser."""
 
-    def __init__(self, request: HttpRequest, door: doors.Door, code: str, ticket: str = ""):
-        self.door, self.study, self.kind, self.code = door, door.study, door.kind, code
-        self.is_preview = door.is_preview(request)
+    def __init__(
+        self,
+        request: HttpRequest,
+        adapter: platform_adapters.PlatformAdapter,
+        code: str,
+        ticket: str = "",
+    ):
+        self.adapter, self.study, self.kind, self.code = adapter, adapter.study, adapter.kind, code
+        self.is_preview = adapter.is_preview(request)
         held = self._of_ticket(ticket)
         # A second click on the first Start has no cookie yet: the form carries the drawn id.
         self.drawn = held.get("browser") or secrets.token_urlsafe(24)
@@ -47,7 +53,7 @@ class Arrival:
         self.who = None
         if not self.is_preview:
             who = held.get("who")
-            self.who = Identity(**who) if who else door.identity(request)
+            self.who = Identity(**who) if who else adapter.identity(request)
         self.query = request.META.get("QUERY_STRING", "")
         self.lacks_computer = self.study.computer_only and _is_phone(request)
         self.address = client_address(request) or ""
@@ -79,15 +85,15 @@ class Arrival:
     @property
     def key(self) -> str:
         """The worker's key; empty for an unknown browser."""
-        return worker_key(self.door.platform, self.who.person) if self.who else ""
+        return worker_key(self.adapter.platform, self.who.person) if self.who else ""
 
     def refusal(self) -> str:
-        """Return why no seat is available now (a code of refusals.NO_SEAT), or ""."""
+        """Return why no seat is available now (a code of join_errors.NO_SEAT), or ""."""
         if self.lacks_computer:
             return "device"
         browser = worker_key("browser", self.browser) if self.kind == Kind.PERSON else ""
-        return self.door.refusal() or refusals.refusal(
-            self.study, self.key, self.kind, self.door.scenarios(), browser
+        return self.adapter.refusal() or join_errors.refusal(
+            self.study, self.key, self.kind, self.adapter.scenarios(), browser
         )
 
     def begun(self) -> Participation | None:
@@ -102,7 +108,7 @@ class Arrival:
         """
         theirs = self.study.participations.filter(worker__key=self.key, status__in=ENDED)
         if self.who and self.who.submission:
-            key = arrivals.submission_key(self.door.platform, self.who.submission)
+            key = arrivals.submission_key(self.adapter.platform, self.who.submission)
             theirs = theirs.filter(submissions__key=key)
         return theirs.order_by("-pk").first()
 
@@ -119,16 +125,16 @@ class Arrival:
         """Take a seat; an unknown browser gets the identity that was drawn for it.
 
         Page and API share these checks. The browser is stored only with `in_browser`. Raises
-        refusals.RecruitmentError.
+        join_errors.RecruitmentError.
         """
         self._check_may_start()
         self.who = self.who or Identity(self.browser, verified=True)
         stored = self.browser if in_browser and self.kind == Kind.PERSON else ""
         try:
-            return arrivals.arrive(self.door, self.who, stored)
-        except refusals.RecruitmentError as refusal:
+            return arrivals.arrive(self.adapter, self.who, stored)
+        except join_errors.RecruitmentError as refusal:
             if refusal.code == "elsewhere":
-                arrivals.note_elsewhere(self.door, self.who)
+                arrivals.note_elsewhere(self.adapter, self.who)
             raise
 
     def _check_may_start(self) -> None:
@@ -137,18 +143,18 @@ class Arrival:
         Annotators with a live participation may continue on any device.
         """
         if self.is_preview:
-            raise refusals.RecruitmentError("preview")
+            raise join_errors.RecruitmentError("preview")
         begun = self.begun()
         if self.lacks_computer and not begun:
-            raise refusals.RecruitmentError("device")
+            raise join_errors.RecruitmentError("device")
         known = begun or self.ended()
-        if not self.door.anonymous or (known is not None and self.owns(known)):
+        if not self.adapter.anonymous or (known is not None and self.owns(known)):
             return
         if not admit(self.address):
-            raise refusals.RecruitmentError("busy")
-        by_open_link = type(self.door) is OpenLink
+            raise join_errors.RecruitmentError("busy")
+        by_open_link = type(self.adapter) is OpenLink
         if by_open_link and not admit_to(self.study, self.address):
-            raise refusals.RecruitmentError("address")
+            raise join_errors.RecruitmentError("address")
 
     def set_cookie(self, response: HttpResponse, secure: bool) -> None:
         response.set_signed_cookie(
@@ -171,14 +177,14 @@ def _is_phone(request: HttpRequest) -> bool:
 def arrival(request: HttpRequest, code: str, ticket: str = "") -> Arrival:
     """Return the arrival at the study of this link; 404 for an unknown code.
 
-    `ticket` comes from the form of the landing page (Arrival.ticket). Raises doors.NotAdmitted for
-    a forged or stale address.
+    `ticket` comes from the form of the landing page (Arrival.ticket). Raises NotAdmitted for a
+    forged or stale address.
     """
-    door = doors.door_at(code)
-    if door is None:
+    adapter = platform_adapters.adapter_at(code)
+    if adapter is None:
         raise Http404
-    translation.activate(door.study.interface_language)
-    return Arrival(request, door, code, ticket)
+    translation.activate(adapter.study.interface_language)
+    return Arrival(request, adapter, code, ticket)
 
 
 def participation_of(token: str) -> Participation:
@@ -202,8 +208,8 @@ def language_of(request: HttpRequest) -> str:
     if "token" in named:
         theirs = Participation.objects.filter(token=named["token"])
         return theirs.values_list("study__interface_language", flat=True).first() or "en"
-    door = doors.door_at(named["code"]) if "code" in named else None
-    return door.study.interface_language if door else "en"
+    adapter = platform_adapters.adapter_at(named["code"]) if "code" in named else None
+    return adapter.study.interface_language if adapter else "en"
 
 
 WINDOW = 60  # seconds

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from annotation.models import Kind, Status
 from annotation.simulation import rehearsal_job
-from annotation.simulation.robots import POLICIES
+from annotation.simulation.simulated_annotators import POLICIES
 from annotation.web import jobs
 from annotation.web.access import ResearcherRequest, job_of, signed_in, study_of
 from annotation.web.fields import PageForm, WholeNumberField, is_shown_again
@@ -24,7 +24,7 @@ from annotation.web.views import ApiView
 from tasks.jobs import poll
 
 
-class RobotsForm(PageForm):
+class SimulationForm(PageForm):
     """Answer policy, number and random seed of simulated annotators."""
 
     key = "robots"
@@ -55,7 +55,7 @@ def robots(request: ResearcherRequest, name: str) -> HttpResponse:
     study = study_of(request, name, right_to("robots"))
     sent_before = rehearsal_job.jobs_of(study)
     first = {"policy": sent_before[0].parameters["policy"]} if sent_before else {}
-    form = RobotsForm(request.POST or None, initial=first)
+    form = SimulationForm(request.POST or None, initial=first)
     if request.method == "POST" and not is_shown_again(request) and form.is_valid():
         sent = form.cleaned_data
         try:
@@ -73,11 +73,11 @@ def robots(request: ResearcherRequest, name: str) -> HttpResponse:
         "jobs": sent_before, "admitted": rehearsal_job.admitted(study),
         "waiting": study.participations.filter(kind=Kind.SIMULATED, status=Status.WAITING).count(),
     }  # fmt: skip
-    return render(request, "simulation/robots.html", context, status=status)
+    return render(request, "simulation/simulated_annotators.html", context, status=status)
 
 
 @signed_in("POST")
-def robots_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
+def simulation_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     """Run the next simulated annotator of that job."""
     study = study_of(request, name, right_to("robots_run"))
     job = job_of(request, pk)

@@ -17,7 +17,13 @@ from django.utils import translation
 
 from annotation.models import Decision, Kind, Participation, Status, Study, StudyStatus
 from annotation.recruitment.links import COOKIE_SALT
-from annotation.simulation.robots import InProcess, Knowledge, RobotError, policy_of, walk
+from annotation.simulation.simulated_annotators import (
+    InProcess,
+    Knowledge,
+    RobotError,
+    policy_of,
+    walk,
+)
 from tasks import jobs
 from tasks.clock import database_now
 from tasks.models import Job

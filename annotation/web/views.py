@@ -121,7 +121,7 @@ class Twin(ApiView):
     def answer(self, request: Request, **names: Any) -> Response:
         """Check access, validate the form, run the step and return the reply; each may refuse."""
         sent = form_bodies.as_object(request.data)
-        about = self.door(request, sent, **names)
+        about = self.subject(request, sent, **names)
         form_bodies.check_known(sent, self.known(about))
         form = self.form(about, self.adapted(about, sent))
         if form is not None:
@@ -145,7 +145,7 @@ class Twin(ApiView):
         """Return the body under the names and values of the form."""
         return sent
 
-    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Any:
+    def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Any:
         """Return the object of the request, after the access check."""
         raise NotImplementedError
 
@@ -164,7 +164,7 @@ DONE = {"done": serializers.CharField(help_text="result, as a sentence")}
 class StudyTwin(Twin):
     """A POST about one study."""
 
-    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Study:
+    def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Study:
         return study_of(request, names["name"], right_to(self.page))
 
     def form(self, about: Study, sent: dict[str, Any]) -> forms.BaseForm | None:
@@ -183,7 +183,7 @@ class PostTwin(Twin):
         cls.faults, cls.conflicts = step.faults, step.conflicts
         super().__init_subclass__(**kwargs)
 
-    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Any:
+    def subject(self, request: Request, sent: dict[str, Any], **names: Any) -> Any:
         self.post_of_page = self.step()
         return self.post_of_page.about(request, sent, **names)
 

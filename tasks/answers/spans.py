@@ -25,7 +25,7 @@ LONGEST_TYPED = 1_000  # characters of a typed answer that does not occur in the
 class Spans(Kind):
     """Field `answer`: the highlighter's payload; `typed` and `no_answer`: without JavaScript.
 
-    annotation/simulation/robots.py simulates it.
+    annotation/simulation/simulated_annotators.py simulates it.
     """
 
     name: ClassVar[str] = SPANS

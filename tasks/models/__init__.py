@@ -20,21 +20,3 @@ from tasks.models.task import (
     TaskUpload,
     UnfinishedImport,
 )
-
-__all__ = [
-    "Example",
-    "Installation",
-    "Job",
-    "LanguageModel",
-    "PeriodicPart",
-    "Prediction",
-    "PredictionFile",
-    "PredictionFileQuerySet",
-    "Split",
-    "Task",
-    "TaskMember",
-    "TaskQuerySet",
-    "TaskReport",
-    "TaskUpload",
-    "UnfinishedImport",
-]

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from annotation.models import Participation, Status, StudyStatus
 from annotation.participation.state import ENDED_MESSAGES, NOT_COMPREHENDED
-from annotation.recruitment import refusals
+from annotation.recruitment import join_errors
 from tests import catalogues, factories, pseudo
 from tests.pseudo import answer, arrive, card_of, go_on, greek, made_task
 
@@ -204,7 +204,7 @@ def test_the_help(reader):
 
 def test_reasons_and_sentences_of_scripts(reader):
     ends = [NOT_COMPREHENDED, *ENDED_MESSAGES.values()]
-    reader.pages["reasons for refusing a seat"] = sentences(map(str, refusals.NO_SEAT.values()))
+    reader.pages["reasons for refusing a seat"] = sentences(map(str, join_errors.NO_SEAT.values()))
     reader.pages["reasons for an end"] = sentences(map(str, ends))
     entries = catalogues.sentences()
     reader.pages["sentences of scripts"] = sentences(entry.msgid for entry in entries)

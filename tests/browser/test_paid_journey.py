@@ -24,7 +24,7 @@ from annotation.models import Answer, LedgerEntry, Participation, Study
 from annotation.pay import ledger
 from annotation.prolific import sync
 from annotation.recruitment import identities
-from annotation.simulation.robots import Knowledge, OverHTTP, walk
+from annotation.simulation.simulated_annotators import Knowledge, OverHTTP, walk
 from tests import factories
 from tests.prolific_double.site import Server
 

@@ -136,7 +136,7 @@ class Facts:
         return {(t, k, number): n for t, k, number, n in rows.annotate(n=Count("pk"))}
 
     @cached_property
-    def sittings(self) -> dict[tuple[str, int, int | None, str], int]:
+    def sessions(self) -> dict[tuple[str, int, int | None, str], int]:
         """Scenario -> items of one participation: before the test, in it, and attention checks."""
         screening = self.manifest["qualification"].get("screening_examples", 0)
         lengths = {}
@@ -156,7 +156,7 @@ class Facts:
     def longest(self) -> int:
         """The largest number of items that a person can do in several tasks in sequence."""
         by_task: dict[str, int] = defaultdict(int)
-        for (task, *_where), length in self.sittings.items():
+        for (task, *_where), length in self.sessions.items():
             by_task[task] = max(by_task[task], length)
         return sum(sorted(by_task.values(), reverse=True)[: self.manifest["tasks_per_worker"]])
 

@@ -1,4 +1,4 @@
-"""Items 3.1 to 3.6 of Wei et al.: sittings, quality control, people compared with models."""
+"""Items 3.1 to 3.6 of Wei et al.: sessions, quality control, people compared with models."""
 
 from analysis.documents import wording
 from analysis.documents.checklists.facts import Facts, between, prose
@@ -51,9 +51,9 @@ def _sitting(facts: Facts) -> list[Entry]:
     tasks = manifest["tasks_per_worker"]
     return [
         text(
-            "3.1", "Items per session", between([*facts.sittings.values(), facts.longest]),
+            "3.1", "Items per session", between([*facts.sessions.values(), facts.longest]),
             f"Consecutive items of one participation ({', '.join(parts)}):"
-            f" {between(facts.sittings.values())}; breaks of up to {breaks} were allowed and are"
+            f" {between(facts.sessions.values())}; breaks of up to {breaks} were allowed and are"
             " not recorded as separate sessions.",
             f"A participant could continue with up to {tasks} tasks." if tasks > 1 else "",
             f"Median active time: {active / 60:.1f} minutes." if active is not None else "",

@@ -15,7 +15,7 @@ from analysis.documents.checklists.short_form import (
 from analysis.documents.wording import REPORTED, count
 from annotation.models import Qualification, Reason, StudyStatus
 from annotation.pay.ledger import in_currency
-from annotation.prolific.door import ProlificDoor
+from annotation.prolific.adapter import ProlificAdapter
 from annotation.study import screening
 
 NA = str(Status.NOT_APPLICABLE)
@@ -74,7 +74,7 @@ def _sampling(facts: Facts, answers: Answers) -> Entry:
     sources = [name for name, _number in facts.record.platforms]
     strategy = answers.sampling
     if not strategy:
-        crowd = bool(sources) and set(sources) == {ProlificDoor.words}
+        crowd = bool(sources) and set(sources) == {ProlificAdapter.words}
         strategy = "Crowdsource" if crowd else str(Status.UNKNOWN)
     if len(facts.manifest["scenarios"]) < 2:
         arms = ""

@@ -12,7 +12,14 @@ from tqdm import tqdm
 
 from annotation.models import Study, StudyStatus
 from annotation.simulation.rehearsal_job import admitted, free_seats
-from annotation.simulation.robots import POLICIES, InProcess, Knowledge, OverHTTP, policy_of, walk
+from annotation.simulation.simulated_annotators import (
+    POLICIES,
+    InProcess,
+    Knowledge,
+    OverHTTP,
+    policy_of,
+    walk,
+)
 
 
 class Command(BaseCommand):

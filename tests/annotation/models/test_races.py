@@ -29,7 +29,7 @@ from annotation.models import (
 )
 from annotation.privacy import withdrawal
 from annotation.protocol import answering, training_step
-from annotation.recruitment import consent, expiry, refusals, visitors
+from annotation.recruitment import consent, expiry, join_errors, visitors
 from tests import factories
 from tests.annotation.races import (
     THREADS,
@@ -83,7 +83,7 @@ def test_64_simultaneous_arrivals_fill_all_seats_exactly(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0, 2, 4], annotators=4)
     results = crowd(study)
     seated = [result for result in results if isinstance(result, Participation)]
-    refused = [result for result in results if isinstance(result, refusals.RecruitmentError)]
+    refused = [result for result in results if isinstance(result, join_errors.RecruitmentError)]
     # Anything else, such as a server without a connection left, is named by the failure.
     assert [result for result in results if result not in (*seated, *refused)] == []
     assert (len(seated), len(refused)) == (12, 52)
@@ -231,7 +231,7 @@ def arrivals(study) -> list[object]:
 def test_the_last_seat_is_given_once_and_others_get_full(study):
     results = arrivals(study)
     assert study.participations.seated().count() == 1
-    refused = [r for r in results if isinstance(r, refusals.RecruitmentError)]
+    refused = [r for r in results if isinstance(r, join_errors.RecruitmentError)]
     assert len(refused) == THREADS - 1
     assert {r.code for r in refused} == {"full"}
 

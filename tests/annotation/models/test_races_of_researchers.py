@@ -18,7 +18,7 @@ from annotation.pay import budget
 from annotation.prolific import drafts
 from annotation.prolific import studies as prolific_studies
 from annotation.prolific.client import Client as Prolific
-from annotation.recruitment import refusals
+from annotation.recruitment import join_errors
 from annotation.study import design, lifecycle
 from tasks.models import Prediction, PredictionFile
 from tasks.predictions import store as prediction_store
@@ -138,7 +138,7 @@ def fifty_starts(researcher) -> tuple[Study, list[object]]:
 def test_fifty_simultaneous_starts_never_overspend_a_budget(researcher):
     study, results = fifty_starts(researcher)
     seated = [result for result in results if isinstance(result, Participation)]
-    refused = [result for result in results if isinstance(result, refusals.RecruitmentError)]
+    refused = [result for result in results if isinstance(result, join_errors.RecruitmentError)]
     assert (len(seated), len(refused)) == (10, 40)
     assert {result.code for result in refused} == {"budget"}
     assert budget.reserved(study) == 6000

@@ -11,8 +11,8 @@ from django.urls import reverse
 from annotation.models import Participation
 from annotation.monitoring import flags
 from annotation.privacy import withdrawal
-from annotation.protocol import signs
-from annotation.protocol.signs import Answered
+from annotation.protocol import activity_summary
+from annotation.protocol.activity_summary import Answered
 from tests import factories
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -39,14 +39,14 @@ def answers(*seconds: float, pause: float = 1, **fields) -> list[Answered]:
 
 def test_too_fast_is_below_a_share_of_the_annotators_median():
     """docs/statistics.md#quality-flags: the limit is 1.32 s, .6 and .9 are under it."""
-    work = signs.signs(answers(4.1, 5.0, 3.2, 6.7, 0.6, 4.4, 5.5, 0.9, 30))
+    work = activity_summary.signs(answers(4.1, 5.0, 3.2, 6.7, 0.6, 4.4, 5.5, 0.9, 30))
     assert (work.median_seconds, work.too_fast) == (4.4, 2)
     assert flags.flags(work)["too_fast"].startswith("2 of 9")
 
 
 def test_an_answer_faster_than_reading_is_too_fast():
-    assert signs.signs(answers(5, 5, 5, words=120)).too_fast == 3
-    assert signs.signs(answers(11, 11, 11, words=120)).too_fast == 0
+    assert activity_summary.signs(answers(5, 5, 5, words=120)).too_fast == 3
+    assert activity_summary.signs(answers(11, 11, 11, words=120)).too_fast == 0
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,11 @@ def test_an_answer_faster_than_reading_is_too_fast():
     ],
 )
 def test_each_sign_raises_only_its_flag(given, flag):
-    assert list(flags.flags(signs.signs(given))) == [flag]
+    assert list(flags.flags(activity_summary.signs(given))) == [flag]
 
 
 def test_ordinary_work_raises_no_flag():
-    assert flags.flags(signs.signs(answers(4, 6, 5, 7, 5, 6, 4, 8, 5, 6, 7, 5))) == {}
+    assert flags.flags(activity_summary.signs(answers(4, 6, 5, 7, 5, 6, 4, 8, 5, 6, 7, 5))) == {}
 
 
 def test_a_person_far_faster_than_the_others_is_flagged():
@@ -89,7 +89,7 @@ def test_the_same_browser_under_two_ids_is_flagged_for_both(researcher):
 
 @pytest.mark.parametrize("at_once", [1, 2, 20])
 def test_signs_of_a_study_equal_those_of_each_participation(researcher, monkeypatch, at_once):
-    monkeypatch.setattr(signs, "AT_ONCE", at_once)
+    monkeypatch.setattr(activity_summary, "AT_ONCE", at_once)
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS)
     study = factories.make_study(researcher, factories.make_task(), labels, shots=[0, 2])
     for scenario in study.scenarios.all():
@@ -101,13 +101,15 @@ def test_signs_of_a_study_equal_those_of_each_participation(researcher, monkeypa
     assert flags.for_study(nothing_yet.study) == {}
     for pk, (seen, _flags) in together.items():
         given = [turn for turn in Participation.objects.get(pk=pk).turns.all() if turn.given]
-        alone = signs.signs(
+        alone = activity_summary.signs(
             [
                 Answered(
                     step=turn.step,
                     shown_at=turn.shown_at,
                     submitted_at=turn.answer.submitted_at,
-                    words=signs.word_count([*turn.example.context, turn.example.question]),
+                    words=activity_summary.word_count(
+                        [*turn.example.context, turn.example.question]
+                    ),
                     answer="\n".join(turn.answer.as_given().texts),
                     active_seconds=turn.answer.active_seconds,
                 )
@@ -145,7 +147,7 @@ def test_signs_are_stored_on_completion_and_erased_on_withdrawal(researcher):
     assert (seat.status, seat.signs) == ("working", None)
     factories.work_through(seat)
     seat.refresh_from_db()
-    assert signs.Signs(**seat.signs) == signs.for_participation(seat)
+    assert activity_summary.Signs(**seat.signs) == activity_summary.for_participation(seat)
     assert seat.signs["n"] == 6
     withdrawal.withdraw(seat.token)
     seat.refresh_from_db()

@@ -5,39 +5,42 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 
+from annotation.participation.progress import Progress
 from annotation.participation.state import turn_page
-from annotation.participation.way import Way
 from tests import factories
 
 
 def test_before_five_answers_the_studys_estimate_is_used():
-    way = Way(4, 630, worked=500, on_examples=4, estimated=3600, hourly_rate=Decimal(12))
+    way = Progress(4, 630, worked=500, on_examples=4, estimated=3600, hourly_rate=Decimal(12))
     assert way.seconds_left == pytest.approx(3600 * 626 / 630)
     assert way.expected_pay == Decimal("13.59")  # (500 s + 3577 s) at 12 an hour
 
 
 def test_from_five_answers_on_the_annotators_pace_is_used():
-    way = Way(30, 630, worked=400, on_examples=300, estimated=3600, hourly_rate=Decimal(12))
+    way = Progress(30, 630, worked=400, on_examples=300, estimated=3600, hourly_rate=Decimal(12))
     assert (way.seconds_left, way.minutes_left) == (6000, 100)
     assert way.expected_pay == Decimal("21.33")
 
 
 def test_expected_pay_never_exceeds_the_cap():
-    way = Way(30, 630, 400, 300, 3600, hourly_rate=Decimal(12), max_paid_seconds=3600)
+    way = Progress(30, 630, 400, 300, 3600, hourly_rate=Decimal(12), max_paid_seconds=3600)
     assert way.expected_pay == Decimal("12.00")
 
 
 def test_minutes_left_is_at_least_one_until_the_end():
-    assert Way(99, 100, on_examples=99).minutes_left == 1
-    assert Way(100, 100, on_examples=99).minutes_left == 0
+    assert Progress(99, 100, on_examples=99).minutes_left == 1
+    assert Progress(100, 100, on_examples=99).minutes_left == 0
 
 
 def test_without_an_estimate_nothing_is_expected():
-    assert (Way(0, 10).minutes_left, Way(0, 10, estimated=60).expected_pay) == (None, None)
+    assert (Progress(0, 10).minutes_left, Progress(0, 10, estimated=60).expected_pay) == (
+        None,
+        None,
+    )
 
 
 def test_a_break_is_suggested_every_fifty_examples_but_the_last():
-    proposed = [n for n in range(206) if Way(n, 205).is_milestone]
+    proposed = [n for n in range(206) if Progress(n, 205).is_milestone]
     assert proposed == [50, 100, 150]
 
 

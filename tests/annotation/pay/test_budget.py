@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation.models import LedgerEntry, Participation, Study, Topic
 from annotation.pay import budget, ledger, promises
 from annotation.protocol import qualification, training_step
-from annotation.recruitment import consent, identities, refusals, seats
+from annotation.recruitment import consent, identities, join_errors, seats
 from tests import factories
 from tests.annotation.budgets import make_study, start
 
@@ -138,7 +138,7 @@ def test_no_seat_exceeds_the_budget_and_the_page_says_why(study):
 
 def test_an_annotator_below_the_cap_leaves_budget_for_another(study):
     first, _second = factories.join(study), factories.join(study)
-    assert refusals.refusal(study, "unknown", "person") == "budget"
+    assert join_errors.refusal(study, "unknown", "person") == "budget"
     consent.record(first, agree=True)
     training_step.begin(first.token)
     study.budget = 13
@@ -174,7 +174,7 @@ def test_abandoned_seats_reserve_no_budget(study):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timezone, "now", lambda: later)
         assert budget.reserved(study) == 0
-        assert refusals.refusal(study, "unknown", "person") == ""
+        assert join_errors.refusal(study, "unknown", "person") == ""
 
 
 def test_a_returning_annotator_needs_room_in_the_budget(study):
@@ -188,7 +188,7 @@ def test_a_returning_annotator_needs_room_in_the_budget(study):
     Participation.objects.filter(pk=gone.pk).update(status="expired", seat_number=None)
     factories.join(study)
     gone.refresh_from_db()
-    with pytest.raises(refusals.RecruitmentError, match="budget"):
+    with pytest.raises(join_errors.RecruitmentError, match="budget"):
         seats.resume(gone)
 
 

@@ -29,7 +29,7 @@ from annotation.models import (
 from annotation.monitoring import progress
 from annotation.privacy import withdrawal
 from annotation.protocol import comprehension, exclusion, own_questions, training_step
-from annotation.recruitment import consent, expiry, refusals
+from annotation.recruitment import consent, expiry, join_errors
 from tasks.models import Job
 from tests import factories
 
@@ -89,7 +89,7 @@ def test_the_tombstone_says_how_many_examples_are_gone(seats):
 
 
 def test_the_freed_seat_is_given_out_again(study, seats):
-    with pytest.raises(refusals.RecruitmentError):
+    with pytest.raises(join_errors.RecruitmentError):
         factories.join(study)
     withdrawal.withdraw(seats[1].token)
     assert factories.join(study).status == "arrived"
@@ -105,7 +105,7 @@ def test_a_withdrawn_annotator_cannot_continue_or_start_over(client, study):
     assert reply.status_code == 404
     assert not Answer.objects.exists()
     assert Exposure.objects.filter(worker_key=seat.worker.key).exists()
-    with pytest.raises(refusals.RecruitmentError) as refused:
+    with pytest.raises(join_errors.RecruitmentError) as refused:
         factories.join(study, identity="ida")
     assert refused.value.code == "done"
 

@@ -16,8 +16,8 @@ from django.urls import reverse
 from annotation.models import Participation, Submission, Worker
 from annotation.pay import ledger
 from annotation.payout import batches
+from annotation.prolific import adapter, drafts, studies, submissions, sync
 from annotation.prolific import client as prolific_client
-from annotation.prolific import door, drafts, studies, submissions, sync
 from annotation.recruitment import visitors
 from tests import factories
 from tests.annotation.prolific.fixtures import (
@@ -66,11 +66,11 @@ def test_a_late_participant_in_the_next_part_is_not_judged_again(fake, study, re
     assert back.decisions.count() == 1
 
 
-def start_late(fake, on_prolific, arrival, ticket, door=None):
+def start_late(fake, on_prolific, arrival, ticket, adapter=None):
     """Start is pressed when the signature of the address has long run out."""
     stale = urlsplit(fake.link(arrival["session_id"], at=time.time() - 24 * 3600))
     assert Client().get(f"{stale.path}?{stale.query}").status_code == 403
-    path = reverse("start", args=[(door or on_prolific).code])
+    path = reverse("start", args=[(adapter or on_prolific).code])
     return Client().post(f"{path}?{stale.query}", {"arrival": ticket})
 
 
@@ -88,7 +88,7 @@ def test_only_a_valid_ticket_of_this_study_replaces_a_signature(
 ):
     arrival = fake.arrive(signed.external_id, IDA)
     _page, ticket = landing_and_ticket(arrival["url"])
-    door = None
+    adapter = None
     if wrong == "none":
         ticket = ""
     elif wrong == "changed":
@@ -100,9 +100,9 @@ def test_only_a_valid_ticket_of_this_study_replaces_a_signature(
         other = factories.make_study(
             researcher, factories.make_task(name="other"), shots=[2], currency="GBP"
         )
-        (door,) = drafts.plan(other, 0, researcher)
-        studies.create(door, HOST)
-    assert start_late(fake, signed, arrival, ticket, door).status_code == 403
+        (adapter,) = drafts.plan(other, 0, researcher)
+        studies.create(adapter, HOST)
+    assert start_late(fake, signed, arrival, ticket, adapter).status_code == 403
     assert not Participation.objects.exists()
 
 
@@ -218,9 +218,9 @@ def test_a_token_signed_by_another_key_is_refused(fake, signed):
 
 def test_tokens_tolerate_half_a_minute_of_clock_difference(fake, signed):
     url = fake.arrive(signed.external_id, IDA)["url"]
-    soon = int(time.time()) + door.LEEWAY - 15
+    soon = int(time.time()) + adapter.LEEWAY - 15
     assert knock(signed_anew(fake, url, iat=soon, exp=soon + 120)) == 200
-    later = int(time.time()) + 10 * door.LEEWAY
+    later = int(time.time()) + 10 * adapter.LEEWAY
     assert knock(signed_anew(fake, url, iat=later, exp=later + 120)) == 403
 
 

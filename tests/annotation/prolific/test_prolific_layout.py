@@ -16,9 +16,9 @@ from annotation.models import Participation, ProlificStudy, Study
 from annotation.pay import ledger
 from annotation.payout import payments as payout
 from annotation.prolific import drafts, studies, sync
-from annotation.prolific.door import ProlificDoor
+from annotation.prolific.adapter import ProlificAdapter
 from annotation.recruitment import arrivals
-from annotation.recruitment.doors import Identity
+from annotation.recruitment.platform_adapters import Identity
 from annotation.study import lifecycle
 from tests import factories
 from tests.annotation.prolific.fixtures import HOST, begin
@@ -50,7 +50,7 @@ def arrive(fake, there, person: str) -> tuple[str, Participation]:
     """Arrive from Prolific with a verified identity; return submission and seat."""
     session = fake.arrive(there.external_id, person)["session_id"]
     who = Identity(person, session, verified=True)
-    return session, arrivals.arrive(ProlificDoor(there), who, "")
+    return session, arrivals.arrive(ProlificAdapter(there), who, "")
 
 
 # One study for all --------------------------------------------------------------------------------

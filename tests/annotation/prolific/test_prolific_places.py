@@ -7,7 +7,7 @@ from django.urls import reverse
 from annotation.models import Participation, Submission
 from annotation.prolific import client as prolific_client
 from annotation.prolific import sync
-from annotation.recruitment import consent, expiry, refusals, seats
+from annotation.recruitment import consent, expiry, join_errors, seats
 from annotation.study import lifecycle
 from tests import factories
 from tests.annotation.prolific.fixtures import (
@@ -176,7 +176,7 @@ def test_a_rejected_participant_gets_no_more_work(fake, study, published):
     Client().post(reverse("resume", args=[seat.token]))
     seat.refresh_from_db()
     assert seat.status == "rejected"
-    with pytest.raises(refusals.RecruitmentError, match="rejected"):
+    with pytest.raises(join_errors.RecruitmentError, match="rejected"):
         seats.join(study.pk, seat.worker.key, "prolific", "person", among=None)
 
 

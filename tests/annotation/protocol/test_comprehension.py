@@ -11,7 +11,7 @@ from analysis.scores import frames
 from annotation.models import Answer, ExitAnswers, Step
 from annotation.protocol import attention_checks, training_step
 from annotation.protocol.answering import Conflict
-from annotation.recruitment import consent, refusals, seats
+from annotation.recruitment import consent, join_errors, seats
 from annotation.study import consent_text, design, lifecycle
 from tasks.formats import FormatError
 from tests import factories
@@ -78,7 +78,7 @@ def test_a_failed_annotator_cannot_restart_with_the_same_link(client, asked):
     asked.refresh_from_db()
     assert asked.status == "screened_out"
     worker = asked.worker
-    with pytest.raises(refusals.RecruitmentError) as refused:
+    with pytest.raises(join_errors.RecruitmentError) as refused:
         seats.join(asked.study_id, worker.key, worker.platform, worker.kind)
     assert refused.value.code == "done"
 

@@ -9,7 +9,7 @@ from lxml import html
 from annotation.models import Answer, AnswerSpan, Draft, Step
 from annotation.participation.question import BESIDE as BESIDE_QUESTION
 from annotation.participation.question import WIDGETS
-from annotation.simulation import robots
+from annotation.simulation import simulated_annotators
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -145,10 +145,12 @@ def test_a_participation_ends_and_researchers_see_the_answers(client, seat, rese
 def test_simulated_annotators_of_every_policy_answer_every_kind(researcher, policy):
     tasks = [factories.make_kind(kind) for kind in KINDS]
     study = factories.make_study(researcher, *tasks, shots=[2], annotators=1, rehearsal=True)
-    knowledge = robots.Knowledge(study)
+    knowledge = simulated_annotators.Knowledge(study)
     address = reverse("landing", args=[study.simulated_link_code])
     for number in range(len(tasks)):
-        walk = robots.walk(robots.InProcess(), address, policy, knowledge, f"seed {number}")
+        walk = simulated_annotators.walk(
+            simulated_annotators.InProcess(), address, policy, knowledge, f"seed {number}"
+        )
         assert len(list(walk)) == 6
     if policy == "gold":
         assert set(Answer.objects.values_list("s1", flat=True)) == {1.0}

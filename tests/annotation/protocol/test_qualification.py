@@ -13,7 +13,7 @@ from annotation.models import Decision, Participation, Step
 from annotation.privacy import withdrawal
 from annotation.protocol import answering, qualification
 from annotation.protocol.qualification import verdict
-from annotation.recruitment import consent, expiry, refusals
+from annotation.recruitment import consent, expiry, join_errors
 from tests import factories
 
 WRONG = ["nothing of this"]
@@ -149,7 +149,7 @@ def test_the_worker_waits_in_the_seat_until_the_decision(client, waiting):
     assert "You are paid for waiting" in page
     reply = client.post(reverse("wait", args=[waiting.token]), HTTP_HX_REQUEST="true")
     assert reply.status_code == 204
-    with pytest.raises(refusals.RecruitmentError):
+    with pytest.raises(join_errors.RecruitmentError):
         factories.join(waiting.study)
 
 
@@ -193,7 +193,7 @@ def test_waiting_is_paid_up_to_the_limit(waiting):
 def test_leaving_the_waiting_page_frees_the_seat_until_a_return(client, waiting, monkeypatch):
     now, limit = timezone.now(), waiting.study.idle_limit + waiting.study.decision_limit
     monkeypatch.setattr(timezone, "now", lambda: now + limit - timedelta(minutes=1))
-    with pytest.raises(refusals.RecruitmentError):
+    with pytest.raises(join_errors.RecruitmentError):
         factories.join(waiting.study)
     monkeypatch.setattr(timezone, "now", lambda: now + limit + timedelta(minutes=1))
     somebody = factories.join(waiting.study)

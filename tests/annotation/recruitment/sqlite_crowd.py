@@ -17,7 +17,7 @@ def main() -> None:
     from django.core.management import call_command
     from django.db import connections
 
-    from annotation.recruitment.refusals import RecruitmentError
+    from annotation.recruitment.join_errors import RecruitmentError
     from tests import factories
 
     call_command("migrate", verbosity=0)

@@ -19,7 +19,7 @@ from annotation.models import (
 from annotation.payout import batches
 from annotation.payout import payments as payout
 from annotation.protocol import training_step
-from annotation.recruitment import consent, eligibility, expiry, identities, refusals
+from annotation.recruitment import consent, eligibility, expiry, identities, join_errors
 from annotation.recruitment.links import make_links
 from tests import factories
 
@@ -252,7 +252,7 @@ def test_a_list_can_exclude_workers_exposed_to_a_task(researcher, study):
     Exposure.objects.create(worker_key=key("old hand"), task_name="mnli-like")
     rule(study, "deny", "task", "mnli-like", researcher)
     assert factories.join(study, identity="fresh").status == "arrived"
-    with pytest.raises(refusals.RecruitmentError) as refused:
+    with pytest.raises(join_errors.RecruitmentError) as refused:
         factories.join(study, identity="old hand")
     assert refused.value.code == "not_eligible"
 
@@ -263,7 +263,7 @@ def test_a_list_can_require_qualification_in_another_study(researcher, study):
     Participation.objects.filter(pk=seat.pk).update(qualified=True)
     rule(study, "allow", "study", first.name, researcher)
     assert factories.join(study, identity="ida").status == "arrived"
-    with pytest.raises(refusals.RecruitmentError):
+    with pytest.raises(join_errors.RecruitmentError):
         factories.join(study, identity="bo")
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotation.models import Answer, Kind, Participation, Status, Study
 from annotation.pay import ledger
 from annotation.protocol import training_step
-from annotation.recruitment import consent, refusals, seats
+from annotation.recruitment import consent, join_errors, seats
 from annotation.study import design, lifecycle
 from tests import factories
 
@@ -47,7 +47,7 @@ def test_the_least_filled_scenario_comes_first(study):
 def test_a_full_study_says_so_at_once(client, study):
     for _person in range(6):
         factories.join(study)
-    with pytest.raises(refusals.RecruitmentError) as refused:
+    with pytest.raises(join_errors.RecruitmentError) as refused:
         factories.join(study)
     assert refused.value.code == "full"
     page = client.get(reverse("landing", args=[study.link_code])).content.decode()
@@ -60,7 +60,7 @@ def test_simulated_annotators_have_separate_seats(study):
         factories.join(study, Kind.SIMULATED)
     assert taken(study) == [0, 0, 0]
     factories.join(study)
-    with pytest.raises(refusals.RecruitmentError):
+    with pytest.raises(join_errors.RecruitmentError):
         factories.join(study, Kind.SIMULATED)
 
 
@@ -85,7 +85,7 @@ def test_ties_are_decided_by_the_studys_seed(researcher):
 def test_only_an_open_study_gives_seats(study, status):
     draft = {"manifest_hash": ""} if status == "draft" else {}
     Study.objects.filter(pk=study.pk).update(status=status, **draft)
-    with pytest.raises(refusals.RecruitmentError) as refused:
+    with pytest.raises(join_errors.RecruitmentError) as refused:
         factories.join(study)
     assert refused.value.code == status
 
@@ -261,7 +261,7 @@ def test_a_worker_does_a_task_once_in_any_study_and_version(researcher, study):
     newer = factories.make_task(test_size=6)
     assert newer.version == 2
     other = factories.make_study(researcher, newer)
-    with pytest.raises(refusals.RecruitmentError) as refused:
+    with pytest.raises(join_errors.RecruitmentError) as refused:
         factories.join(other, identity="ida")
     assert refused.value.code == "full"
 

@@ -4,7 +4,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Answer, AnswerSpan, Kind, Participation, Status
-from annotation.simulation.robots import Knowledge
+from annotation.simulation.simulated_annotators import Knowledge
 from tasks.formats import Record
 from tests import factories
 

@@ -18,8 +18,8 @@ from annotation.privacy import withdrawal
 from annotation.protocol import training_step
 from annotation.recruitment import consent, seats
 from annotation.recruitment.identities import worker_key
-from annotation.recruitment.refusals import RecruitmentError, refusal
-from annotation.simulation.robots import InProcess, Knowledge, walk
+from annotation.recruitment.join_errors import RecruitmentError, refusal
+from annotation.simulation.simulated_annotators import InProcess, Knowledge, walk
 from annotation.study import cross_task, design, lifecycle, minutes
 from tasks.formats import Record
 from tests import factories

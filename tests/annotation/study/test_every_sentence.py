@@ -16,7 +16,7 @@ from django.utils import translation
 from analysis.export import pages_seen
 from annotation.models import Panel, Participation, Status, Study, StudyStatus
 from annotation.privacy import withdrawal
-from annotation.recruitment import expiry, refusals
+from annotation.recruitment import expiry, join_errors
 from tasks.formats import Record
 from tests import factories, pseudo
 from tests.exhaustive import one_in
@@ -299,7 +299,7 @@ def test_simulated_annotators_work_in_any_language(researcher):
 
 def test_reasons_for_refusing_a_seat_are_translated():
     with translation.override(pseudo.LANGUAGE):
-        for sentence in map(str, refusals.NO_SEAT.values()):
+        for sentence in map(str, join_errors.NO_SEAT.values()):
             assert sentence.startswith("⟦"), sentence
 
 

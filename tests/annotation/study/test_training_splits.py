@@ -17,7 +17,7 @@ from annotation.models import Kind, Scenario, Study
 from annotation.protocol import training_step
 from annotation.recruitment import consent, seats
 from annotation.recruitment.identities import worker_key
-from annotation.recruitment.refusals import RecruitmentError
+from annotation.recruitment.join_errors import RecruitmentError
 from tasks.cards import parse_card
 from tasks.formats import SplitFile
 from tasks.importing import import_task

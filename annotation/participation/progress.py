@@ -99,7 +99,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Way:
+class Progress:
     """`answered` of `total` examples of both steps; times in seconds."""
 
     answered: int = 0

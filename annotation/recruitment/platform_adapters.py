@@ -1,7 +1,7 @@
-"""Base types of platform adapters ("doors"): what a platform knows about an arrival.
+"""Base types of platform adapters: what a platform knows about an arrival.
 
-A door is an address under /join/. It determines the identity of the arrival, whether it is a
-preview, its scenarios, and the exit. DOORS lists the registered classes.
+An adapter is an address under /join/. It determines the identity of the arrival, whether it is a
+preview, its scenarios, and the exit. ADAPTERS lists the registered classes.
 """
 
 from collections.abc import Mapping
@@ -60,8 +60,8 @@ class NotAdmitted(Exception):
     """This arrival may be forged or stale; the text is for people."""
 
 
-class Door:
-    """One address under /join/; each platform has a subclass in DOORS."""
+class PlatformAdapter:
+    """One address under /join/; each platform has a subclass in ADAPTERS."""
 
     platform: str  # part of every worker's key, so never rename it
     words: str = ""  # the source of participants, in documents
@@ -84,8 +84,8 @@ class Door:
         return []
 
     @classmethod
-    def at(cls, code: str) -> "Door | None":
-        """Return the door at that address, if it belongs to this class."""
+    def at(cls, code: str) -> "PlatformAdapter | None":
+        """Return the adapter at that address, if it belongs to this class."""
         return None
 
     @classmethod
@@ -94,8 +94,8 @@ class Door:
         return []
 
     @classmethod
-    def of(cls, submission: Submission) -> "Door | None":
-        """Return the door of this submission, if it belongs to this class."""
+    def of(cls, submission: Submission) -> "PlatformAdapter | None":
+        """Return the adapter of this submission, if it belongs to this class."""
         return None
 
     def identity(self, request: HttpRequest) -> Identity | None:
@@ -111,11 +111,11 @@ class Door:
         return None
 
     def refusal(self) -> str:
-        """Return why this door assigns no new seats (a code of refusals.NO_SEAT), or ""."""
+        """Return why this adapter assigns no new seats (a code of refusals.NO_SEAT), or ""."""
         return ""
 
     def submission_fields(self) -> dict[str, Any]:
-        """Return the fields of a submission's row that identify this door."""
+        """Return the fields of a submission's row that identify this adapter."""
         return {}
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
@@ -124,24 +124,26 @@ class Door:
 
 
 # In the order in which addresses are tried; each platform adds its classes (apps.py).
-DOORS: list[type[Door]] = []
+ADAPTERS: list[type[PlatformAdapter]] = []
 
 
-def door_at(code: str) -> Door | None:
-    return next(filter(None, (door.at(code) for door in DOORS)), None)
+def adapter_at(code: str) -> PlatformAdapter | None:
+    return next(filter(None, (adapter.at(code) for adapter in ADAPTERS)), None)
 
 
 def source_of(platform: str) -> str:
     """Return that platform in words; of a panel, its name without the prefix."""
-    words = {door.platform: door.words for door in DOORS}
+    words = {adapter.platform: adapter.words for adapter in ADAPTERS}
     return words.get(platform) or platform[platform.find(":") + 1 :]
 
 
-def of_doors_with(trait: str, field: str) -> Q:
+def of_adapters_with(trait: str, field: str) -> Q:
     """Return the condition that this field names a platform of a class with that attribute."""
-    return reduce(or_, (door.named(field) for door in DOORS if getattr(door, trait)))
+    return reduce(or_, (adapter.named(field) for adapter in ADAPTERS if getattr(adapter, trait)))
 
 
-def door_of(submission: Submission) -> Door:
-    """Return the door that this submission came through."""
-    return next(door for door in (each.of(submission) for each in DOORS) if door is not None)
+def adapter_of(submission: Submission) -> PlatformAdapter:
+    """Return the adapter that this submission came through."""
+    return next(
+        adapter for adapter in (each.of(submission) for each in ADAPTERS) if adapter is not None
+    )

@@ -16,14 +16,20 @@ from django.utils.translation import gettext
 
 from annotation.models import ProlificStudy, Study, Submission
 from annotation.prolific.studies import PARAMETERS
-from annotation.recruitment.doors import Door, Exit, Identity, NotAdmitted, Source
+from annotation.recruitment.platform_adapters import (
+    Exit,
+    Identity,
+    NotAdmitted,
+    PlatformAdapter,
+    Source,
+)
 
 ID = re.compile(r"[0-9a-f]{24}")
 ISSUER = "https://www.prolific.com"
 LEEWAY = 30  # seconds that two clocks may differ
 
 
-class ProlificDoor(Door):
+class ProlificAdapter(PlatformAdapter):
     """The address of one study on Prolific."""
 
     platform, words, confirms = "prolific", "Prolific", True
@@ -35,12 +41,12 @@ class ProlificDoor(Door):
         self.anonymous = not prolific_study.signed
 
     @classmethod
-    def at(cls, code: str) -> Door | None:
+    def at(cls, code: str) -> PlatformAdapter | None:
         there = ProlificStudy.objects.select_related("study").filter(code=code).first()
         return cls(there) if there is not None else None
 
     @classmethod
-    def of(cls, submission: Submission) -> Door | None:
+    def of(cls, submission: Submission) -> PlatformAdapter | None:
         there = submission.prolific_study
         return cls(there) if there is not None else None
 
