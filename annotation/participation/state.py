@@ -281,7 +281,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         card=card,
         example=turn.example,
         place=place,
-        way=_way(participation, turn),
+        progress=_progress(participation, turn),
         key=str(turn.pk),
         answer_url=reverse("answer", args=[participation.token]),
         continue_url=reverse("continue", args=[participation.token]),
@@ -326,7 +326,7 @@ def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
     return replace(page, reveal=reveal_page(card, example, given, comparison)), 200
 
 
-def _way(participation: Participation, turn: Turn) -> Progress:
+def _progress(participation: Participation, turn: Turn) -> Progress:
     """Return the progress of this participation at that turn, its latest, and its pace."""
     scenario = participation.scenario
     worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)

@@ -196,7 +196,7 @@ def page(participation: Participation, number: int) -> TurnPage | None:
         answer_url=reverse("try_tool", args=[participation.token, number]),
         continue_url=reverse("try_tool", args=[participation.token, number + 1]),
         shows_examples=False,
-        way=Progress(worked=worked.total_seconds(), **scenario.promise),
+        progress=Progress(worked=worked.total_seconds(), **scenario.promise),
     )
 
 

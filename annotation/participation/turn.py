@@ -1,4 +1,4 @@
-"""Context of a turn's page: its question (question.py), its progress (way.py) and its reveal.
+"""Context of a turn's page: its question (question.py), its progress (progress.py) and its reveal.
 
 Turns, previews and try-outs use it. A question page is built only from context, question, options
 and card, never from gold (docs/protocol.md#invariants); gold enters only through reveal.py.
@@ -37,7 +37,7 @@ class TurnPage:
     answer_url: str
     continue_url: str
     shows_examples: bool
-    way: Progress = field(default_factory=Progress)
+    progress: Progress = field(default_factory=Progress)
     reveal: Reveal | None = None
     # At the end of the training step: the commonest mistakes.
     review: Sequence[Mistake] = ()
