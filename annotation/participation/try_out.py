@@ -39,7 +39,7 @@ def _spans() -> tuple[MadeUp, ...]:
         MadeUp(
             # Translators: of the made-up sentences with %(words)s, translate those words as they
             # stand in the sentence.
-            gettext("The %(words)s stood by the adapter.") % {"words": bicycle},
+            gettext("The %(words)s stood by the door.") % {"words": bicycle},
             gettext("Highlight the words “%(words)s”.") % {"words": bicycle},
             (bicycle,),
         ),
