@@ -111,7 +111,7 @@ class PlatformAdapter:
         return None
 
     def refusal(self) -> str:
-        """Return why this adapter assigns no new seats (a code of refusals.NO_SEAT), or ""."""
+        """Return why this adapter assigns no new seats (a code of join_errors.NO_SEAT), or ""."""
         return ""
 
     def submission_fields(self) -> dict[str, Any]:
