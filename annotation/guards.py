@@ -129,7 +129,7 @@ GUARDED = {
         " AND coalesce(OLD.by_id, 0) = coalesce(NEW.by_id, 0)",
     ),
     # A reason in a sentence is erased with the answers of its annotator; the name of a closed
-    # account becomes that of an erased one (study/accounts.py), as a whole word.
+    # account becomes that of an erased one (accounts/closing.py), as a whole word.
     AUDIT: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {AUDIT} a WHERE a.id = NEW.id OR a.once = NEW.once)",
         may_change="(EXISTS (SELECT 1 FROM annotation_tombstone t JOIN annotation_participation p"

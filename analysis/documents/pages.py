@@ -308,7 +308,7 @@ def report_file(request: ResearcherRequest, name: str) -> HttpResponse:
     return download(blocks.as_markdown(document), f"{name}-report.md", MARKDOWN)
 
 
-def _opened(request: ResearcherRequest, name: str) -> Study:
+def opened_study(request: ResearcherRequest, name: str) -> Study:
     """The study to release; a draft cannot be released."""
     study = scores_of(request, name, right_to("release_prepare"))
     if study.is_draft:

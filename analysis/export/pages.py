@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 
 from analysis.documents import front
 from analysis.documents.checklists import short_form
-from analysis.documents.pages import _opened
+from analysis.documents.pages import opened_study
 from analysis.export import bundle_job, files, publishing
 from analysis.scores.pages import reading
 from annotation.models import Study
@@ -52,7 +52,7 @@ def zip_of(study: Study) -> StreamingHttpResponse:
 @reading
 def release_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """The bundle: not prepared, in preparation, or ready; and whether the study has changed."""
-    return _release(request, _opened(request, name))
+    return _release(request, opened_study(request, name))
 
 
 def _release(
@@ -81,7 +81,7 @@ def _release(
 @require_POST
 def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
     """Start to make the bundle, unless it is being made or is current."""
-    study = _opened(request, name)
+    study = opened_study(request, name)
     form = BundleForm(request.POST)
     if not form.is_valid():
         return _release(request, study, form)
@@ -93,7 +93,7 @@ def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
 @require_POST
 def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     """Run a part of that job; if it was deleted meanwhile, the page shows the current state."""
-    study = _opened(request, name)
+    study = opened_study(request, name)
     address = reverse("release", args=[study.name])
     job = bundle_job.job_of(study)
     if job is None or job.pk != pk:
@@ -104,7 +104,7 @@ def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 @reading
 def release_zip(request: ResearcherRequest, name: str) -> HttpResponseBase:
     """The finished bundle; without one, redirect to the page that prepares it."""
-    study = _opened(request, name)
+    study = opened_study(request, name)
     archive = bundle_job.archive_of(bundle_job.job_of(study))
     if archive is None:
         return redirect("release", study.name)

@@ -137,7 +137,7 @@ class Question:
     @property
     def control(self) -> str:
         """Return the template with the control of a kind that is answered next to the text."""
-        return f"worker/answer/{self.card.answered_by.replace(' ', '_')}.html"
+        return f"participation/answer/{self.card.answered_by.replace(' ', '_')}.html"
 
     @property
     def missing(self) -> str:

@@ -35,10 +35,10 @@ from annotation.study import cross_task
 from annotation.study.prolific_rewards import (
     LEAST_HOURLY,
     Cost,
-    _reward,
-    _reward_of_one,
-    _sum,
+    cost_of_cells,
     least_reward,
+    reward_of_one,
+    scenario_reward,
 )
 from tasks.models import Example
 
@@ -181,15 +181,15 @@ def _drafts(
                 f"{name} would take {longest} minutes. Prolific allows less than a day for one"
                 f" session, with a margin {LONGEST_ESTIMATE} minutes. Draft it in more parts."
             )
-        cents_there, screen_out = _reward(study, each, reward), 0
+        cents_there, screen_out = scenario_reward(study, each, reward), 0
         if not annotation_parts:
-            cents_there = _reward_of_one(study, each, reward)
+            cents_there = reward_of_one(study, each, reward)
             shortest = [
                 max(1, round(scenario.estimated_minutes * share))
                 for scenario, share in zip(scenarios, map(_share_of_first, scenarios), strict=True)
                 if share
             ]
-            screen_out = _reward(study, shortest, reward) if shortest else 0
+            screen_out = scenario_reward(study, shortest, reward) if shortest else 0
         yield ProlificStudy(
             study=study,
             name=f"{name} (part {number + 1})" if annotation_parts else name,
@@ -262,7 +262,7 @@ def _cost(
         )
         for scenario in study.scenarios.select_related("study")
     ]
-    return _sum(choice, what, study, seated)
+    return cost_of_cells(choice, what, study, seated)
 
 
 def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:

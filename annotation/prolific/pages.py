@@ -132,7 +132,7 @@ class Plan(StudyPost):
 
 
 class DraftForm(PageForm):
-    """The values of a draft on Prolific; platforms/prolific/drafts.py has the rules."""
+    """The values of a draft on Prolific; drafts.py has the rules."""
 
     key = "draft"
     name = forms.CharField(label="Name shown to participants", max_length=120)

@@ -1,7 +1,7 @@
 """The audience of a design: filters and content warnings on Prolific.
 
 It is declared before the study opens and frozen with it. Whether Prolific has a country or filter
-is checked when the study is created there (platforms/prolific/audience.py).
+is checked when the study is created there (prolific/audience.py).
 """
 
 from typing import Any

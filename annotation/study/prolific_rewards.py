@@ -12,7 +12,7 @@ from annotation.pay.ledger import cents, for_time, in_currency
 LEAST_HOURLY = {"GBP": 600, "USD": 800}
 
 
-def _reward(study: Study, minutes: Sequence[int], choice: str) -> int:
+def scenario_reward(study: Study, minutes: Sequence[int], choice: str) -> int:
     """Return the reward in cents of scenarios with these minutes: see ProlificReward.
 
     Prolific judges it by the longest time: the reward never falls below Prolific's minimum for that
@@ -25,9 +25,9 @@ def _reward(study: Study, minutes: Sequence[int], choice: str) -> int:
     return max(_at_rate(study, min(minutes)), min(least, longest), 1)
 
 
-def _reward_of_one(study: Study, minutes: Sequence[int], choice: str) -> int:
+def reward_of_one(study: Study, minutes: Sequence[int], choice: str) -> int:
     """Return the same for one study with everything, which also pays the base reward."""
-    return max(_reward(study, minutes, choice), cents(study.base_reward))
+    return max(scenario_reward(study, minutes, choice), cents(study.base_reward))
 
 
 def _at_rate(study: Study, minutes: int) -> int:
@@ -59,15 +59,15 @@ def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[Cost
     if one_each or not study.hourly_rate or study.currency not in LEAST_HOURLY:
         return []
     return [
-        _sum(
+        cost_of_cells(
             choice, str(label), study,
-            [(seats, minutes, _reward_of_one(study, told, choice)) for seats, minutes in cells],
+            [(seats, minutes, reward_of_one(study, told, choice)) for seats, minutes in cells],
         )
         for choice, label in ProlificReward.choices
     ]  # fmt: skip
 
 
-def _sum(choice: str, what: str, study: Study, cells: list[tuple[int, int, int]]) -> Cost:
+def cost_of_cells(choice: str, what: str, study: Study, cells: list[tuple[int, int, int]]) -> Cost:
     """Return the cost of cells, each with seats, minutes and reward in cents."""
     rewards = bonuses = 0
     for seats, minutes, reward in cells:

@@ -11,7 +11,7 @@ from analysis.documents import preregistration, report
 from analysis.documents.blocks import Grid
 from analysis.scores import attrition
 from annotation.models import Kind, Study
-from annotation.study import screening
+from annotation.study.screening import screened, warning
 from tests import factories
 from tests.analysis import reports
 
@@ -30,9 +30,9 @@ from tests.analysis import reports
 def test_zero_shots_warn_if_a_rule_judges_only_the_other_arm(
     rule, shots, screening, warns, screens
 ):
-    told = screening.warning(rule, shots, screening)
+    told = warning(rule, shots, screening)
     assert bool(told) == warns
-    assert ("screening set: 10 examples" in screening.screened(rule, shots, screening)) == screens
+    assert ("screening set: 10 examples" in screened(rule, shots, screening)) == screens
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_pass_rates_are_shown_with_the_contrasts(ada, study):
 
 
 def test_page_report_and_preregistration_warn(ada, study):
-    told = screening.warning("minimum", [0, 4], 0)
+    told = warning("minimum", [0, 4], 0)
     assert "but not at 0 shots" in told
     assert told in ada.get(reverse("analysis", args=[study.name])).content.decode()
     page = ada.get(reverse("study", args=[study.name])).content.decode()

@@ -112,8 +112,8 @@ def test_other_users_cannot_read_files_in_var(tmp_path, migrated):
 def test_migrate_creates_the_shared_cache(migrated):
     """Django's test runner creates the table of the shared cache; a server has only `migrate`."""
     code = (
-        "import django; django.setup(); from annotation.recruitment import start_limit;"
-        "print(start_limit.admit('198.51.100.7'))"
+        "import django; django.setup(); from annotation.recruitment import visitors;"
+        "print(visitors.admit('198.51.100.7'))"
     )
     reply = process(migrated, "-c", code)
     assert (reply.stdout, reply.stderr) == ("True\n", "")

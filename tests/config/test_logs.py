@@ -96,7 +96,7 @@ def test_an_error_is_logged_with_traceback_and_without_the_link(log, seat):
         f"{reply['X-Request-ID']} django.request: Internal Server Error: /work/…/continue/" in text
     )
     assert "Traceback (most recent call last)" in text
-    assert "worker/views.py" in text
+    assert "participation/pages.py" in text
     assert seat.token not in text
 
 

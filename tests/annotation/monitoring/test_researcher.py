@@ -126,7 +126,7 @@ def walk_preview(client, study, scenario, step, answer) -> list[str]:
         if address.endswith("/end/0/"):
             return seen
         turn = reply.context["turn"]
-        seen.append(f"{turn.step} {turn.number}")
+        seen.append(f"{turn.place.step} {turn.place.number}")
         reply = client.post(address, {"turn": turn.key, **answer})
         if reply.status_code == 200:
             seen.append(reply.context["turn"].state)
@@ -150,7 +150,7 @@ def test_a_preview_walks_both_steps_and_writes_nothing(ada, study):
 def test_a_preview_is_labelled_and_validates_answers(ada, study):
     scenario = study.scenarios.get(shots=2)
     address = reverse("scenario_preview", args=[study.name, scenario.pk, "training", 0])
-    assert "nothing that you do here is stored" in ada.get(address).content.decode()
+    assert "Your actions here are not stored" in ada.get(address).content.decode()
     reply = ada.post(address, {"turn": "x", "typed": "Atlantis"})
     assert reply.status_code == 422
     assert "“Atlantis” is not in the text" in reply.content.decode()

@@ -15,6 +15,7 @@ from tests.annotation.protocol.test_no_gold_leaks import (
     files_of,
     masked,
 )
+from tests.annotation.protocol.test_no_gold_leaks import same_orders as same_orders
 from tests.annotation.races import race
 from tests.exhaustive import one_in
 
