@@ -110,7 +110,7 @@ def tokens(request: ResearcherRequest) -> HttpResponse:
         return _page(request, form, 422)
     token, row = form.make(request.user)
     if settings.EMAIL_HOST and request.user.email:
-        scopes = " and ".join(row.scopes)
+        scopes = ", ".join(row.scopes)
         text = (
             f"A token “{row.name}” was created for your account {request.user}. Scopes: {scopes}."
             " If this was not you, revoke it on the page API tokens and change your password.\n"

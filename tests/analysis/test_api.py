@@ -268,7 +268,7 @@ def test_a_task_name_with_u0000_is_unknown(researcher):
     sent = {"name": "toy", "task": "a\0b", "shots": "0", "files": file}
     reply = program.post(reverse("api_models"), sent)
     assert reply.status_code == 422
-    assert "There is no task" in reply.content.decode()
+    assert "does not exist" in reply.content.decode()
     toml = 'name = "s"\ntitle = "S"\ntasks = ["a\\u0000b"]\nshots = [0]\n'
     reply = program.post(reverse("api_studies"), toml, content_type="application/toml")
     assert 400 <= reply.status_code < 500

@@ -51,7 +51,7 @@ def test_a_comment_is_not_shown_in_another_study_of_the_task(ada, researcher, st
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("  ", "Write something."), ("x" * 2001, "at most 2000")]
+    ("text", "words"), [("  ", "Enter a comment."), ("x" * 2001, "at most 2000")]
 )
 def test_an_empty_or_endless_comment_is_refused_at_its_field(ada, study, example, text, words):
     reply = send(ada, study, example, text)

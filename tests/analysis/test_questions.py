@@ -48,7 +48,7 @@ def test_every_interval_states_what_it_generalises_to(ada, study):
     for words in (BOTH, PEOPLE, "other examples with the same people"):
         assert f"generalises to {words}" in analysis or f"generalise to {words}" in analysis, words
     figures = ada.get(reverse("figures", args=[study.name])).content.decode()
-    assert f"interval, which generalises to {BOTH}" in figures
+    assert f"which generalise to {BOTH}" in figures
     for name, args in (
         ("analysis_file", ("intervals",)),
         ("analysis_file", ("contrasts",)),

@@ -210,6 +210,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "The design has no equivalence margin", (CHOICE, SEATED, PROLIFIC)),
     (PLAN, "The screening rule judges annotators with 5 shots", (CHOICE,)),
     (PLAN, "the judged arms can have better annotators", (CHOICE,)),
+    (PLAN, "A difference between 0 and more shots can include this gain.", (CHOICE,)),
     (PLAN, "Each task has a single number of shots; no differences between shots", (CROSS,)),
     (PLAN, "one family of 2 contrasts", (CLUES, SEATED)),
     (PLAN, "one family of 1 contrast ", (CHOICE, PROLIFIC)),
@@ -356,6 +357,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     # Uncertainty, gains, marks
     (REPORT, "The screening rule judges annotators with 5 shots", (CHOICE,)),
     (REPORT, "the judged arms can have better annotators", (CHOICE,)),
+    (REPORT, "A difference between 0 and more shots can include this gain.", (CHOICE,)),
     (REPORT, "Not all of an imported test file: own-choice, 4 of 10 test examples", (CHOICE,)),
     (REPORT, "Uploaded models are scored on the same examples.", (CHOICE,)),
     (REPORT, "tables and figures by task and shots, with their n, include only the direct",

@@ -75,7 +75,7 @@ def test_accounts_are_notified_by_mail_of_changes_to_them(ada, root, researcher,
     for action in ("link", "no_code", "close", "open"):
         root.post(reverse("users"), {"user": researcher.pk, "action": action})
     assert [message.to for message in mail.outbox] == [["ada@example.org"]] * 5
-    assert "it may read and run and pay" in mail.outbox[0].body
+    assert "Scopes: read, run, pay" in mail.outbox[0].body
 
 
 # A new password ----------------------------------------------------------------------------------

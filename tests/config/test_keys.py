@@ -75,10 +75,10 @@ def test_processes_started_together_agree_on_complete_keys(tmp_path):
 def test_an_empty_or_cut_off_key_is_refused(tmp_path, monkeypatch, name, content):
     monkeypatch.delenv(name, raising=False)
     (tmp_path / f"{name.lower()}.txt").write_text(content)
-    with pytest.raises(ImproperlyConfigured, match=f"holds {len(content.strip())} characters"):
+    with pytest.raises(ImproperlyConfigured, match=f"has {len(content.strip())} characters"):
         keys.secret(name, tmp_path)
     monkeypatch.setenv(name, "abc")
-    with pytest.raises(ImproperlyConfigured, match=f"the variable {name} holds 3 characters"):
+    with pytest.raises(ImproperlyConfigured, match=f"the variable {name} has 3 characters"):
         keys.secret(name, tmp_path)
 
 
@@ -86,7 +86,7 @@ def test_no_process_starts_with_an_empty_key(tmp_path):
     (tmp_path / "worker_key.txt").touch()
     reply = process(tmp_path, "-c", SHOW)
     assert reply.returncode != 0
-    assert "worker_key.txt holds 0 characters" in reply.stderr
+    assert "worker_key.txt has 0 characters" in reply.stderr
 
 
 def test_a_key_that_could_not_be_written_leaves_no_file(tmp_path):
@@ -165,7 +165,7 @@ def test_a_command_that_uses_keys_or_pays_refuses_another_key(settings, command,
 def test_the_check_names_the_changed_key(settings, name):
     assert not key_check.wrong()
     setattr(settings, name, "another key, and as long as a key has to be")
-    assert key_check.wrong().startswith(f"{name}: not the key")
+    assert key_check.wrong().startswith(f"{name}: this is not the key")
     (problem,) = [
         problem for problem in run_checks(databases=["default"]) if problem.id == "annotation.E002"
     ]

@@ -83,7 +83,7 @@ def test_a_platform_link_is_refused_to_programs(study):
     address = reverse("api_join", args=[panel.code])
     for reply in (Client().get(address), Client().post(address, {}, "application/json")):
         assert reply.status_code == 422
-        assert "This link is a platform's" in reply.json()["fields"]["code"][0]
+        assert "This link belongs to a platform" in reply.json()["fields"]["code"][0]
 
 
 @pytest.mark.parametrize("page", ["login", "password_change", "account_reauthenticate"])

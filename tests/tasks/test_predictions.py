@@ -139,7 +139,10 @@ def test_one_invalid_file_stores_nothing_and_each_is_named(researcher, task):
 
 def test_predictions_are_not_overwritten(researcher, task):
     factories.predict(researcher, "toy", task, 2, 1)
-    with pytest.raises(PredictionsError, match="at 2 shots, split 1 already .*delete that file"):
+    with pytest.raises(
+        PredictionsError,
+        match="already has predictions for .* at 2 shots, split 1 .*delete that file",
+    ):
         add("toy", [upload(task, number=2), upload(task, number=1)], researcher, title="New")
     assert PredictionFile.objects.count() == 1
     assert LanguageModel.objects.get().title == ""
@@ -148,7 +151,7 @@ def test_predictions_are_not_overwritten(researcher, task):
 
 def test_zero_shots_has_one_run_and_no_split(researcher, task):
     factories.predict(researcher, "toy", task, 0)
-    with pytest.raises(PredictionsError, match="at 0 shots already"):
+    with pytest.raises(PredictionsError, match="already has predictions for .* at 0 shots"):
         factories.predict(researcher, "toy", task, 0)
     model = LanguageModel.objects.get()
     for shots, number in ((0, 1), (2, None), (2, 0), (0, None)):

@@ -190,7 +190,7 @@ def test_only_administrators_see_the_accounts(ada, client, other_researcher):
 
 
 def test_a_closed_account_is_signed_out_and_can_be_opened_again(root, ada, researcher):
-    assert "The account ada is closed." in change(root, researcher, "close").content.decode()
+    assert "The account ada was closed." in change(root, researcher, "close").content.decode()
     assert ada.get(reverse("studies")).status_code == 302
     change(root, researcher, "open")
     assert ada.get(reverse("studies")).status_code == 200

@@ -42,7 +42,7 @@ def answered(researcher):
 
 
 def refused(sql: str) -> None:
-    refusal = pytest.raises(DatabaseError, match=r"insert-only|stays")
+    refusal = pytest.raises(DatabaseError, match=r"insert-only|remains")
     with refusal, transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql)
 

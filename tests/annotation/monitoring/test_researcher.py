@@ -150,7 +150,7 @@ def test_a_preview_walks_both_steps_and_writes_nothing(ada, study):
 def test_a_preview_is_labelled_and_validates_answers(ada, study):
     scenario = study.scenarios.get(shots=2)
     address = reverse("scenario_preview", args=[study.name, scenario.pk, "training", 0])
-    assert "Your actions here are not stored" in ada.get(address).content.decode()
+    assert "nothing you do here is saved" in ada.get(address).content.decode()
     reply = ada.post(address, {"turn": "x", "typed": "Atlantis"})
     assert reply.status_code == 422
     assert "“Atlantis” is not in the text" in reply.content.decode()

@@ -206,7 +206,7 @@ def test_confused_labels_are_counted_by_pair(client, researcher):
     for _example in range(4):
         answer(client, seat, ["positive"])
         review = go_on(client, seat, "reveal")
-    assert "You chose positive where negative was right 2 times" in in_words(review)
+    assert "You chose positive, but negative was right 2 times" in in_words(review)
 
 
 def test_the_tally_covers_the_last_ten_answers(client, researcher):

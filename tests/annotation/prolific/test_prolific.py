@@ -92,7 +92,7 @@ def test_two_clicks_on_publish_create_one_study(fake, study, researcher):
         """While this one creates the study, the second click arrives."""
 
         def create_study(self, asked):
-            with pytest.raises(drafts.PlanError, match="at the moment"):
+            with pytest.raises(drafts.PlanError, match="already being created"):
                 studies.create(study.prolific_studies.get(), HOST)
             return super().create_study(asked)
 
@@ -142,7 +142,7 @@ def test_the_page_drafts_changes_and_publishes(payer, fake, study):
     confirmation = payer.get(f"{address}?ask=prolific&publish={draft.pk}").content.decode()
     assert "2 places" in confirmation
     assert "Publish for 5.00 GBP" in confirmation
-    assert "Prolific says 6.68 GBP" in confirmation
+    assert "Prolific's price is 6.68 GBP" in confirmation
     draft.refresh_from_db()
     payer.post(form, factories.publishing(draft))
     draft.refresh_from_db()

@@ -208,7 +208,7 @@ def test_a_removed_token_is_gone_until_its_owner_sets_it_again(own, payer, study
     account.refresh_from_db()
     assert (account.token, account.last_characters, account.workspace) == ("", "", "")
     for browser in (payer, colleague):
-        sentence = f"{REMOVED}. ada can set it again, on the page Prolific token."
+        sentence = f"{REMOVED}. ada can set it again on the page Prolific token."
         assert sentence in platforms_page(browser, study)
         reply = sync(browser, study)
         assert reply.status_code == 409

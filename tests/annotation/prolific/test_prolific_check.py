@@ -45,5 +45,5 @@ def test_it_reports_a_token_and_the_outcome_of_return_requests(fake, signed, cap
 
 
 def test_an_address_without_a_token_is_reported(fake):
-    with pytest.raises(CommandError, match="no token"):
+    with pytest.raises(CommandError, match="no readable token"):
         call_command("prolific_check", "--read-only", "--address", "https://x.example/?a=1")

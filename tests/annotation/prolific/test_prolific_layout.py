@@ -173,8 +173,8 @@ def test_a_design_shows_what_either_reward_would_cost(researcher, ada):
     )  # fmt: skip
     page = reverse("study_edit", args=[study.name])
     shown = " ".join(ada.get(page).content.decode().split())
-    assert "shortest scenario's reward</dt><dd><b>140.00 GBP</b>: rewards of 10.00, 100.00" in shown
-    assert "longest scenario's reward</dt><dd><b>240.00 GBP</b>: rewards of 60.00, 0.00" in shown
+    assert "shortest scenario's reward</dt><dd><b>140.00 GBP</b>: 10.00 per reward, 100.00" in shown
+    assert "longest scenario's reward</dt><dd><b>240.00 GBP</b>: 60.00 per reward, 0.00" in shown
     study.task_minutes = ""
     study.estimated_minutes = 10
     study.save()

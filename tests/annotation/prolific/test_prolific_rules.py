@@ -48,7 +48,7 @@ def test_work_longer_than_a_day_must_be_drafted_in_parts(fake, researcher, ada):
 
 def test_a_maximum_time_out_of_bounds_is_refused(fake, study, researcher):
     (draft,) = drafts.plan(study, 0, researcher)
-    with pytest.raises(drafts.PlanError, match="is 29 to 1439 minutes"):
+    with pytest.raises(drafts.PlanError, match="must be 29 to 1439 minutes"):
         drafts.change(draft, {"max_minutes": 28})
     with pytest.raises(drafts.PlanError, match="less than a day"):
         drafts.change(draft, {"minutes": 693, "max_minutes": 1439, "reward_cents": 10**6})

@@ -235,7 +235,7 @@ def test_adding_seats_after_results_needs_a_confirmation(ada, study, seats):
     assert "makes p values too small and intervals too narrow" in page
     reply = add(ada, study)
     assert reply.status_code == 422
-    assert "Confirm it" in reply.content.decode()
+    assert "If you confirm" in reply.content.decode()
     assert study.scenarios.get().seats == 2
     assert add(ada, study, confirmed="on").status_code == 302
     assert study.scenarios.get().seats == 3
@@ -244,7 +244,7 @@ def test_adding_seats_after_results_needs_a_confirmation(ada, study, seats):
 
 
 def test_the_step_function_needs_the_same_confirmation(study, seats, researcher):
-    with pytest.raises(DesignError, match="Confirm it"):
+    with pytest.raises(DesignError, match="If you confirm"):
         lifecycle.add_seats(study.scenarios.get(), 1, researcher)
 
 

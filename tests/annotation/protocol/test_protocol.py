@@ -87,7 +87,7 @@ def test_declining_leaves_nothing_but_a_count(client, study):
     client.post(reverse("start", args=[study.link_code]))
     participation = study.participations.get()
     reply = client.post(reverse("consent", args=[participation.token]), {"agree": "no"})
-    assert "nothing was recorded" in client.get(reply.url).content.decode()
+    assert "one person said no" in client.get(reply.url).content.decode()
     assert not study.participations.exists()
     assert not Worker.objects.exists()
     assert sum(scenario.declined for scenario in study.scenarios.all()) == 1

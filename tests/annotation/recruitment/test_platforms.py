@@ -275,7 +275,7 @@ def deny(ada, study, ids: str, platform: str):
 
 def test_a_list_of_ids_stores_only_hashes_and_can_be_ended(ada, study, panel):
     arrive(panel, "participantId=anna")
-    page = deny(ada, study, "P-1\nsomebody", "panel:Connect").content.decode()
+    page = deny(ada, study, "P-1\nanna", "panel:Connect").content.decode()
     assert "2 on the list; 1 of them have already been here." in page
     assert "2 people of panel:Connect" in page
     rule = study.access_rules.get()

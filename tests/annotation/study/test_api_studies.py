@@ -103,7 +103,7 @@ def test_validating_stores_nothing_and_names_each_key(program, task):
 REFUSED = [
     ({"shotz": [0]}, "shotz"),
     ({"tasks": ["nowhere"]}, "The task nowhere does not exist"),
-    ({"shots": "0"}, "shots: write"),
+    ({"shots": "0"}, "shots: expected"),
     ({"seed": 10**400}, ""),
     ({"title": "x" * 500}, "title"),
     ({"name": "Not a name"}, "name"),

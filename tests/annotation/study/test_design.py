@@ -253,7 +253,7 @@ def test_create_study_names_the_field_that_is_wrong(researcher, task, changes, r
     ("rule", "threshold", "reason"),
     [
         ("minimum", "500", "0 to 100, such as 60"),
-        ("minimum", "0.8", "write 80 for 80 %"),
+        ("minimum", "0.8", "enter 80 for 80 %"),
         ("points_below", "101", "0 to 100 points"),
         ("sds_below", "20", "0 to 10 standard deviations"),
         ("sds_below", "", "This rule needs a threshold"),

@@ -150,16 +150,16 @@ def test_the_command_continues_admitted_simulated_annotators(researcher):
 def test_a_real_study_accepts_no_simulated_annotators(ada, client, study, researcher):
     reply = post(ada, "robots", study, policy="gold")
     assert reply.status_code == 422
-    assert "no rehearsal" in reply.content.decode()
+    assert "can be used in rehearsals only" in reply.content.decode()
     assert reverse("robots", args=[study.name]) not in page(ada, "study", study.name)
-    with pytest.raises(CommandError, match="no rehearsal"):
+    with pytest.raises(CommandError, match="can be used in rehearsals only"):
         call_command("simulate_workers", study.name)
     assert client.get(reverse("landing", args=[study.simulated_link_code])).status_code == 404
     join = f"/api/v1/join/{study.link_code}/"
     headers = factories.bearer(researcher, "run")
     reply = client.post(join, {"kind": "simulated"}, "application/json", headers=headers)
     assert reply.status_code == 422
-    assert "rehearsals alone" in reply.json()["detail"]
+    assert "rehearsals only" in reply.json()["detail"]
     assert not Participation.objects.exists()
 
 

@@ -511,7 +511,7 @@ def test_concurrent_role_changes_conflict(client, world):
     act(client, world, **form, role="payer")
     reply = act(client, world, **form, role="owner")
     assert reply.status_code == 422
-    assert "bob is payer now" in reply.content.decode()
+    assert "bob is now payer" in reply.content.decode()
     bob.refresh_from_db()
     assert bob.role == "payer"
 

@@ -424,7 +424,7 @@ def test_an_exported_task_imports_as_the_same_task(moods, db, tmp_path, capsys):
     call_command("import_task", str(tmp_path / "out"))
     assert "moods v1: unchanged" in capsys.readouterr().out
     assert task.content_hash in (tmp_path / "out" / "README.md").read_text()
-    for folder, sentence in (("out", "already exists"), ("no/where", "is no folder")):
+    for folder, sentence in (("out", "already exists"), ("no/where", "is not a folder")):
         with pytest.raises(CommandError, match=sentence):
             call_command("export_task", "moods", str(tmp_path / folder))
     with pytest.raises(CommandError, match="The task toys does not exist; imported: moods."):
