@@ -153,7 +153,7 @@ def _turn(
         answer_url="#",
         continue_url="#",
         shows_examples=scenario.shows_help_examples,
-        way=Progress(hourly_rate=study.hourly_rate, currency=study.currency),
+        progress=Progress(hourly_rate=study.hourly_rate, currency=study.currency),
         reveal=_reveal(task, example) if is_revealed else None,
     )
     context = {"turn": turn, "card": card}

@@ -49,7 +49,7 @@ def test_progress_of_a_turn_counts_both_steps(researcher):
     seat = factories.seat(study.scenarios.get())
     ways = []
     for _answered in range(3):
-        ahead = turn_page(seat, seat.latest_turn()).way
+        ahead = turn_page(seat, seat.latest_turn()).progress
         ways.append((ahead.answered, ahead.total))
         factories.work_through(seat, limit=1)
         seat.refresh_from_db()
