@@ -67,7 +67,7 @@ test("on a page from right to left a text of the task is isolated", () => {
 });
 
 test("the numbers that the server sends a form for reach every plural category of every language", () => {
-  const server = readFileSync(new URL("../../annotation/wording.py", import.meta.url), "utf8");
+  const server = readFileSync(new URL("../../annotation/web/wording.py", import.meta.url), "utf8");
   const samples = server.match(/^SAMPLES = \((.*)\)$/mu)[1].split(", ").map((n) => Number(n.replaceAll("_", "")));
   const letters = [..."abcdefghijklmnopqrstuvwxyz"];
   const languages = letters.flatMap((a) => letters.map((b) => a + b));
